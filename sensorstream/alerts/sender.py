@@ -1,18 +1,17 @@
-"""Outputs, receivers that the settings name: their senders, and what the outbox knows of them."""
+"""What sends events to an output: a receiver that the settings name."""
 
 from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from threading import Thread
 from typing import Any, Final, Generic, Protocol, TypeVar
 
-from sensorstream.alerts.records import Told, Webhook
-from sensorstream.endpoints import KafkaOutput, MqttOutput, Output
-from sensorstream.extras import require
+from sensorstream.alerts.records import Told
+from sensorstream.endpoints import KafkaOutput, MqttOutput
 
 OUTPUT: Final = "out_"
 """What the id of an output begins with; its name follows."""
@@ -95,42 +94,3 @@ class LoopSender(ABC, Generic[Options]):
     @abstractmethod
     async def disconnect(self) -> None:
         """End the connection, if there is one."""
-
-
-def receiver_of(output: Output, now: datetime) -> Webhook:
-    """An output as the outbox keeps it; its URL is for people who read the log."""
-    match output.options:
-        case MqttOutput(host=host, topic=topic):
-            url = f"mqtt://{host}/{topic}"
-        case KafkaOutput(brokers=brokers, topic=topic):
-            url = f"kafka://{','.join(brokers)}/{topic}"
-    name, queries, changes = f"{OUTPUT}{output.name}", output.queries, output.changes
-    return Webhook(name, url, "", now, queries, output=True, changes=changes)
-
-
-def senders_of(outputs: Sequence[Output], timeout: float) -> Mapping[str, Sender]:
-    """The senders of all outputs, by the id of the receiver; nothing is connected.
-
-    ``timeout`` is the number of seconds an output may take for one event.
-
-    Raises:
-        SettingsError: an option cannot be used.
-        MissingExtra: a package is not installed.
-    """
-    return {f"{OUTPUT}{each.name}": _sender(each, timeout) for each in outputs}
-
-
-def _sender(output: Output, timeout: float) -> Sender:
-    # A package that no output needs is not imported, so that it need not be installed.
-    who = f"outputs.{output.name}"
-    match output.options:
-        case MqttOutput():
-            require("mqtt", f"{who}: the type 'mqtt'")
-            from sensorstream.alerts.mqtt_sender import MqttSender
-
-            return MqttSender(output.name, output.options, timeout)
-        case KafkaOutput():
-            require("kafka", f"{who}: the type 'kafka'")
-            from sensorstream.alerts.kafka_sender import KafkaSender
-
-            return KafkaSender(output.name, output.options, timeout)

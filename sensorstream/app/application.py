@@ -15,8 +15,9 @@ from prometheus_client import CollectorRegistry
 
 from sensorstream.alerts.dispatcher import WebhookDispatcher
 from sensorstream.alerts.feed import AlertFeed
+from sensorstream.alerts.outputs import receiver_of, senders_of
 from sensorstream.alerts.records import RaisedAlert
-from sensorstream.alerts.sender import OUTPUT, receiver_of, senders_of
+from sensorstream.alerts.sender import OUTPUT
 from sensorstream.analysis import Known
 from sensorstream.app.control.engine_settings import kept_for
 from sensorstream.app.control.exchange import Exchange

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, Row, select, text
+from sqlalchemy import Connection, Engine, Row, TextClause, select, text
 
 from sensorstream.alerts.records import (
     MOST_SAID,
@@ -179,8 +179,7 @@ class PostgresIncidents:
         ``state`` None: those that are not cleared.
         """
         values = {"state": state, "limit": limit, "before": before, "now": now}
-        with translating("cannot read the alerts"), self._database.connect() as connection:
-            return [incident_of(row) for row in connection.execute(_LIST, values)]
+        return [incident_of(row) for row in self._rows(_LIST, values)]
 
     def one(self, alert: str, now: datetime) -> Incident:
         """The incident that an alert belongs to."""
@@ -195,14 +194,11 @@ class PostgresIncidents:
 
     def changes_after(self, seq: int, limit: int) -> Sequence[AlertChange]:
         """Up to ``limit`` changes of all incidents with a ``seq`` above one, oldest first."""
-        values = {"after": seq, "limit": limit}
-        with translating("cannot read the alerts"), self._database.connect() as connection:
-            return [change_of(row) for row in connection.execute(_AFTER, values)]
+        return [change_of(row) for row in self._rows(_AFTER, {"after": seq, "limit": limit})]
 
     def last_change(self) -> int:
         """The ``seq`` of the last change; 0: there is none."""
-        with translating("cannot read the alerts"), self._database.connect() as connection:
-            found = connection.execute(text("select max(seq) from store.alert_changes")).scalar()
+        ((found,),) = self._rows(text("select max(seq) from store.alert_changes"), {})
         return found or 0
 
     def acknowledge(self, alert: str, by: str, said: str, now: datetime) -> Incident:
@@ -258,6 +254,12 @@ class PostgresIncidents:
             if not connection.execute(command, {"id": silence, "now": now}).rowcount:
                 raise UnknownSilence(f"there is no silence {silence}")
             end_silences(connection, now)
+
+    def _rows(
+        self, query: TextClause, values: Mapping[str, object]
+    ) -> Sequence[Row[*tuple[Any, ...]]]:
+        with translating("cannot read the alerts"), self._database.connect() as connection:
+            return connection.execute(query, values).all()
 
     def _do(self, alert: str, change: str, by: str, said: str, now: datetime) -> Incident:
         with translating("cannot change the alert"), self._database.begin() as connection:

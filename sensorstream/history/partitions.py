@@ -187,8 +187,7 @@ def _unit_multiple(width: int, unit: int) -> int:
 
 
 def _holds(there: Sequence[Partition], instant: Instant) -> bool:
-    position = bisect_right([each.low for each in there], instant)
-    return position > 0 and instant < there[position - 1].high
+    return bool(there) and there[0].low <= instant < _holder(there, instant).high
 
 
 def _holder(there: Sequence[Partition], instant: Instant) -> Partition:

@@ -16,7 +16,7 @@ from psycopg2 import extensions
 
 from sensorstream.errors import HistoryError
 from sensorstream.history.copying import Row, array_of, arrays_of
-from sensorstream.history.incidents import is_silenced
+from sensorstream.history.incidents import is_flapping, is_silenced
 from sensorstream.history.rows import (
     MESSAGE_COLUMNS,
     STATEMENT_COLUMNS,
@@ -101,14 +101,8 @@ begin
   insert into store.events (seq, alert_id, raised_at, due_at)
     select last_event + row_number() over (order by place), id, raised, raised
     from given g
-    where exists (select from store.webhooks) and not exists (
-      select from store.silences s
-      where s.starts_at <= raised and s.ends_at > raised and g.key like coalesce(s.key, '%')
-        and case when g.rule = '' then g.kind else g.rule end like coalesce(s.rule, '%')
-        and g.severity = coalesce(s.severity, g.severity)
-    ) and not exists (
-      select from store.flaps f where f.identity = g.identity and f.since is not null
-    );
+    where exists (select from store.webhooks)
+      and not {is_silenced("g", "raised")} and not {is_flapping("g")};
   get diagnostics fresh = row_count;
   last_event := last_event + fresh;
 end
@@ -300,9 +294,8 @@ begin
         select last_event + row_number() over (order by t.seq), t.seq, 'cleared',
           g.has_escalated, raised, raised
         from told t join gone g on g.id = t.incident
-        where exists (select from store.webhooks where changes or escalated) and not exists (
-          select from store.flaps f where f.identity = g.identity and f.since is not null
-        );
+        where exists (select from store.webhooks where changes or escalated)
+          and not {is_flapping("g")};
       get diagnostics fresh = row_count;
       last_event := last_event + fresh;
     end loop;

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import csv
 import io
 import json
 import math
@@ -17,13 +16,11 @@ from typing import TYPE_CHECKING, Any, Final
 from sensorstream.client.results import Results
 from sensorstream.errors import QueryError
 from sensorstream.extras import require
+from sensorstream.history.asking.formats import ARROW, CSV, csv_batches
 from sensorstream.history.read_only_sql import NUMERIC, Column, SqlResult, SqlStream
 
 if TYPE_CHECKING:
     import pyarrow
-
-CSV: Final = "text/csv"
-ARROW: Final = "application/vnd.apache.arrow.stream"
 
 # PostgreSQL's OIDs and Arrow's names of the types.
 _ARROW_TYPES: Final[Mapping[int, str]] = {
@@ -81,14 +78,8 @@ def csv_pieces(stream: SqlStream) -> Iterator[bytes]:
     Numbers are exact, bytes are text where they are UTF-8 and base64 where not; lists and objects
     are JSON.
     """
-    written = io.StringIO()
-    writer = csv.writer(written, lineterminator="\n")
-    writer.writerow([each.name for each in stream.columns])
-    for rows in stream.batches:
-        writer.writerows([_cell(value) for value in row] for row in rows)
-        yield written.getvalue().encode()
-        written.seek(0)
-        written.truncate()
+    rows = (([_cell(value) for value in row] for row in batch) for batch in stream.batches)
+    return csv_batches([each.name for each in stream.columns], rows, "\n")
 
 
 def arrow_pieces(stream: SqlStream) -> Iterator[bytes]:

@@ -322,7 +322,7 @@ alerts: Final = Table(
     Column("message_id", Text, nullable=False),
     # The numbers of the messages that said, or caused, what the rule matched.
     Column("messages", ARRAY(BigInteger), nullable=False, server_default=text("'{}'::bigint[]")),
-    # Why the rule fired, as JSON; see evidence.py.
+    # Why the rule fired, as JSON; see rows.py.
     Column("evidence", Text),
     # Null: of a version before there were incidents.
     Column("incident", Text),

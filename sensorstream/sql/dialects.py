@@ -7,12 +7,17 @@ A number, which has no bounds, is in DuckDB a list of doubles, and in Spark a te
 numbers are (:mod:`sensorstream.model.numerals`); so a node on numbers has another line. A moment is
 in Spark microseconds since 1970. Functions with names in small letters are those that the engines
 are given: :mod:`sensorstream.archive.sparql.functions`, :mod:`sensorstream.spark.sparql.numbers`.
+
+Patterns are written for RE2, which DuckDB has, and for Java, which Spark has. They come from
+:mod:`sensorstream.sql.sparql`: its own, and those of REGEX and REPLACE, where it allows only what
+each system reads the same way. What is left are the options at the beginning, the ends of lines and
+what is found in a class of characters.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum, auto
@@ -23,14 +28,98 @@ from sqlglot import exp
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.model.numerals import doubles, sortable
 from sensorstream.sql.fragments import Cell, made, sql
-from sensorstream.sql.patterns import (
-    exchanged,
-    group_of,
-    java_pattern,
-    java_replacement,
-    re2_pattern,
-    re2_replacement,
-)
+
+_OPTIONS: Final = re.compile(r"\(\?([isw]+)\)")
+# In PostgreSQL these know all of Unicode; RE2's own are those of ASCII.
+_CLASSES: Final = {
+    "d": r"\p{Nd}",
+    "D": r"\P{Nd}",
+    "s": r"\t-\r\x{85}\p{Z}",
+    "S": r"[^\t-\r\x{85}\p{Z}]",
+}
+_ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
+_CLASS: Final = r"\[\^?\]?(?:\\.|[^\]\\])*\]|\\."
+_CLASS_OR_ESCAPE: Final = re.compile(_CLASS, re.DOTALL)
+_PART: Final = re.compile(f"{_CLASS}|.", re.DOTALL)
+_ENDS: Final = {"^": r"\A", "$": r"\z"}
+# At lines: Java itself sees no line after a last line break.
+_LINE_ENDS: Final = {"^": r"(?:\A|(?<=\n))", "$": r"(?:\z|(?=\n))"}
+# Java takes two of these for an intersection, and a bracket for a class within the class.
+_IN_CLASS: Final = re.compile(r"\\.|[&\[\]]", re.DOTALL)
+
+
+def re2_pattern(pattern: str) -> str:
+    """The same pattern for RE2; one without options has nothing that differs."""
+    options = _OPTIONS.match(pattern)
+    if options is None:
+        return pattern
+    # s: the dot matches line feeds, too; m: so do the anchors know them.
+    written = "i" if "i" in options[1] else ""
+    written += "m" if "w" in options[1] else ""
+    return f"(?{written}s)" + _CLASS_OR_ESCAPE.sub(_re2_part, pattern[options.end() :])
+
+
+def _re2_part(match: re.Match[str]) -> str:
+    part = match[0]
+    if part.startswith("["):
+        return _ESCAPE.sub(lambda each: _CLASSES.get(each[1], each[0]), part)
+    known = _CLASSES.get(part[1], part)
+    return f"[{known}]" if part[1] == "s" else known
+
+
+def re2_replacement(text: str) -> str:
+    r"""The replacement: PostgreSQL writes the whole match ``\&``, RE2 ``\0``."""
+    return _ESCAPE.sub(lambda each: r"\0" if each[1] == "&" else each[0], text)
+
+
+def java_pattern(written: str) -> str:
+    """The same pattern for Java."""
+    found = _OPTIONS.match(written)
+    options = found[1] if found else "s"
+    ends = _LINE_ENDS if "w" in options else _ENDS
+    made = []
+    for part in _PART.findall(written[found.end() :] if found else written):
+        if len(part) > 1 and part[0] == "[":
+            inner = _IN_CLASS.sub(lambda m: m[0] if len(m[0]) > 1 else f"\\{m[0]}", part[1:-1])
+            made.append(f"[{inner}]")
+        else:
+            made.append(ends.get(part, part))
+    # U: \d and \s are those of Unicode; s: a dot is any character.
+    return f"(?sU{'i' if 'i' in options else ''}{'u' if 'i' in options else ''}){''.join(made)}"
+
+
+def java_replacement(written: str) -> str:
+    """What a match is replaced by: ``\\1`` is a group, ``\\&`` the match, ``\\\\`` a backslash."""
+
+    def exchange(match: re.Match[str]) -> str:
+        if match[0] == "$":
+            return r"\$"
+        if match[1] == "&":
+            return "$0"
+        # A digit that follows is no part of the group's number.
+        return f"${match[1]}" if match[1].isdigit() else r"\\"
+
+    return re.sub(r"\\(.)|\$", exchange, written)
+
+
+def group_of(pattern: str) -> int:
+    """The group that PostgreSQL's SUBSTRING gives: the first, or the whole match."""
+    return 1 if re.compile(pattern).groups else 0
+
+
+def exchanged(pattern: exp.Expr, change: Callable[[str], str]) -> exp.Expr:
+    """A pattern, or a choice of patterns, with each changed."""
+    if isinstance(pattern, exp.Literal):
+        return exp.Literal.string(change(pattern.this))
+    if isinstance(pattern, exp.Paren):
+        pattern.set("this", exchanged(pattern.this, change))
+    if isinstance(pattern, exp.Case):
+        for each in pattern.args["ifs"]:
+            each.set("true", exchanged(each.args["true"], change))
+        if pattern.args.get("default") is not None:
+            pattern.set("default", exchanged(pattern.args["default"], change))
+    return pattern
+
 
 _WAY_OUT: Final = "of the outside: Spark cannot plan it: ask the same with --on history"
 _TOO_FAR: Final = (
@@ -90,11 +179,11 @@ def common(kinds: Iterable[Kind]) -> Kind:
 
 
 @dataclass(slots=True)
-class Scope:
+class VisibleColumns:
     """The columns that an expression of a dialect can name: its tables' and those around it."""
 
     dialect: str
-    outer: Scope | None = None
+    outer: VisibleColumns | None = None
     tables: dict[str, Columns] = field(default_factory=dict)
     queries: dict[str, Columns] = field(default_factory=dict)
     is_condition: bool = False
@@ -102,9 +191,9 @@ class Scope:
     is_optional: bool = False
     """Whether it is that of the right side of an outer join."""
 
-    def below(self, *, is_condition: bool = False, is_optional: bool = False) -> Scope:
+    def below(self, *, is_condition: bool = False, is_optional: bool = False) -> VisibleColumns:
         """The scope of a query within."""
-        return Scope(self.dialect, self, {}, {}, is_condition, is_optional)
+        return VisibleColumns(self.dialect, self, {}, {}, is_condition, is_optional)
 
     def kind(self, column: exp.Column, conditions: int = 0, *, is_optional: bool = False) -> Kind:
         """The kind of a column; NULL for one that nobody calculates with.
@@ -139,6 +228,7 @@ class Scope:
         return None if self.outer is None else self.outer.query(name)
 
 
+_Change: TypeAlias = Callable[[str], str]
 Row = tuple[Kind | None, Cell, Cell]
 """The kind of the result, None: that of the operands; DuckDB's cell; Spark's."""
 DUCKDB: Final = "duckdb"
@@ -171,20 +261,16 @@ def _substring_spark(node: exp.Substring) -> exp.Expr:
     return found if re.search(start.this, "") else made("nullif", SPARK, found, _text(""))
 
 
-def _like_duckdb(node: exp.RegexpLike) -> exp.Expr:
-    node.set("expression", exchanged(node.expression, re2_pattern))
-    return node
+def _exchanging(pattern: _Change, replacement: _Change | None = None) -> Cell:
+    """The same node, with its patterns as they are in a dialect."""
 
+    def change(node: exp.Expr) -> exp.Expr:
+        node.set("expression", exchanged(node.expression, pattern))
+        if replacement is not None:
+            node.set("replacement", exchanged(node.args["replacement"], replacement))
+        return node
 
-def _like_spark(node: exp.RegexpLike) -> exp.Expr:
-    node.set("expression", exchanged(node.expression, java_pattern))
-    return node
-
-
-def _replaced_duckdb(node: exp.RegexpReplace) -> exp.Expr:
-    node.set("expression", exchanged(node.expression, re2_pattern))
-    node.set("replacement", exchanged(node.args["replacement"], re2_replacement))
-    return node
+    return change
 
 
 def _replaced_spark(node: exp.RegexpReplace) -> exp.Expr:
@@ -227,8 +313,8 @@ NODES: Final[Mapping[type[exp.Expr], Row]] = {
     exp.Lower: (Kind.TEXT, "unicode_lower", ""),
     # Both compare by code points, and know the cases of all letters.
     exp.Collate: (Kind.TEXT, ":a", ":a"),
-    exp.RegexpLike: (Kind.BOOLEAN, _like_duckdb, _like_spark),
-    exp.RegexpReplace: (Kind.TEXT, _replaced_duckdb, _replaced_spark),
+    exp.RegexpLike: (Kind.BOOLEAN, _exchanging(re2_pattern), _exchanging(java_pattern)),
+    exp.RegexpReplace: (Kind.TEXT, _exchanging(re2_pattern, re2_replacement), _replaced_spark),
     exp.MD5: (Kind.TEXT, "", "MD5(CAST(:a AS BINARY))"),
     exp.Rand: (Kind.DOUBLE, "", ""),
     exp.Uuid: (Kind.TEXT, "", ""),

@@ -38,7 +38,7 @@ def rewrite_lets(tree: exp.Query) -> None:
     inline_values(list(tree.find_all(exp.Subquery)))
     names = count(1)
     for select in list(tree.find_all(exp.Select)):
-        _rewrite(select, names)
+        let_below(select, names)
 
 
 # -- one value --------------------------------------------------------------------------------
@@ -52,7 +52,7 @@ def _is_value(subquery: exp.Subquery) -> bool:
     return (
         isinstance(select, exp.Select)
         and select.args.get("from_") is not None
-        and all(_let_of(each) is not None for each in _sources(select))
+        and all(let_of(each) is not None for each in _sources(select))
     )
 
 
@@ -60,7 +60,7 @@ def _substituted(select: exp.Select) -> exp.Expr:
     """The value of a select over nothing but lets."""
     known: dict[tuple[str, str], exp.Expr] = {}
     for each in _sources(select):
-        let = _let_of(each)
+        let = let_of(each)
         assert let is not None
         for name, value in let.fields.items():
             known[let.name, name] = _replaced(value.copy(), known)
@@ -85,7 +85,7 @@ def _sources(select: exp.Select) -> list[exp.Expr]:
 # -- rows -------------------------------------------------------------------------------------
 
 
-def _let_of(source: exp.Expr) -> _Let | None:
+def let_of(source: exp.Expr) -> _Let | None:
     """The let that a table of FROM is."""
     if isinstance(source, exp.Lateral):
         source = source.this
@@ -97,7 +97,10 @@ def _let_of(source: exp.Expr) -> _Let | None:
     return _Let(source.alias, {e.alias: e.unalias() for e in select.expressions})
 
 
-def _rewrite(select: exp.Select, names: Iterable[int]) -> None:
+def let_below(select: exp.Select, names: Iterable[int], *, spark: bool = False) -> None:
+    """Compute what a select gives names to in tables below it; in Spark, where it looks terms up,
+    these are tables.
+    """
     joins = select.args.get("joins") or []
     from_ = select.args.get("from_")
     if from_ is None or not joins:
@@ -106,11 +109,11 @@ def _rewrite(select: exp.Select, names: Iterable[int]) -> None:
     lets: list[_Let] = []
     conditions: list[exp.Expr] = []
     for join in joins:
-        let = _let_of(join.this)
+        let = let_of(join.this)
         if let is not None:
             lets.append(let)
             continue
-        found = _term_of(join)
+        found = None if spark else _term_of(join)
         if found is not None:
             term, id_, others = found
             lets += _parts_of(term, id_, select)
@@ -124,13 +127,14 @@ def _rewrite(select: exp.Select, names: Iterable[int]) -> None:
         select.where(*conditions, copy=False)
     source, visible = from_.this, [each.alias_or_name for each in _named_sources(from_, kept)]
     for level in _levels(lets):
-        columns: list[exp.Expr] = [exp.column(name) for name in visible]
+        columns = [_whole(name) if spark else exp.column(name) for name in visible]
         columns += [exp.alias_(_struct(let.fields), let.name) for let in level]
         inner = exp.Select(expressions=columns)
         inner.set("from_", exp.From(this=source))
         inner.set("joins", kept)
-        # Without it, DuckDB would put the expressions into each place where they are used.
-        inner.set("offset", exp.Offset(expression=exp.Literal.number(0)))
+        if not spark:
+            # Without it, DuckDB would put the expressions into each place where they are used.
+            inner.set("offset", exp.Offset(expression=exp.Literal.number(0)))
         kept = []
         visible += [let.name for let in level]
         source = exp.Subquery(
@@ -163,6 +167,12 @@ def _levels(lets: Sequence[_Let]) -> list[list[_Let]]:
             levels.append([])
         levels[level].append(let)
     return levels
+
+
+def _whole(name: str) -> exp.Expr:
+    """The row of a table as a struct, for Spark, where a table's name alone is none."""
+    row = exp.Anonymous(this="STRUCT", expressions=[exp.column(exp.Star(), name)])
+    return exp.alias_(row, name)
 
 
 def _struct(fields: Mapping[str, exp.Expr]) -> exp.Expr:

@@ -1,8 +1,14 @@
-"""SQL that Spark's parser reads quickly."""
+"""A query's tree as Spark's SQL over temporary views.
+
+The expressions are those of :mod:`.dialects`. What else differs: the tables of the history are
+views, each of the rows that the query needs; a recursive query becomes a :class:`Closure`, which is
+computed before, because Spark's own cannot end where there are cycles; and some names for
+expressions are columns of tables below, where Spark allows no query beside a table.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from itertools import count
@@ -13,7 +19,7 @@ from sqlglot import exp
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.sql.dialects import SPARK, TABLES
 from sensorstream.sql.fragments import all_of, made, named, table, united
-from sensorstream.sql.lets import inline_values
+from sensorstream.sql.lets import inline_values, let_below, let_of
 from sensorstream.sql.sparql.relations import from_, join, selected, where
 from sensorstream.sql.sparql.scope import TOO_DEEP
 from sensorstream.sql.writing import refused, rewrite
@@ -119,14 +125,17 @@ def spark_query(tree: exp.Select, *, pretty: bool = False) -> SparkQuery:
 
 
 def _query(tree: exp.Select, pretty: bool) -> SparkQuery:
-    whole = exp.Subquery(this=tree)
+    whole, numbers = exp.Subquery(this=tree), count(1)
     inline_values(reversed(list(tree.find_all(exp.Subquery))))
     for select in reversed(list(tree.find_all(exp.Select))):
         offset = select.args.get("offset")
         # OFFSET 0 tells PostgreSQL to compute an expression once.
         if offset is not None and offset.expression.this == "0":
             offset.pop()
-        select.replace(_layered(select))
+        # The tree gives a name to an expression by CROSS JOIN LATERAL (SELECT … AS name).
+        joins = select.args.get("joins") or ()
+        if any(let_of(each.this) and each.find(*_ALONE) for each in joins):
+            let_below(select, numbers, spark=True)
     for values in list(whole.find_all(exp.Values)):
         # Spark calls no functions in VALUES.
         if values.find(exp.Anonymous):
@@ -239,77 +248,3 @@ def _conjuncts(test: exp.Expr) -> Iterator[exp.Expr]:
         yield from _conjuncts(test.expression)
     else:
         yield test
-
-
-# -- names for expressions --------------------------------------------------------------------
-
-
-def _layered(select: exp.Select) -> exp.Select:
-    """The same select, with names of expressions given in tables below it, where Spark needs it.
-
-    The tree gives a name to an expression by ``CROSS JOIN LATERAL (SELECT … AS name)``.
-    """
-    joins = select.args.get("joins") or []
-    names = [each for each in joins if _is_name(each)]
-    if not any(each.find(*_ALONE) for each in names):
-        return select
-    tables = [select.args["from_"].this, *(each.this for each in joins if not _is_name(each))]
-    aliases = {each.alias_or_name for each in tables}
-    every = [column for column in select.find_all(exp.Column) if column.table in aliases]
-    flat = {_flat(column): column for column in every}
-    below = from_(selected(named(column, name) for name, column in flat.items()), tables[0].copy())
-    for each in joins:
-        if not _is_name(each):
-            below.append("joins", each.copy())
-    known = list(flat)
-    for number, each in enumerate(names):
-        alias = f"layer{number}"
-        rename = _renamed(alias, aliases)
-        let = each.this.this
-        fresh = [
-            named(rename(part.unalias()), f"{let.alias}_{part.alias}")
-            for part in let.this.expressions
-        ]
-        columns = [*(exp.column(name, alias) for name in known), *fresh]
-        below = from_(selected(columns), table(below, alias))
-        known += [part.alias for part in fresh]
-        aliases.add(let.alias)
-    rest = select.copy()
-    rest.set("joins", None)
-    rest.set("from_", None)
-    above = _renamed("layers", aliases)(rest)
-    assert isinstance(above, exp.Select)
-    return from_(above, table(below, "layers"))
-
-
-def _is_name(join: exp.Join) -> bool:
-    lateral = join.this
-    return (
-        isinstance(lateral, exp.Lateral)
-        and isinstance(lateral.this.this, exp.Select)
-        and not lateral.this.this.args.get("from_")
-    )
-
-
-def _flat(column: exp.Column) -> str:
-    return f"{column.table}_{column.name}"
-
-
-def _renamed(alias: str, tables: set[str]) -> Callable[[exp.Expr], exp.Expr]:
-    """A copy of a tree in which the columns of some tables are those of the table below."""
-    known = frozenset(tables)
-
-    def rename(tree: exp.Expr) -> exp.Expr:
-        whole = exp.Paren(this=tree.copy())
-        for column in list(whole.find_all(exp.Column)):
-            if column.table in known:
-                new: exp.Expr = exp.column(_flat(column), alias)
-                if isinstance(column.parent, exp.Select) and column.arg_key == "expressions":
-                    # The column of a result keeps its name.
-                    new = named(new, column.name)
-                column.replace(new)
-        inner: exp.Expr = whole.this
-        inner.pop()
-        return inner
-
-    return rename

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from sqlglot import exp
+from sqlglot.dialects.postgres import Postgres
+from sqlglot.generators.postgres import PostgresGenerator
 
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.sql.dialects import (
@@ -25,7 +27,7 @@ from sensorstream.sql.dialects import (
     TYPES,
     Columns,
     Kind,
-    Scope,
+    VisibleColumns,
     common,
     constant_number,
     filtered,
@@ -44,6 +46,17 @@ _COMPARED: Final = (
 _UNTYPED: Final = (exp.Identifier, exp.RowNumber)
 
 
+class _Written(Postgres):
+    """PostgreSQL's SQL, in which the compiler's functions are written in its own."""
+
+    class Generator(PostgresGenerator):
+        def anonymous_sql(self, expression: exp.Anonymous) -> str:
+            found = FUNCTIONS.get(expression.name)
+            if found is None or not found[1]:
+                return super().anonymous_sql(expression)
+            return self.sql(closed(made(found[1], POSTGRES, *expression.expressions)))
+
+
 def text_of(tree: exp.Expr, dialect: str, *, pretty: bool = False) -> str:
     """The text of a tree of a dialect.
 
@@ -51,19 +64,9 @@ def text_of(tree: exp.Expr, dialect: str, *, pretty: bool = False) -> str:
         UnsupportedQuery: it is nested too deeply.
     """
     try:
-        if dialect == POSTGRES:
-            _expand(tree)
-        return tree.sql(dialect, pretty=pretty, copy=False)
+        return tree.sql(_Written if dialect == POSTGRES else dialect, pretty=pretty, copy=False)
     except RecursionError:
         raise UnsupportedQuery(TOO_DEEP) from None
-
-
-def _expand(tree: exp.Expr) -> None:
-    """Write the compiler's functions in PostgreSQL's own, those within others first."""
-    for node in reversed(list(tree.find_all(exp.Anonymous))):
-        found = FUNCTIONS.get(node.name)
-        if found is not None and found[1]:
-            node.replace(closed(made(found[1], POSTGRES, *node.expressions)))
 
 
 def duckdb_query(query: SqlQuery) -> SqlQuery:
@@ -86,12 +89,12 @@ def rewrite(tree: exp.Query, dialect: str) -> None:
     Raises:
         UnsupportedQuery: the dialect cannot say a part of it.
     """
-    _query(tree, Scope(dialect))
+    _query(tree, VisibleColumns(dialect))
 
 
 def rewritten_expression(tree: exp.Expr, dialect: str, columns: Columns) -> exp.Expr:
     """An expression of a dialect over one table without a name."""
-    return _typed(tree, Scope(dialect, tables={"": columns}))[0]
+    return _typed(tree, VisibleColumns(dialect, tables={"": columns}))[0]
 
 
 def refused(node: exp.Expr) -> UnsupportedQuery:
@@ -104,7 +107,7 @@ def refused(node: exp.Expr) -> UnsupportedQuery:
 # -- queries ----------------------------------------------------------------------------------
 
 
-def _query(node: exp.Expr, outer: Scope, *, is_optional: bool = False) -> Columns:
+def _query(node: exp.Expr, outer: VisibleColumns, *, is_optional: bool = False) -> Columns:
     """The columns of a query, which is rewritten."""
     if isinstance(node, exp.Subquery):
         return _query(node.this, outer, is_optional=is_optional)
@@ -133,7 +136,7 @@ def _query(node: exp.Expr, outer: Scope, *, is_optional: bool = False) -> Column
     return columns
 
 
-def _named_query(each: exp.CTE, scope: Scope) -> None:
+def _named_query(each: exp.CTE, scope: VisibleColumns) -> None:
     query = each.this
     names = [name.name for name in each.args["alias"].args.get("columns") or ()]
 
@@ -154,7 +157,7 @@ def _merged(one: Columns, other: Columns) -> Columns:
     return {name: second if kind is Kind.NULL else kind for (name, kind), second in pairs}
 
 
-def _source(node: exp.Expr, scope: Scope, *, is_optional: bool = False) -> None:
+def _source(node: exp.Expr, scope: VisibleColumns, *, is_optional: bool = False) -> None:
     """A table of FROM; its columns become known to the scope."""
     match node:
         case exp.Lateral():
@@ -179,7 +182,7 @@ def _source(node: exp.Expr, scope: Scope, *, is_optional: bool = False) -> None:
 # -- expressions ------------------------------------------------------------------------------
 
 
-def _typed(node: exp.Expr, scope: Scope) -> _Typed:
+def _typed(node: exp.Expr, scope: VisibleColumns) -> _Typed:
     """An expression of the dialect, and its kind; what it is made of is moved there."""
     match node:
         case exp.Column():
@@ -209,7 +212,7 @@ def _typed(node: exp.Expr, scope: Scope) -> _Typed:
     return _aggregate(node, None, scope) if type(node) in AGGREGATES else _node(node, scope)
 
 
-def _set(part: exp.Expr, scope: Scope) -> Kind:
+def _set(part: exp.Expr, scope: VisibleColumns) -> Kind:
     """Put what a part is in the dialect into its place; its kind."""
     parent, key, place = part.parent, part.arg_key, part.index
     new, kind = _typed(part, scope)
@@ -219,7 +222,7 @@ def _set(part: exp.Expr, scope: Scope) -> Kind:
     return kind
 
 
-def _node(node: exp.Expr, scope: Scope) -> _Typed:
+def _node(node: exp.Expr, scope: VisibleColumns) -> _Typed:
     """An operator or a function, by the tables."""
     parts = [each for each in operands(node) if not isinstance(each, _UNTYPED)]
     kinds = [_set(each, scope) for each in parts]
@@ -242,7 +245,7 @@ def _node(node: exp.Expr, scope: Scope) -> _Typed:
     return _said(cell, node, scope.dialect), kind if own is None else own
 
 
-def _function(node: exp.Anonymous, scope: Scope) -> _Typed:
+def _function(node: exp.Anonymous, scope: VisibleColumns) -> _Typed:
     """A function that only the compiler knows."""
     if node.name.upper() not in FUNCTIONS:
         raise refused(node)
@@ -257,7 +260,7 @@ def _function(node: exp.Anonymous, scope: Scope) -> _Typed:
     return _said(cell, node, scope.dialect), kind
 
 
-def _aggregate(node: exp.Expr, condition: exp.Expr | None, scope: Scope) -> _Typed:
+def _aggregate(node: exp.Expr, condition: exp.Expr | None, scope: VisibleColumns) -> _Typed:
     own, *cells = AGGREGATES[type(node)]
     cell = cells[PLACE[scope.dialect]]
     kind = Kind.INTEGER
@@ -273,7 +276,7 @@ def _aggregate(node: exp.Expr, condition: exp.Expr | None, scope: Scope) -> _Typ
     return filtered(node, condition), kind if own is None else own
 
 
-def _case(node: exp.Case, scope: Scope) -> _Typed:
+def _case(node: exp.Case, scope: VisibleColumns) -> _Typed:
     given = node.args["ifs"]
     default = node.args.get("default")
     if node.this is not None:
@@ -307,7 +310,7 @@ def _as_number(tree: exp.Expr, kind: Kind, dialect: str) -> exp.Expr:
     return made(CASTS[kind, "DECIMAL"][PLACE[dialect]], dialect, tree)
 
 
-def _cast(node: exp.Cast, scope: Scope) -> _Typed:
+def _cast(node: exp.Cast, scope: VisibleColumns) -> _Typed:
     given, to = node.this.unnest(), node.to.this.value
     if to == "DECIMAL" and isinstance(given, exp.Literal):
         return constant_number(given.this, scope.dialect), Kind.NUMBER

@@ -14,8 +14,8 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from sensorstream.alerts.dispatcher import WebhookDispatcher
+from sensorstream.alerts.outputs import receiver_of, senders_of
 from sensorstream.alerts.records import Delivery
-from sensorstream.alerts.sender import receiver_of, senders_of
 from sensorstream.clock import SystemClock
 from sensorstream.endpoints import KafkaOutput, MqttOutput, Output
 from sensorstream.errors import SettingsError

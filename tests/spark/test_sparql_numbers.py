@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sensorstream.model.numerals import sortable as key
 from sensorstream.spark.sparql import numbers
 from sensorstream.spark.sparql.numbers import register
-from sensorstream.sql.patterns import java_pattern, java_replacement
+from sensorstream.sql.dialects import java_pattern, java_replacement
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -97,13 +97,24 @@ def _xml_term(term: Term) -> str:
 
 def _csv(answer: Answer, out: IO[bytes]) -> None:
     solutions = _solutions(answer)
+    rows = (([_plain(term) for term in row] for row in batch) for batch in _batches(solutions.rows))
+    out.writelines(csv_batches(solutions.variables, rows, "\r\n"))
+
+
+def csv_batches(
+    names: Sequence[str], batches: Iterable[Iterable[Sequence[object]]], line_end: str
+) -> Iterator[bytes]:
+    """Rows as CSV (RFC 4180): the first batch has the head before it."""
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\r\n")
-    writer.writerow(solutions.variables)
-    out.write(_taken(text))
-    for batch in _batches(solutions.rows):
-        writer.writerows([_plain(term) for term in row] for row in batch)
-        out.write(_taken(text))
+    writer = csv.writer(text, lineterminator=line_end)
+    writer.writerow(names)
+    for batch in batches:
+        writer.writerows(batch)
+        yield _utf8(text.getvalue())
+        text.seek(0)
+        text.truncate()
+    if head := text.getvalue():
+        yield _utf8(head)
 
 
 def _tsv(answer: Answer, out: IO[bytes]) -> None:
@@ -271,13 +282,6 @@ def _plain(term: Term | None) -> str:
     if term is None:
         return ""
     return term.lexical if isinstance(term, Literal) else str(term)
-
-
-def _taken(text: io.StringIO) -> bytes:
-    piece = text.getvalue()
-    text.seek(0)
-    text.truncate()
-    return _utf8(piece)
 
 
 def _utf8(text: str) -> bytes:

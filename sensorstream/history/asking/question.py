@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -13,6 +13,7 @@ from sensorstream.sparql.algebra import Dataset, Query, ValidTime, Variable
 from sensorstream.sparql.answerable import check_answerable, check_graphs
 from sensorstream.sparql.bounds import MOST_TOKENS
 from sensorstream.sparql.parser import Parsed, read_query
+from sensorstream.sparql.printing import algebra_lines
 
 # What a SPARQL query may be asked of.
 CACHE: Final = "cache"
@@ -124,13 +125,13 @@ def _valid_time(
     if len(given) == 2:
         raise QueryError("expected 'at' or 'during', not both: a query has one valid time")
     if written is None:
-        return _instants(_asked(at, during), timeline, lambda text: QueryError(text))
+        return _instants(_asked(at, during), timeline, None)
     place = parsed.position(written)
     if given:
         raise QueryError(
             f"the query says its valid time itself: leave '{given[0]}' out", position=place
         )
-    return _instants(written, timeline, lambda text: QueryError(text, position=place))
+    return _instants(written, timeline, place)
 
 
 def _asked(at: str | None, during: str | None) -> ValidTime | None:
@@ -147,26 +148,42 @@ def _asked(at: str | None, during: str | None) -> ValidTime | None:
 
 
 def _instants(
-    time: ValidTime | None, timeline: Timeline, fault: Callable[[str], QueryError]
+    time: ValidTime | None, timeline: Timeline, place: Position | None
 ) -> Moment | Interval | None:
     if time is None:
         return None
     for each in (time.start, time.end):
         if isinstance(each, Variable):
-            raise fault(
+            raise QueryError(
                 f"{each} has no value here: expected a time; only the question of a rule to the "
-                "history knows ?now and ?last"
+                "history knows ?now and ?last",
+                position=place,
             )
     try:
         start = timeline.instant(str(time.start))
         end = None if time.end is None else timeline.instant(str(time.end))
     except TermError as error:
-        raise fault(error.message) from None
+        raise QueryError(error.message, position=place) from None
     if end is None:
         return Moment(start)
     if end <= start:
-        raise fault(
+        raise QueryError(
             f"DURING: '{time.end}' is not after '{time.start}': expected an interval, or AT for a "
-            "moment"
+            "moment",
+            position=place,
         )
     return Interval(start, end)
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionPlan:
+    """``sql`` is empty where no SQL is run; ``plan`` is as the engine tells it, in lines."""
+
+    algebra: str
+    sql: str
+    plan: str
+
+
+def question_plan(query: Query, sql: str, plan: str) -> QuestionPlan:
+    """The plan of a query."""
+    return QuestionPlan("\n".join(algebra_lines(query.form.pattern)), sql, plan)

@@ -1,12 +1,12 @@
 """The relations that a query over history reads: which statements, when, in which graph.
 
 Statements of history are rows of ``store.statements``. Those of the window, the ontology and the
-static data come with the question, in temporary tables (:mod:`.live`).
+static data come with the question, in temporary tables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Final, TypeAlias
@@ -15,9 +15,8 @@ from psycopg2 import extensions
 from sqlglot import exp
 
 from sensorstream.history.asking.question import Interval, Moment
-from sensorstream.history.copying import Row, copy_command, copy_text
+from sensorstream.history.copying import copy_command, copy_text
 from sensorstream.history.terms import (
-    TERM_COLUMNS,
     TermKey,
     look_up,
     number_of,
@@ -100,24 +99,26 @@ def _parts(graph: IRI, time: Moment | Interval | None, *, live: bool) -> list[ex
 
 def _ended(time: Moment | Interval | None) -> exp.Select:
     """Statements that have left the window, or ended within it."""
-    tree = exp.select(*_TRIPLE).from_(exp.table_("statements", db="store"))
-    match time:
-        case Moment(at):
-            tree = tree.where(f"valid_from <= {at:d}", f"valid_to > {at:d}")
-        case Interval(start, end):
-            tree = tree.where(f"valid_from < {end:d}", f"valid_to > {start:d}")
-    return tree
+    return _statements(time, "store", "statements", has_end=True)
 
 
 def _standing(time: Moment | Interval | None) -> exp.Select:
     """Statements that hold now; they began at ``valid_from`` and have no end yet."""
-    tree = exp.select(*_TRIPLE).from_(exp.table_(LIVE_STATEMENTS, db="pg_temp"))
+    return _statements(time, "pg_temp", LIVE_STATEMENTS, has_end=False)
+
+
+def _statements(
+    time: Moment | Interval | None, schema: str, name: str, *, has_end: bool
+) -> exp.Select:
+    tree = exp.select(*_TRIPLE).from_(exp.table_(name, db=schema))
     match time:
         case Moment(at):
-            tree = tree.where(f"valid_from <= {at:d}")
-        case Interval(_, end):
-            tree = tree.where(f"valid_from < {end:d}")
-    return tree
+            begun, ended = f"valid_from <= {at:d}", f"valid_to > {at:d}"
+        case Interval(start, end):
+            begun, ended = f"valid_from < {end:d}", f"valid_to > {start:d}"
+        case None:
+            return tree
+    return tree.where(begun, *([ended] if has_end else ()))
 
 
 def _terms(schema: str, table: str) -> exp.Select:
@@ -182,53 +183,28 @@ FOREVER: Final[Instant] = -(2**63)
 _FIRST_NEW: Final = 2**62
 """Beyond all ids of the dictionary; those below zero belong to the compiler."""
 
-_STATEMENT_COLUMNS: Final = (
-    "subject",
-    "predicate",
-    "object",
-    "number",
-    "marks",
-    "valid_from",
-    "stay",
-    "message",
+_TABLES: Final = {
+    LIVE_TERMS: "id bigint primary key, number numeric, moment timestamptz, "
+    "kind smallint not null, text text not null, datatype text, language text",
+    LIVE_STATEMENTS: "subject bigint not null, predicate bigint not null, object bigint not null, "
+    "number double precision, marks integer not null, valid_from bigint not null, "
+    "stay bigint not null, message bigint not null",
+    LIVE_STAYS: "stay bigint not null, name bigint not null, entered bigint not null, "
+    "time bigint not null, message bigint not null",
+}
+_MAKE: Final = ";".join(
+    [
+        *(f"create temporary table {name} ({columns})" for name, columns in _TABLES.items()),
+        *(
+            f"create index on {LIVE_STATEMENTS} ({columns})"
+            for columns in ("subject", "predicate, object", "predicate, number", "stay")
+        ),
+    ]
 )
-_STAY_COLUMNS: Final = ("stay", "name", "entered", "time", "message")
-_MAKE: Final = f"""
-create temporary table {LIVE_TERMS} (
-    id bigint primary key, number numeric, moment timestamptz, kind smallint not null,
-    text text not null, datatype text, language text
-);
-create temporary table {LIVE_STATEMENTS} (
-    subject bigint not null, predicate bigint not null, object bigint not null,
-    number double precision, marks integer not null, valid_from bigint not null,
-    stay bigint not null, message bigint not null
-);
-create temporary table {LIVE_STAYS} (
-    stay bigint not null, name bigint not null, entered bigint not null, time bigint not null,
-    message bigint not null
-);
-create index on {LIVE_STATEMENTS} (subject);
-create index on {LIVE_STATEMENTS} (predicate, object);
-create index on {LIVE_STATEMENTS} (predicate, number);
-create index on {LIVE_STATEMENTS} (stay)
-"""
-_COPY_TERMS: Final = copy_command(f"pg_temp.{LIVE_TERMS}", TERM_COLUMNS)
-_COPY_STATEMENTS: Final = copy_command(f"pg_temp.{LIVE_STATEMENTS}", _STATEMENT_COLUMNS)
-_COPY_STAYS: Final = copy_command(f"pg_temp.{LIVE_STAYS}", _STAY_COLUMNS)
-
-
-@dataclass(frozen=True, slots=True)
-class _Numbers:
-    """The ids of terms: those of the dictionary; others for what only the window knows."""
-
-    keys: Mapping[Term, TermKey]
-    known: Mapping[TermKey, int]
-    new: Mapping[TermKey, int]
-
-    def of(self, term: Term) -> int:
-        key = self.keys[term]
-        number = self.known.get(key)
-        return self.new[key] if number is None else number
+_COPY: Final = {
+    name: copy_command(f"pg_temp.{name}", [each.split()[0] for each in columns.split(", ")])
+    for name, columns in _TABLES.items()
+}
 
 
 def begin_question(
@@ -270,28 +246,24 @@ def _fill(cursor: extensions.cursor, present: Present) -> Mapping[TermKey, int]:
     unknown = (key for key in distinct if key not in known)
     new = dict(zip(unknown, count(_FIRST_NEW), strict=False))
     terms = {key: term for term, key in keys.items() if key in new}
-    cursor.copy_expert(_COPY_TERMS, copy_text(term_rows(terms, new)))
-    numbers = _Numbers(keys, known, new)
-    cursor.copy_expert(_COPY_STATEMENTS, copy_text(_rows(present.statements, numbers)))
+    # Those of the dictionary, and others for what only the window knows.
+    ids = {term: new[key] if key in new else known[key] for term, key in keys.items()}
     stays = (
-        (each.stay, numbers.of(each.name), each.entered, each.time, each.message)
-        for each in present.stays
+        (each.stay, ids[each.name], each.entered, each.time, each.message) for each in present.stays
     )
-    cursor.copy_expert(_COPY_STAYS, copy_text(stays))
-    cursor.execute(f"analyze {LIVE_TERMS}; analyze {LIVE_STATEMENTS}; analyze {LIVE_STAYS}")
-    return new
-
-
-def _rows(statements: Iterable[Standing], numbers: _Numbers) -> Iterator[Row]:
-    for each in statements:
-        subject, predicate, value = each.triple
-        yield (
-            numbers.of(subject),
-            numbers.of(predicate),
-            numbers.of(value),
-            rounded(number_of(value)),
+    rows = (
+        (
+            *(ids[term] for term in each.triple),
+            rounded(number_of(each.triple[2])),
             each.marks,
             each.since,
             each.stay,
             each.message,
         )
+        for each in present.statements
+    )
+    tables = {LIVE_TERMS: term_rows(terms, new), LIVE_STATEMENTS: rows, LIVE_STAYS: stays}
+    for name, told in tables.items():
+        cursor.copy_expert(_COPY[name], copy_text(told))
+    cursor.execute(f"analyze {LIVE_TERMS}; analyze {LIVE_STATEMENTS}; analyze {LIVE_STAYS}")
+    return new

@@ -11,8 +11,7 @@ from typing import Final
 from psycopg2 import extensions
 
 from sensorstream.history.asking.answer import Answer, answer_of, limited
-from sensorstream.history.asking.plan import QuestionPlan, question_plan
-from sensorstream.history.asking.question import Question
+from sensorstream.history.asking.question import Question, QuestionPlan, question_plan
 from sensorstream.history.asking.relations import LiveSource, begin_question, scope_of, tell_spans
 from sensorstream.history.read_only_sql import (
     bounded,

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sensorstream.errors import QueryError, UnsupportedQuery
 from sensorstream.extras import require
 from sensorstream.history.asking.answer import Answer, answer_of, limited
-from sensorstream.history.asking.plan import QuestionPlan, question_plan
-from sensorstream.history.asking.question import ALL, Question
+from sensorstream.history.asking.question import ALL, Question, QuestionPlan, question_plan
 from sensorstream.history.asking.relations import scope_of
 from sensorstream.history.database import translating
 from sensorstream.history.terms import look_up, term_key

@@ -57,7 +57,7 @@ from sensorstream.sql.sparql.relations import (
     where,
 )
 from sensorstream.sql.sparql.scope import PARTS, TOO_DEEP, Column, Id, Scope, SqlQuery
-from sensorstream.sql.sparql.values import Constant
+from sensorstream.sql.sparql.values import TYPES, Constant, Unbound
 
 _UNKNOWN: Final = -(2**62)
 """Ids from here downwards are those of terms that only the query's text has."""
@@ -172,19 +172,17 @@ def _with_unknown(found: Iterable[Term], scope: Scope) -> tuple[dict[Term, Id], 
         free -= 1
     if not unknown:
         return ids, scope.terms
-    rows = [
-        exp.Tuple(expressions=[constant(ids[e]), *_parts_of(e), *_values_of(e)]) for e in unknown
-    ]
-    columns = ("id", *PARTS, "number", "moment")
+    parts = (*PARTS, "number", "moment")
+    rows = [exp.Tuple(expressions=[constant(ids[e]), *_parts_of(e, parts)]) for e in unknown]
+    columns = ("id", *parts)
     source = exp.Values(
         expressions=rows,
         alias=titled("w", columns),
     )
-    types = ("BIGINT", "SMALLINT", "TEXT", "TEXT", "TEXT", "DECIMAL", "TIMESTAMPTZ")
     own = from_(
         selected(
-            named(exp.cast(exp.column(name, "w"), kind), name)
-            for name, kind in zip(columns, types, strict=True)
+            named(exp.cast(exp.column(name, "w"), TYPES.get(name, "BIGINT")), name)
+            for name in columns
         ),
         source,
     )
@@ -196,18 +194,10 @@ def _with_unknown(found: Iterable[Term], scope: Scope) -> tuple[dict[Term, Id], 
     return ids, from_(selected(exp.column(name, "b") for name in columns), both)
 
 
-def _parts_of(term: Term) -> list[exp.Expr]:
-    if isinstance(term, Literal):
-        language = null("TEXT") if term.language is None else constant(term.language)
-        return [constant(2), constant(term.lexical), constant(term.datatype), language]
-    kind, text = (1, term.removeprefix("_:")) if isinstance(term, BlankNode) else (0, str(term))
-    return [constant(kind), constant(text), null("TEXT"), null("TEXT")]
-
-
-def _values_of(term: Term) -> list[exp.Expr]:
+def _parts_of(term: Term, names: Sequence[str] = PARTS) -> list[exp.Expr]:
     assert isinstance(term, IRI | BlankNode | Literal)
     value = Constant(term)
-    return [value.number.copy(), value.moment.copy()]
+    return [value.part(each).copy() for each in names]
 
 
 def _dataset(dataset: Dataset, scope: Scope) -> tuple[exp.Select, Mapping[IRI, exp.Select]]:
@@ -299,9 +289,7 @@ def _instances(triple: TriplePattern, layouts: Mapping[str, Layout]) -> exp.Expr
 def _instance(end: PatternTerm, layouts: Mapping[str, Layout]) -> list[exp.Expr]:
     match end:
         case Variable(name):
-            if name not in layouts:
-                return [null("SMALLINT"), null("TEXT"), null("TEXT"), null("TEXT")]
-            value = layouts[name].value_in("s")
+            value = layouts[name].value_in("s") if name in layouts else Unbound()
             return [value.part(part) for part in PARTS]
         case BlankNode():
             label = sql(
@@ -373,11 +361,7 @@ def _triples(found: exp.Expr) -> exp.Select:
 
 
 def _no_triples() -> exp.Select:
-    return selected(
-        named(null("SMALLINT" if part == "kind" else "TEXT"), f"{end}_{part}")
-        for end in _ENDS
-        for part in PARTS
-    )
+    return selected(named(null(TYPES[part]), f"{end}_{part}") for end in _ENDS for part in PARTS)
 
 
 def _triple_columns() -> tuple[Column, ...]:

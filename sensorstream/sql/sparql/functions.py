@@ -359,9 +359,7 @@ def _strdt(frame: Frame, text: Value, datatype: Value) -> Value:
 
 def _blank_node(frame: Frame) -> Value:
     label = frame.computed(sql("'b' || MD5(CAST(GEN_RANDOM_UUID() AS TEXT))"), "text")
-    none = {part: sql("CAST(NULL AS TEXT)") for part in ("datatype", "language")}
-    number = sql("CAST(NULL AS DECIMAL)")
-    return Columns({"kind": constant(1), "text": label, **none, "number": number})
+    return Columns({"kind": constant(1), "text": label})
 
 
 def _fresh(kind: Callable[..., Value], *texts: str) -> Function:

@@ -168,25 +168,16 @@ def _matched(text: exp.Expr, form: str) -> exp.Expr:
 
 def _whole(text: exp.Expr, datatype: exp.Expr) -> exp.Expr:
     number = integer_of(text)
-    out_of_range = [
-        all_of(
-            sql(":datatype = :name", datatype=datatype, name=name),
-            any_of(
-                *(
-                    [sql(":number < :low", number=number, low=_whole_constant(low))]
-                    if low is not None
-                    else []
-                ),
-                *(
-                    [sql(":number > :high", number=number, high=_whole_constant(high))]
-                    if high is not None
-                    else []
-                ),
-            ),
-        )
-        for name, (low, high) in INTEGER_BOUNDS.items()
-        if (low, high) != (None, None)
-    ]
+    out_of_range = []
+    for name, bounds in INTEGER_BOUNDS.items():
+        beyond = [
+            sql(f":number {sign} :end", number=number, end=_whole_constant(end))
+            for sign, end in zip("<>", bounds, strict=True)
+            if end is not None
+        ]
+        if beyond:
+            is_of = sql(":datatype = :name", datatype=datatype, name=name)
+            out_of_range.append(all_of(is_of, any_of(*beyond)))
     return sql(
         "CASE WHEN :wrong THEN NULL ELSE :number END", wrong=any_of(*out_of_range), number=number
     )

@@ -15,6 +15,7 @@ from sensorstream.sparql.algebra import (
     Call,
     Distinct,
     Exists,
+    Expression,
     Extend,
     Filter,
     Graph,
@@ -127,36 +128,35 @@ class PatternCompiler(Compiler):
     def _join(self, left: Relation, right: Relation, place: Place) -> Relation:
         if left.is_unit or right.is_unit:
             return right if left.is_unit else left
-        shared = _shared(left, right)
-        left, right = self._matched(left, right, shared, place)
-        left, right, pending = self._deferred(left, right, shared, place)
-        one, other = self.names.fresh("r"), self.names.fresh("r")
-        columns, layouts = merged_columns((left, one), (right, other), optional=False)
-        tree = from_(selected(columns), left.under(one))
-        tree.append(
-            "joins",
-            join(right.under(other), compatible((left, one), (right, other), shared)),
-        )
-        return Relation(tree, layouts, _is_unique(left, right, shared), pending)
+        return self._joined(left, right, place)
 
     def _left_join(self, pattern: LeftJoin, place: Place) -> Relation:
         left = self.relation(pattern.left, place)
         right = self.relation(pattern.right, replace(place, bounds=()))
+        return self._joined(left, right, place, pattern.condition, "LEFT")
+
+    def _joined(
+        self,
+        left: Relation,
+        right: Relation,
+        place: Place,
+        condition: Expression | None = None,
+        side: str = "",
+    ) -> Relation:
         shared = _shared(left, right)
         left, right = self._matched(left, right, shared, place)
-        if pattern.condition is not None:
-            needed = names_in(pattern.condition)
-            left = self.valued(left, needed, place)
-            right = self.valued(right, needed, place)
+        if condition is not None:
+            needed = names_in(condition)
+            left, right = (self.valued(each, needed, place) for each in (left, right))
         left, right, pending = self._deferred(left, right, shared, place)
         one, other = self.names.fresh("r"), self.names.fresh("r")
         on = compatible((left, one), (right, other), shared)
-        if pattern.condition is not None:
+        if condition is not None:
             frame = self.frame(place, (left, one), (right, other))
-            on = all_of(on, frame.within(truth_of(pattern.condition, frame)))
-        columns, layouts = merged_columns((left, one), (right, other), optional=True)
+            on = all_of(on, frame.within(truth_of(condition, frame)))
+        columns, layouts = merged_columns((left, one), (right, other), optional=bool(side))
         tree = from_(selected(columns), left.under(one))
-        tree.append("joins", join(right.under(other), on, "LEFT"))
+        tree.append("joins", join(right.under(other), on, side))
         return Relation(tree, layouts, _is_unique(left, right, shared), pending)
 
     def _matched(

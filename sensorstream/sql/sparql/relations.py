@@ -270,6 +270,13 @@ def aligned(relation: Relation, target: Mapping[str, Layout], alias: str) -> lis
 Asked: TypeAlias = "Callable[[Pattern, Frame], exp.Expr]"
 
 
+def _beside(tree: exp.Select, tables: Iterable[exp.Expr]) -> exp.Select:
+    """A select with tables that may name the columns of those before them."""
+    for each in tables:
+        tree.append("joins", exp.Join(this=exp.Lateral(this=each), kind="CROSS"))
+    return tree
+
+
 class Frame:
     """A row of one or two relations, for expressions.
 
@@ -389,9 +396,7 @@ class Frame:
         """Put what the expressions need below a select that has a FROM."""
         for load in self._loads:
             tree.append("joins", load)
-        for each in self._lets:
-            tree.append("joins", exp.Join(this=exp.Lateral(this=each), kind="CROSS"))
-        return tree
+        return _beside(tree, self._lets)
 
     def within(self, condition: exp.Expr) -> exp.Expr:
         """A condition with what it needs inside itself, for ON."""
@@ -400,10 +405,7 @@ class Frame:
             return condition
         first, *rest = self._lets
         tree = selected([named(condition, "truth")])
-        tree.set("from_", exp.From(this=first))
-        for each in rest:
-            tree.append("joins", exp.Join(this=exp.Lateral(this=each), kind="CROSS"))
-        return exp.Subquery(this=tree)
+        return exp.Subquery(this=_beside(from_(tree, first), rest))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,50 @@
+"""The outputs of a deployment: their senders, and the receivers that the outbox knows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from sensorstream.alerts.records import Webhook
+from sensorstream.alerts.sender import OUTPUT, Sender
+from sensorstream.endpoints import KafkaOutput, MqttOutput, Output
+from sensorstream.extras import require
+
+
+def receiver_of(output: Output, now: datetime) -> Webhook:
+    """An output as the outbox keeps it; its URL is for people who read the log."""
+    match output.options:
+        case MqttOutput(host=host, topic=topic):
+            url = f"mqtt://{host}/{topic}"
+        case KafkaOutput(brokers=brokers, topic=topic):
+            url = f"kafka://{','.join(brokers)}/{topic}"
+    name, queries, changes = f"{OUTPUT}{output.name}", output.queries, output.changes
+    return Webhook(name, url, "", now, queries, output=True, changes=changes)
+
+
+def senders_of(outputs: Sequence[Output], timeout: float) -> Mapping[str, Sender]:
+    """The senders of all outputs, by the id of the receiver; nothing is connected.
+
+    ``timeout`` is the number of seconds an output may take for one event.
+
+    Raises:
+        SettingsError: an option cannot be used.
+        MissingExtra: a package is not installed.
+    """
+    return {f"{OUTPUT}{each.name}": _sender(each, timeout) for each in outputs}
+
+
+def _sender(output: Output, timeout: float) -> Sender:
+    # A package that no output needs is not imported, so that it need not be installed.
+    who = f"outputs.{output.name}"
+    match output.options:
+        case MqttOutput():
+            require("mqtt", f"{who}: the type 'mqtt'")
+            from sensorstream.alerts.mqtt_sender import MqttSender
+
+            return MqttSender(output.name, output.options, timeout)
+        case KafkaOutput():
+            require("kafka", f"{who}: the type 'kafka'")
+            from sensorstream.alerts.kafka_sender import KafkaSender
+
+            return KafkaSender(output.name, output.options, timeout)
