@@ -15,8 +15,7 @@ from sensorstream.archive.layout import TABLES
 from sensorstream.archive.manifest import State, kept_parts
 from sensorstream.archive.relations import definitions
 from sensorstream.history.asking.answer import Answer, answer_of, limited
-from sensorstream.history.asking.plan import QuestionPlan, question_plan
-from sensorstream.history.asking.question import Question
+from sensorstream.history.asking.question import Question, QuestionPlan, question_plan
 from sensorstream.history.asking.relations import scope_of
 from sensorstream.history.asking.run import Limits
 from sensorstream.history.read_only_sql import Column, SqlResult, SqlStream, bounded

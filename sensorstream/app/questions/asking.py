@@ -25,8 +25,7 @@ from sensorstream.errors import (
 )
 from sensorstream.extras import require
 from sensorstream.history.asking.answer import Answer
-from sensorstream.history.asking.plan import QuestionPlan, question_plan
-from sensorstream.history.asking.question import Question
+from sensorstream.history.asking.question import Question, QuestionPlan, question_plan
 from sensorstream.history.asking.relations import FOREVER, LiveStay, Present, Standing
 from sensorstream.history.asking.run import Limits, answered, plan_of
 from sensorstream.history.read_only_sql import SqlResult, SqlStream, names_live, open_sql

@@ -1,6 +1,6 @@
 """The functions that a rewritten query needs in DuckDB; those of times are the network's.
 
-See :mod:`sensorstream.history.time_functions` for what each of these gives.
+See :mod:`sensorstream.history.migrations` for what each of these gives.
 """
 
 from __future__ import annotations

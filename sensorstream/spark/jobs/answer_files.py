@@ -18,8 +18,9 @@ from typing import IO, TYPE_CHECKING, Any, Final, cast
 
 from sensorstream.errors import SparkError
 from sensorstream.history.asking.answer import Answer, Graph, Solutions, answer_of
+from sensorstream.history.asking.formats import ARROW, CSV
 from sensorstream.history.read_only_sql import Column, SqlStream
-from sensorstream.history.sql_formats import ARROW, CSV, csv_pieces, json_value
+from sensorstream.history.sql_formats import csv_pieces, json_value
 from sensorstream.model.terms import Term, Triple, term
 from sensorstream.sql.sparql.scope import SqlQuery
 
