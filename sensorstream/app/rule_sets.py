@@ -24,8 +24,8 @@ from sensorstream.errors import (
 )
 from sensorstream.language.syntax import RuleFile
 from sensorstream.reasoning.profiles import check_profile, rule_set_names, text_of
-from sensorstream.reasoning.rulesets import reader as library
-from sensorstream.reasoning.rulesets.reader import read
+from sensorstream.reasoning.rulesets.reader import SUMMARIES, read
+from sensorstream.reasoning.rulesets.reader import text_of as bundled_text
 from sensorstream.reasoning.rulesets.rule_set import RuleSet, combined
 from sensorstream.settings import Settings
 
@@ -49,7 +49,7 @@ def rule_set_paths(settings: Settings) -> dict[str, Path | None]:
     often = Counter(_ended(PurePath(each).name) for each in sources)
     found: dict[str, Path | None] = {}
     for source in sources:
-        bundled = source in library.SUMMARIES
+        bundled = source in SUMMARIES
         single = bundled or often[_ended(PurePath(source).name)] == 1
         name = _ended(PurePath(source).name if single else below(folder, folder / source))
         if name in found:
@@ -63,7 +63,7 @@ def rule_set_paths(settings: Settings) -> dict[str, Path | None]:
 def rule_set_files(profile: str, folder: Path) -> list[Path]:
     """The files among the rule sets of a profile; their paths begin at a folder."""
     names = rule_set_names(profile)
-    return [folder / each for each in names if each not in library.SUMMARIES]
+    return [folder / each for each in names if each not in SUMMARIES]
 
 
 def read_rule_set_texts(
@@ -79,7 +79,7 @@ def read_rule_set_texts(
     texts: dict[str, str] = {}
     for name, path in rule_set_paths(settings).items():
         if path is None:
-            texts[name] = library.text_of(PurePath(name).stem)
+            texts[name] = bundled_text(PurePath(name).stem)
         else:
             texts[name] = unsaved[path] if path in unsaved else text_of(path)
     return texts
