@@ -140,14 +140,21 @@ def tokens_of(text: str) -> Iterator[Token]:
             yield Token(written if kind == "operator" else kind, written, start)
 
 
-@lru_cache(_REMEMBERED)
 def parse(text: str) -> Expression | None:
     """The tree of an expression; None if it is not XPath, or nested too deep to be told of."""
+    try:
+        return _parsed(text)
+    except RecursionError:  # how deep is too deep depends on the caller: it is not remembered
+        return None
+
+
+@lru_cache(_REMEMBERED)
+def _parsed(text: str) -> Expression | None:
     tokens = list(tokens_of(text))
     parser = _Parser(text, tokens)
     try:
         found = parser.expression()
-    except (ValueError, RecursionError):
+    except ValueError:
         return None
     return found if parser.at == len(tokens) else None
 
