@@ -16,7 +16,7 @@ from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI
 from sensorstream.model.vocabulary import OWL_SAME_AS
-from sensorstream.reasoning.rulesets.library import bundled_rules
+from sensorstream.reasoning.rulesets.reader import bundled_rules
 from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
 
 SIZES: Final = (10, 100, 1000)

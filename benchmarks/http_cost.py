@@ -22,12 +22,11 @@ import uvicorn
 from prometheus_client import CollectorRegistry
 
 from sensorstream.alerts.feed import AlertFeed
-from sensorstream.app.access import Access
 from sensorstream.app.application import Application
-from sensorstream.app.health import Health
-from sensorstream.app.rates import Rates
-from sensorstream.app.running import Running
-from sensorstream.app.waiting import HERE, Sender
+from sensorstream.app.life.access import Access, Rates
+from sensorstream.app.life.entry_queue import HERE, Sender
+from sensorstream.app.life.health import Health
+from sensorstream.app.questions.asking import Running
 from sensorstream.clock import SystemClock
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.model.events import Message

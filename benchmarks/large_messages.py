@@ -14,8 +14,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.scenario import NAMESPACE
-from sensorstream.app.collector import spare_what_stays
-from sensorstream.app.wiring import Deployment, build_machine, read_deployment
+from sensorstream.app.control.wiring import Deployment, build_machine, read_deployment
+from sensorstream.app.life.memory import spare_what_stays
 from sensorstream.engine.outcome import Outcome
 from sensorstream.journal.effects import effects_of
 from sensorstream.journal.records import Record, message_id

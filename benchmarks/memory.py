@@ -18,7 +18,7 @@ from typing import Final
 
 import psutil
 
-from sensorstream.app.wiring import build_machine, read_deployment
+from sensorstream.app.control.wiring import build_machine, read_deployment
 from sensorstream.engine.outcome import Status
 from sensorstream.model.events import Message
 from sensorstream.resources import bundled

@@ -24,7 +24,7 @@ from typing import Final
 
 from benchmarks.foreign.cases import FOLDER, load, together
 from benchmarks.foreign.streams import BASE, Message, Stream, cpu
-from sensorstream.app.collector import spare_what_stays
+from sensorstream.app.life.memory import spare_what_stays
 from sensorstream.errors import OntologyError, ReasonerError
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal

@@ -13,14 +13,14 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 from typing import Final
 
-from sensorstream.app.collector import spare_what_stays
+from sensorstream.app.life.memory import spare_what_stays
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.vocabulary import RDF_TYPE, RDFS_SUBCLASS_OF
 from sensorstream.model.xsd import XSD
 from sensorstream.network.recursion.kinds import Conclusions
-from sensorstream.reasoning.schema_closure import SchemaClosure
+from sensorstream.reasoning.reasoner import SchemaClosure
 from sensorstream.sparql.parser import parse_query
 from sensorstream.streams.patterns_in_time import Knowledge
 from sensorstream.streams.processor import StreamEvent, StreamProcessor

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.memory import crowd
-from sensorstream.app.wiring import Machine, build_machine, read_deployment
+from sensorstream.app.control.wiring import Machine, build_machine, read_deployment
 from sensorstream.engine.outcome import Status
 from sensorstream.model.events import Message
 from sensorstream.resources import bundled

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from sensorstream.app.wiring import build_machine, read_deployment
+from sensorstream.app.control.wiring import build_machine, read_deployment
 from sensorstream.engine.outcome import Status
 from sensorstream.model.events import Message
 from sensorstream.settings import (

@@ -22,9 +22,9 @@ from typing import Final
 
 import psutil
 
-from sensorstream.app.exchange import Exchange
-from sensorstream.app.recovery import Start, recover
-from sensorstream.app.wiring import build_machine, read_deployment
+from sensorstream.app.control.exchange import Exchange
+from sensorstream.app.control.wiring import build_machine, read_deployment
+from sensorstream.app.life.recovery import Start, recover
 from sensorstream.history import embedded
 from sensorstream.history.pipeline import PositionReader, Writes
 from sensorstream.history.store import PostgresStore

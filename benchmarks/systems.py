@@ -11,7 +11,7 @@ import psutil
 from benchmarks.peers.process import Peer
 from benchmarks.results import Step
 from benchmarks.scenario import NAMESPACE, PHASES
-from sensorstream.app.wiring import build_machine, read_deployment
+from sensorstream.app.control.wiring import build_machine, read_deployment
 from sensorstream.engine.outcome import Status
 from sensorstream.kb.graph import Origin
 from sensorstream.model.events import Message

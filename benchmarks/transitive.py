@@ -18,7 +18,7 @@ from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.reasoning.rulesets.library import bundled_rules
+from sensorstream.reasoning.rulesets.reader import bundled_rules
 from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
 
 OWL: Final = "http://www.w3.org/2002/07/owl#"

@@ -9,8 +9,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sensorstream.app.library import map_message, read_events, result_of
-    from sensorstream.app.recorded import build_engine, parse_mapping
+    from sensorstream.app.recorded import (
+        build_engine,
+        map_message,
+        parse_mapping,
+        read_events,
+        result_of,
+    )
     from sensorstream.client.clients import AsyncClient, Client
     from sensorstream.client.reports import QueryReport
     from sensorstream.client.results import Results
@@ -51,10 +56,10 @@ _HOMES = MappingProxyType(
         "SensorStreamError": "sensorstream.errors",
         "WebhookDefinition": "sensorstream.webhook_definition",
         "build_engine": "sensorstream.app.recorded",
-        "map_message": "sensorstream.app.library",
+        "map_message": "sensorstream.app.recorded",
         "parse_mapping": "sensorstream.app.recorded",
-        "read_events": "sensorstream.app.library",
-        "result_of": "sensorstream.app.library",
+        "read_events": "sensorstream.app.recorded",
+        "result_of": "sensorstream.app.recorded",
     }
 )
 

@@ -83,7 +83,7 @@ Nine kinds of exception are not in the tree, because they are not errors for a u
 ``network.recursion.stratum.BrokenRules`` (takes failed derivation rules out of force),
 ``reasoning.dl.bounds.clauses.Untreated`` (a bound leaves an axiom out),
 ``reasoning.dl.gap.answers._Equal`` (twins are told of by their own names),
-``server.soap.envelope.Fault`` (carries a problem to the SOAP endpoint),
+``server.soap.Fault`` (carries a problem to the SOAP endpoint),
 ``server.protocol._Refused`` (ends the parsing of a request), and the exceptions of ``click`` in the
 command line.
 """

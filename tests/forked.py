@@ -31,7 +31,7 @@ import pytest
 
 _COMMAND: Final = "sensorstream"
 _IMPORTED: Final = (
-    *("sensorstream.app.application", "sensorstream.app.watchdog", "sensorstream.cli.serve"),
+    *("sensorstream.app.application", "sensorstream.app.life.in_work", "sensorstream.cli.serve"),
     *("sensorstream.inputs.inputs", "sensorstream.server.listening", "sensorstream.server.main"),
     *("uvicorn.protocols.http.httptools_impl", "uvicorn.loops.uvloop", "sqlglot.generators"),
     "sqlglot.dialects.postgres",

@@ -18,10 +18,9 @@ from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.vocabulary import RDF_TYPE, RDFS_SUBCLASS_OF
-from sensorstream.reasoning.reasoner import Reasoner
-from sensorstream.reasoning.rulesets.library import bundled_rules
+from sensorstream.reasoning.reasoner import Reasoner, SchemaClosure
+from sensorstream.reasoning.rulesets.reader import bundled_rules
 from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
-from sensorstream.reasoning.schema_closure import SchemaClosure
 
 CHANGES: Final = 300
 MEMBERS: Final = 500

@@ -17,7 +17,7 @@ from benchmarks.lubm.generator import QUERIES
 from benchmarks.lubm.standing import Standing
 from benchmarks.peers.process import Peer, PeerFailed
 from sensorstream.reasoning.ontology import to_ntriples
-from sensorstream.reasoning.rulesets.library import bundled_rules
+from sensorstream.reasoning.rulesets.reader import bundled_rules
 from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
 
 PEERS: Final[Sequence[tuple[str, str, str, dict[str, str]]]] = (

@@ -16,7 +16,7 @@ def operator(network: Network, index: TripleIndex, text: str) -> Node:
         from sensorstream.network.plan.planner import plan_in_step
         from sensorstream.network.sources import DEFAULT, Sources
     except ImportError:
-        from sensorstream.network import compile as before  # type: ignore[attr-defined]
+        from sensorstream.network import compile as before
         from sensorstream.network import sources
 
         compiler = before.Compiler(network, sources.Sources(index))  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from sensorstream.app.wiring import read_deployment
+from sensorstream.app.control.wiring import read_deployment
 from sensorstream.cli.sources import sources
 from sensorstream.mapping.document import parse_document
 from sensorstream.model.events import Message

@@ -6,7 +6,7 @@ from enum import Enum
 from itertools import product
 from typing import Final, TypeAlias
 
-from sensorstream.analysis.value_kinds import Scope
+from sensorstream.analysis.value_kinds import Scope, operands
 from sensorstream.errors import NotIncremental
 from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.network.expressions.expression_functions import value_of
@@ -76,33 +76,18 @@ def value(expression: Expression, bound: Scope) -> Term | Value:
             return Value.FAILS if only is None else boolean(only)
         case algebra.Exists():
             return Value.VARIES
-        case algebra.In(operand, choices):
-            parts = [value(each, bound) for each in (operand, *choices)]
-            if parts[0] is Value.FAILS:
-                return Value.FAILS
-        case algebra.Comparison(_, left, right):
-            parts = [value(left, bound), value(right, bound)]
-            if Value.FAILS in parts:
-                return Value.FAILS
-        case algebra.Arithmetic(_, left, right):
-            parts = [value(left, bound), value(right, bound)]
-            if Value.FAILS in parts:
-                return Value.FAILS
-        case algebra.Sign(_, operand):
-            parts = [value(operand, bound)]
         case algebra.Call(name) if name in UNREPEATABLE or name in OF_EVENTS:
             return Value.VARIES
-        case algebra.Call(name, arguments):
-            parts = [value(each, bound) for each in arguments]
-            strict = name not in ("IF", "COALESCE")
-            if Value.FAILS in parts and (strict or set(parts) == {Value.FAILS}):
-                return Value.FAILS
-        case algebra.FunctionCall(_, arguments):
-            parts = [value(each, bound) for each in arguments]
-            if Value.FAILS in parts:
-                return Value.FAILS
+    parts = [value(each, bound) for each in operands(expression)]
+    match expression:
+        case algebra.In():
+            fails = parts[0] is Value.FAILS
+        case algebra.Call("IF" | "COALESCE"):
+            fails = set(parts) == {Value.FAILS}
         case _:
-            return Value.VARIES
+            fails = Value.FAILS in parts
+    if fails and not isinstance(expression, algebra.Sign):
+        return Value.FAILS
     return Value.VARIES if Value.VARIES in parts else _calculated(expression)
 
 

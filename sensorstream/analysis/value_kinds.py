@@ -332,18 +332,17 @@ def _may_be_equal(one: frozenset[str], other: frozenset[str]) -> bool:
     return any(compare(a, b) is not None for a, b in pairs)
 
 
+_SHOWN: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        XSD_DECIMAL: "a number",
+        XSD_STRING: "a text",
+        RDF_LANG_STRING: "a text with a language",
+        NAME: "an IRI",
+        INVALID: "a literal that is not valid in its datatype",
+    }
+)
+
+
 def shown(kind: str) -> str:
     """A kind as people say it."""
-    match kind:
-        case _ if kind == XSD_DECIMAL:
-            return "a number"
-        case _ if kind == XSD_STRING:
-            return "a text"
-        case _ if kind == RDF_LANG_STRING:
-            return "a text with a language"
-        case _ if kind == NAME:
-            return "an IRI"
-        case _ if kind == INVALID:
-            return "a literal that is not valid in its datatype"
-        case _:
-            return f"an xsd:{kind.removeprefix(XSD)}"
+    return _SHOWN.get(kind) or f"an xsd:{kind.removeprefix(XSD)}"

@@ -18,74 +18,59 @@ from sensorstream.alerts.feed import AlertFeed
 from sensorstream.alerts.records import RaisedAlert
 from sensorstream.alerts.sender import OUTPUT, receiver_of, senders_of
 from sensorstream.analysis import Known
-from sensorstream.app.access import Access, tokens_of
-from sensorstream.app.asking import Asking
-from sensorstream.app.exchange import Exchange, Revival
-from sensorstream.app.health import Health, News
-from sensorstream.app.holding import Holding
-from sensorstream.app.in_force import in_force, read_files, tell_edited
-from sensorstream.app.in_work import InWork
-from sensorstream.app.incidents import Incidents
-from sensorstream.app.individuals import Individuals
-from sensorstream.app.job_folder import JobFolder
-from sensorstream.app.jobs import Jobs
-from sensorstream.app.live import Live
-from sensorstream.app.messages import Messages
-from sensorstream.app.metrics import Metrics
-from sensorstream.app.narrowing import Narrowing
-from sensorstream.app.ontologies import Ontologies
-from sensorstream.app.pipeline import Pipeline
-from sensorstream.app.progress import Progress, Rebuilding, silent
-from sensorstream.app.rates import Rates
-from sensorstream.app.readiness import HistoryProbe, Readiness, WholeWay
-from sensorstream.app.reasons import Reasons
-from sensorstream.app.recovery import Start, find_start, recover
-from sensorstream.app.registered_queries import Queries, ReportLog
-from sensorstream.app.replays import Replays
-from sensorstream.app.retention import Retention
-from sensorstream.app.rule_questions import CrossChecks, RuleQuestions
-from sensorstream.app.rulebook import Rulebook, changed_functions, changed_rules
-from sensorstream.app.running import Running
-from sensorstream.app.skipping import skip_deadly
-from sensorstream.app.stream_time import StreamTime
-from sensorstream.app.trials import Trials
-from sensorstream.app.waiting import HERE, Sender
-from sensorstream.app.webhooks import Webhooks
-from sensorstream.app.why_not import Unmet
-from sensorstream.app.window_view import WindowView, view_window
-from sensorstream.app.wiring import (
-    Deployment,
-    build_machine,
-    cross_check_period,
-    runner_of,
-    version_of,
+from sensorstream.app.control.engine_settings import kept_for
+from sensorstream.app.control.exchange import Exchange
+from sensorstream.app.control.queries import Queries, ReportLog
+from sensorstream.app.control.rulebook import Ontologies, Rulebook, changed_functions, changed_rules
+from sensorstream.app.control.webhooks import Webhooks
+from sensorstream.app.control.wiring import Deployment, build_machine, runner_of
+from sensorstream.app.handle import Handle
+from sensorstream.app.life.access import Access, Rates, tokens_of
+from sensorstream.app.life.entry_queue import HERE, Sender
+from sensorstream.app.life.health import Health, HistoryProbe, News, Readiness, WholeWay
+from sensorstream.app.life.in_work import InWork
+from sensorstream.app.life.metrics import Metrics
+from sensorstream.app.life.pipeline import Pipeline
+from sensorstream.app.life.progress import Progress, silent
+from sensorstream.app.life.repeated_work import RepeatedWork
+from sensorstream.app.life.start import (
+    EnginesHere,
+    EnginesOnSpark,
+    in_force,
+    read_files,
+    tell_edited,
 )
+from sensorstream.app.life.storing import Outlets
+from sensorstream.app.life.upkeep import CrossChecks, Narrowing, Revival, RuleQuestions, retention
+from sensorstream.app.questions.asking import Asking, Running
+from sensorstream.app.questions.incidents import Incidents
+from sensorstream.app.questions.individuals import Individuals, WindowView, view_window
+from sensorstream.app.questions.jobs import JobFolder, Jobs
+from sensorstream.app.questions.messages import Messages, Replays
+from sensorstream.app.why.present_state import Holding, Unmet
+from sensorstream.app.why.reasons import Reasons
+from sensorstream.app.why.trials import Trials
 from sensorstream.cache.cache import Cache
 from sensorstream.clock import Clock, SystemClock
 from sensorstream.engine.live_queries import stream_of
 from sensorstream.engine.outcome import Outcome
-from sensorstream.errors import Position, RunsOnSpark
+from sensorstream.errors import Position
 from sensorstream.history.access import PostgresAuditLog, PostgresKeys
 from sensorstream.history.alerts import Behind, alerts_after, alerts_before, messages_behind
 from sensorstream.history.database import engine as database_engine
 from sensorstream.history.incidents import PostgresIncidents, set_damping
-from sensorstream.history.journal_rows import journal_rows, record_of
 from sensorstream.history.kept_messages import EVERY, Chosen, Quarantined, quarantined
 from sensorstream.history.opening import open_history
 from sensorstream.history.outbox import PostgresOutbox
-from sensorstream.history.pipeline import Writes, claim
+from sensorstream.history.pipeline import claim
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.tending import tell_groups, tend
 from sensorstream.history.views import install_views
 from sensorstream.history.webhooks import PostgresWebhooks
 from sensorstream.journal.entry import Entry, Target
-from sensorstream.journal.kinds import replay
 from sensorstream.journal.notice import ReportDisabled
-from sensorstream.journal.registration import RegisterQuery, RemoveQuery
-from sensorstream.model.timeline import Timeline
 from sensorstream.processes.forks import QuestionLimits
 from sensorstream.reasoning.dl.cross_check import Differences
-from sensorstream.reasoning.reasoner import NoReasoner
 from sensorstream.settings import Settings
 from sensorstream.spark.jobs.protocol import Task
 from sensorstream.spark.jobs.worker_process import Runner
@@ -108,8 +93,10 @@ class InForce:
     position: Position | None = None
 
 
-class Application:
+class Application(Handle):
     """What server and command line see of a deployment. Thread-safe."""
+
+    engines: EnginesHere | EnginesOnSpark
 
     def __init__(
         self,
@@ -121,258 +108,183 @@ class Application:
     ) -> None:
         """Use :meth:`open`."""
         self.settings = settings
-        self.alert_feed = AlertFeed()
-        self._clock = clock
+        self.clock = clock
+        self.meters = Metrics()
+        self.meters.tell_profile(settings.reasoning.profile)
+        on_spark = settings.pipeline.runner == "spark"
+        self.engines = EnginesOnSpark() if on_spark else EnginesHere(in_work, clock)
         self._stack = stack
-        self._metrics = Metrics()
-        self._metrics.tell_profile(settings.reasoning.profile)
+        self._in_work = in_work
+        self.alert_feed = AlertFeed()
+        self._log = ReportLog()
         progress("reading the ontology and the rules")
-        # The engines run on Spark: this one holds nothing, so it needs no reasoner.
-        self._elsewhere = settings.pipeline.runner == "spark"
-        reasoner = NoReasoner() if self._elsewhere else None
         files = read_files(settings)
-        cross_check_every = None if self._elsewhere else cross_check_period(settings)
-        self._timeline = settings.time.timeline
+        self._period = self.engines.period(settings)
+        target, store = self._recovered(files, progress)
+        tell_edited(files, self.deployment)
+        progress("starting the deliveries")
+        self._log.keep(self.engine.queries.entries())
+        install_views(self.database, self.deployment.ontology.schema, self.timeline)
+        registered = self._open_doors()
+        self._take_messages(target, store, registered)
+        self._add_parts()
+        self._start(files if isinstance(files, str) else "")
+
+    def _recovered(
+        self, files: Deployment | str, progress: Progress
+    ) -> tuple[Target, PostgresStore]:
+        """Open the history, and bring the engine to the journal's end."""
+        settings, engines = self.settings, self.engines
         progress("opening the history")
         store = self._open_store()
-        stack.callback(store.close)
+        self._stack.callback(store.close)
         claim(self.url, runner_of(settings))
-        start = Start(store.last_seq()) if self._elsewhere else find_start(store)
-        death = None if self._elsewhere else in_work.open()
-        if death is not None and skip_deadly(death, store, start, clock.now()):
-            in_work.forget()
-        self._metrics.damaged_checkpoints.inc(len(start.damaged))
+        start = engines.begin(store)
+        self.meters.damaged_checkpoints.inc(len(start.damaged))
         deployment, put = in_force(settings, files, store, start.seq, again=True)
-        database = database_engine(self.url, pool_size=_CONNECTIONS)
-        stack.callback(database.dispose)
-        self._database = database
-        if not self._elsewhere:
+        self.database = database_engine(self.url, pool_size=_CONNECTIONS)
+        self._stack.callback(self.database.dispose)
+        if engines.here:
             progress(f"starting the reasoner (profile {settings.reasoning.profile})")
         machine = build_machine(
-            deployment, clock.counter, reasoner, in_work.turn_to, shared=True, live=True
+            deployment,
+            self.clock.counter,
+            engines.reasoner(),
+            self._in_work.turn_to,
+            shared=True,
+            live=True,
         )
-        stack.callback(machine.engine.close)
-        self._engine = machine.engine
-        exchange = self._exchange = Exchange(machine.engine, machine.mapper, deployment, put)
-        log = ReportLog()
-        target = Target(machine.engine, machine.mapper, exchange)
-        if self._elsewhere:
-            _know_queries(target, self.url)
-        else:
-            if put is None:
-                since = None if start.state is None else start.state.window.counters.now
-                store.record_ontology(version_of(deployment, start.seq, since))
-            rebuilding = Rebuilding(store.last_seq() - start.seq, progress, clock.counter)
-            rebuilding.tell(0)
-            own = partial(_found, settings, files, store)
-            recover(target, store, start, log.publish, clock.now(), rebuilding.tell, in_work, own)
-        tell_edited(files, exchange.deployment)
-        progress("starting the deliveries")
-        log.keep(machine.engine.queries.entries())
-        self._install_views()
+        self._stack.callback(machine.engine.close)
+        self.engine = machine.engine
+        self.exchange = Exchange(machine.engine, machine.mapper, deployment, put)
+        target = Target(machine.engine, machine.mapper, self.exchange)
+        if put is None:
+            engines.record(store, start, deployment)
+        own = partial(_found, settings, files, store)
+        engines.fill(target, store, start, self._log, progress, own)
+        return target, store
+
+    def _open_doors(self) -> PostgresWebhooks:
+        """Let in who may, and let out what is told; nothing is sent yet."""
+        settings, database = self.settings, self.database
         self.access = Access(
             PostgresKeys(database),
             PostgresAuditLog(database),
-            clock,
+            self.clock,
             needed=settings.http.keys,
             audit_days=settings.limits.audit_days,
-            tokens=tokens_of(settings.http, clock),
+            tokens=tokens_of(settings.http, self.clock),
         )
         self.access.start()
-        stack.callback(self.access.stop)
+        self._stack.callback(self.access.stop)
         registered = PostgresWebhooks(database)
         self._dispatcher = WebhookDispatcher(
             PostgresOutbox(database),
             settings.webhooks,
-            clock,
+            self.clock,
             source=f"urn:sensorstream:{settings.folder.name or 'deployment'}",
-            timeline=deployment.timeline,
-            metrics=self._metrics.registry,
-            disabling=lambda webhook, text: self._pipeline.change(ReportDisabled(webhook, text)),
+            timeline=self.timeline,
+            metrics=self.metrics,
+            disabling=lambda webhook, text: self.pipeline.change(ReportDisabled(webhook, text)),
             senders=senders_of(settings.outputs, settings.webhooks.timeout),
             tending=self._tend,
         )
         announce = partial(self._announce, queued=True)
-        self.incidents = Incidents(PostgresIncidents(database), clock, announce)
+        self.incidents = Incidents(PostgresIncidents(database), self.clock, announce)
         self._set_outputs(registered)
         set_damping(database, settings.alerts)
-        time = StreamTime(self.url, self._timeline.of(clock.now())) if self._elsewhere else None
+        return registered
+
+    def _take_messages(
+        self, target: Target, store: PostgresStore, registered: PostgresWebhooks
+    ) -> None:
+        """Make the pipeline, and make the changes of webhooks that the journal has."""
+        settings = self.settings
+        time = self.engines.time(self.url, self.timeline.of(self.clock.now()))
         if time is not None:
-            stack.callback(time.close)
-        self._pipeline = Pipeline(
+            self._stack.callback(time.close)
+        due = None if time is None else time.due
+        self.pipeline = Pipeline(
             target,
             store,
-            clock=clock,
-            metrics=self._metrics,
+            Outlets(self._announce, self._log.publish, self._open_store, due),
+            clock=self.clock,
+            metrics=self.meters,
             checkpoint_every=settings.history.checkpoint_every,
             limits=settings.limits,
-            on_commit=self._announce,
-            publish=log.publish,
-            reopen=self._open_store,
-            elsewhere=None if time is None else time.due,
-            in_work=in_work,
+            in_work=self._in_work,
         )
-        self.webhooks = Webhooks(
-            registered,
-            self._dispatcher,
-            self._pipeline,
-            clock,
-            self._timeline,
-            lambda: self.url,
-            announce,
-        )
+        announce = partial(self._announce, queued=True)
+        self.webhooks = Webhooks(self, registered, self._dispatcher, announce)
         self.webhooks.catch_up()
-        stack.enter_context(Retention(lambda: self.url, settings, clock))
-        trials = Trials(lambda: self.url, self._check_here, clock.counter)
-        stack.callback(trials.close)
-        live = Live(exchange, self._pipeline, lambda: self.url, self._check_here, trials)
-        self.rulebook = Rulebook(live)
-        self.ontologies = Ontologies(live, database)
+        if kept_for(settings) != (None, None):
+            self._stack.enter_context(retention(self))
+
+    def _add_parts(self) -> None:
+        """Make what can be asked and changed."""
+        settings, stack, here = self.settings, self._stack, self.engines.here
         limits = settings.limits
+        trials = Trials(self)
+        stack.callback(trials.close)
+        self.rulebook = Rulebook(self, trials)
+        self.ontologies = Ontologies(self, trials)
         self.cache = Cache(
-            machine.engine.kb,
-            self._pipeline.lock,
+            self.engine.kb,
+            self.pipeline.lock,
             QuestionLimits(limits.question_seconds, limits.question_memory, limits.question_rows),
         )
         stack.callback(self.cache.close)
-        self.asking = Asking(
-            settings,
-            machine.engine,
-            self._pipeline,
-            self.cache,
-            lambda: self.url,
-            lambda: self.deployment,
-            self._check_here,
-        )
-        self.running = Running(clock, self._metrics.observe_question)
+        self.asking = Asking(self, self.cache)
+        self.running = Running(self.clock, self.meters.observe_question)
         told = "Questions that are being answered."
-        self._metrics.tell("sensorstream_questions", told, lambda: len(self.running.runs()))
+        self.meters.tell("sensorstream_questions", told, lambda: len(self.running.runs()))
         self._sources = set(settings.sources)
-        self.rates = Rates(settings.limits.rate)
-        self.queries = Queries(
-            machine.engine,
-            self._pipeline,
-            log,
-            deployment.timeline,
-            self._known_to_queries,
-            self._check_here,
-            lambda: self.deployment,
-            lambda: self.url,
-            trials,
-        )
-        self._individuals = Individuals(
-            machine.engine, self._pipeline.settled, database, settings.limits.question_seconds
-        )
-        self.messages = Messages(
-            database,
-            None if self._elsewhere else self._individuals.said_by,
-            settings.limits.question_seconds,
-        )
-        self.reasons = Reasons(
-            database,
-            lambda: self.url,
-            exchange,
-            settings.limits.question_seconds,
-            self.settings.reasoning.profile,
-        )
-        self.unmet = Unmet(
-            machine.engine,
-            self._pipeline,
-            exchange,
-            self._check_here,
-            settings.limits.question_seconds,
-        )
-        self.holding = Holding(
-            machine.engine,
-            self._pipeline,
-            exchange,
-            self._check_here,
-            lambda: self.url,
-            settings.limits.question_seconds,
-            self.settings.reasoning,
-            clock,
-        )
-        self.replays = Replays(
-            database,
-            lambda content, source, sender, origin: self.submit(
-                content, source, sender, origin=origin
-            ),
-            clock,
-            settings.limits.question_seconds,
-        )
+        self.rates = Rates(limits.rate)
+        self.queries = Queries(self, self._log, self._known_to_queries, trials)
+        self.individuals = Individuals(self)
+        self.messages = Messages(self, self.individuals if here else None)
+        self.reasons = Reasons(self)
+        self.unmet = Unmet(self)
+        self.holding = Holding(self)
+        self.replays = Replays(self, self.submit)
+        place = Place(self.url, settings.archive.folder)
         self.jobs = Jobs(
             JobFolder(settings.history.folder / "jobs"),
-            Runner(
-                Task(
-                    Place(self.url, settings.archive.folder),
-                    deployment.timeline,
-                    settings.spark.master,
-                    settings.limits.question_seconds,
-                )
-            ),
+            Runner(Task(place, self.timeline, settings.spark.master, limits.question_seconds)),
             lambda: self.deployment.ontology.schema,
-            clock,
+            self.clock,
         )
         stack.callback(self.jobs.close)
-        told = "Jobs that wait or run."
-        self._metrics.tell("sensorstream_jobs", told, self.jobs.unfinished)
+        self.meters.tell("sensorstream_jobs", "Jobs that wait or run.", self.jobs.unfinished)
+
+    def _start(self, broken: str) -> None:
+        """Start all threads; ``broken`` is what is wrong with the files."""
+        stack, here, reasoning = self._stack, self.engines.here, self.settings.reasoning
         probe = HistoryProbe(lambda: self.url)
         stack.callback(probe.close)
-        cache = None if self._elsewhere else self.cache
-        way = WholeWay(probe, self._pipeline, machine.mapper, machine.engine, cache)
-        readiness = Readiness(way.names, way, clock.counter)
-        readiness.start()
-        stack.callback(readiness.stop)
-        self._dispatcher.start()
-        stack.callback(self._dispatcher.stop)
-        self._pipeline.start()
-        stack.callback(self._pipeline.stop)
-        if settings.reasoning.profile in ("hermit", "pellet") and not self._elsewhere:
-            narrowing = Narrowing(
-                database, lambda: self.deployment.ontology, settings.reasoning, clock
-            )
-            narrowing.start()
-            stack.callback(narrowing.stop)
-        news = News(self.url, announce, self.metrics) if self._elsewhere else None
+        way = WholeWay(probe, self, self.cache if here else None)
+        readiness = Readiness(way.names, way, self.clock.counter)
+        for each in (readiness, self._dispatcher, self.pipeline):
+            self._begin(each)
+        if reasoning.profile in ("hermit", "pellet") and here:
+            self._begin(Narrowing(self))
+        announce = partial(self._announce, queued=True)
+        news = None if here else News(self.url, announce, self.metrics)
         if news is not None:
-            news.start()
-            stack.callback(news.stop)
-        self.health = Health(
-            settings,
-            readiness,
-            self._pipeline,
-            machine.engine,
-            self._dispatcher,
-            in_work,
-            news,
-            files if isinstance(files, str) else "",
-        )
-        revival = Revival(machine.engine, exchange, self._pipeline)
-        revival.start()
-        stack.callback(revival.stop)
-        self._cross_checks = CrossChecks(
-            machine.engine,
-            exchange,
-            self._pipeline,
-            period=cross_check_every,
-            clock=clock,
-            metrics=self._metrics.registry,
-        )
-        self._cross_checks.start()
-        stack.callback(self._cross_checks.stop)
-        if not self._elsewhere:
-            questions = RuleQuestions(
-                machine.engine,
-                exchange,
-                self._pipeline,
-                self.asking,
-                self.running,
-                self._metrics.registry,
-            )
-            questions.start()
-            stack.callback(questions.stop)
+            self._begin(news)
+        self.health = Health(self, readiness, self._dispatcher, self._in_work, news, broken)
+        self._begin(Revival(self))
+        self._cross_checks = CrossChecks(self)
+        if self._period is not None:
+            self._begin(self._cross_checks.every(self._period))
+        if here:
+            self._begin(RuleQuestions(self, self.asking, self.running))
         stack.callback(self.alert_feed.close)
-        stack.callback(log.feed.close)
+        stack.callback(self._log.feed.close)
+
+    def _begin(self, work: Readiness | WebhookDispatcher | Pipeline | RepeatedWork) -> None:
+        work.start()
+        self._stack.callback(work.stop)
 
     @classmethod
     def open(
@@ -407,27 +319,8 @@ class Application:
         self.close()
 
     @property
-    def deployment(self) -> Deployment:
-        """The deployment in force: that of the settings, or with an ontology put since."""
-        return self._exchange.deployment
-
-    @property
-    def timeline(self) -> Timeline:
-        return self._timeline
-
-    @property
-    def individuals(self) -> Individuals:
-        """What is known of individuals.
-
-        Raises:
-            RunsOnSpark: what holds now is not here.
-        """
-        self._check_here("what is known of an individual now", "ask /sparql with on=history")
-        return self._individuals
-
-    @property
     def metrics(self) -> CollectorRegistry:
-        return self._metrics.registry
+        return self.meters.registry
 
     def submit(
         self,
@@ -441,7 +334,7 @@ class Application:
         """Take one message in; see :meth:`.Pipeline.submit`."""
         if len(self._sources) < _MOST_SOURCES:
             self._sources.add(source)
-        return self._pipeline.submit(content, source, sender, origin=origin, early=early)
+        return self.pipeline.submit(content, source, sender, origin=origin, early=early)
 
     def take(
         self,
@@ -455,7 +348,7 @@ class Application:
         """Take a message of an input in; see :meth:`.Pipeline.take`."""
         if len(self._sources) < _MOST_SOURCES:
             self._sources.add(source)
-        return self._pipeline.take(content, source, origin, repeated=repeated, sender=sender)
+        return self.pipeline.take(content, source, origin, repeated=repeated, sender=sender)
 
     def _known_to_queries(self) -> Known:
         streams = frozenset(filter(None, map(stream_of, tuple(self._sources))))
@@ -468,7 +361,7 @@ class Application:
             ReasonerError: HermiT did not finish in time, or failed.
             RunsOnSpark: the engines are not here.
         """
-        self._check_here("a cross-check")
+        self.check_here("a cross-check")
         return self._cross_checks.now(seconds)
 
     def rules(self) -> Sequence[InForce]:
@@ -481,17 +374,17 @@ class Application:
 
     def alerts(self, limit: int, before: int | None = None) -> Sequence[RaisedAlert]:
         """Kept alerts, newest first, with ``seq`` below ``before``."""
-        return alerts_before(self._database, limit, before)
+        return alerts_before(self.database, limit, before)
 
     def alerts_after(self, seq: int, limit: int) -> Sequence[RaisedAlert]:
         """Kept alerts, oldest first, with ``seq`` above the given one."""
-        return alerts_after(self._database, limit, seq)
+        return alerts_after(self.database, limit, seq)
 
     def messages_behind(
         self, alert: str, limit: int, after: int = 0
     ) -> tuple[RaisedAlert, Sequence[Behind]]:
         """The messages that led to an alert; see :func:`.messages_behind`."""
-        return messages_behind(self._database, alert, limit, after)
+        return messages_behind(self.database, alert, limit, after)
 
     def window_view(self, limit: int, offset: int = 0) -> WindowView:
         """The window and one page of its individuals.
@@ -499,25 +392,21 @@ class Application:
         Raises:
             RunsOnSpark: the engines are not here.
         """
-        self._check_here("the window")
-        with self._pipeline.lock:
-            return view_window(self._engine, self.settings.window, limit, offset)
+        self.check_here("the window")
+        with self.pipeline.lock:
+            return view_window(self.engine, self.settings.window, limit, offset)
 
     def quarantine(self, limit: int, chosen: Chosen = EVERY) -> Sequence[Quarantined]:
         """Messages that were not taken in, or not whole, newest first."""
-        return quarantined(self._database, limit, chosen, self.settings.limits.question_seconds)
+        return quarantined(self.database, limit, chosen, self.settings.limits.question_seconds)
 
     def held(self) -> int:
         """How many messages wait for earlier ones."""
-        return self._engine.held
-
-    def _check_here(self, what: str, way_out: str = "ask history") -> None:
-        if self._elsewhere:
-            raise RunsOnSpark(f"{what}: the engines run on Spark (pipeline.runner): {way_out}")
+        return self.engine.held
 
     def _set_outputs(self, registered: PostgresWebhooks) -> None:
         """Tell the outbox the outputs of the settings."""
-        receivers = [receiver_of(each, self._clock.now()) for each in self.settings.outputs]
+        receivers = [receiver_of(each, self.clock.now()) for each in self.settings.outputs]
         for gone, dropped in registered.set_outputs(receivers).items():
             name = gone.removeprefix(OUTPUT)
             _LOG.warning("output %s is not in the settings: dropped %d events", name, dropped)
@@ -525,15 +414,11 @@ class Application:
     def _open_store(self) -> PostgresStore:
         """Open the history for writing; starts the embedded PostgreSQL if it does not run."""
         self.url = open_history(self.settings.history, self._stack)
-        writes = Writes.JOURNAL if self._elsewhere else Writes.ALL
-        return PostgresStore.open(self.url, self._timeline, writes)
-
-    def _install_views(self) -> None:
-        install_views(self._database, self.deployment.ontology.schema, self._timeline)
+        return PostgresStore.open(self.url, self.timeline, self.engines.writes)
 
     def _tend(self, now: datetime) -> int:
-        done = tend(self._database, self.settings.alerts, now)
-        done += tell_groups(self._database, self._timeline, now)
+        done = tend(self.database, self.settings.alerts, now)
+        done += tell_groups(self.database, self.timeline, now)
         if done:
             self.alert_feed.announce()
         return done
@@ -542,12 +427,6 @@ class Application:
         self.alert_feed.announce()
         if queued:
             self._dispatcher.wake()
-
-
-def _know_queries(target: Target, url: str) -> None:
-    """Register the continuous queries of the journal, so that new ones can be checked."""
-    for row in journal_rows(url, 0, None, (RegisterQuery.kind, RemoveQuery.kind)):
-        replay(record_of(row), target, ())
 
 
 def _found(settings: Settings, files: Deployment | str, store: PostgresStore) -> list[Entry]:

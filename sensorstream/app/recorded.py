@@ -14,23 +14,25 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Final
 
-from sensorstream.app.mapping_files import is_rule_file, with_mapping_files
-from sensorstream.app.reference_files import read_reference
-from sensorstream.app.rule_history import check_without_history
-from sensorstream.app.window_settings import window_spec
-from sensorstream.app.wiring import read_rules, with_state_rules
+from sensorstream.app.control.engine_settings import window_spec
+from sensorstream.app.control.faults import check_without_history
+from sensorstream.app.control.mapping_files import MappingFiles, is_rule_file, read_reference
+from sensorstream.app.control.wiring import read_rules, with_state_rules
+from sensorstream.client.results import Results
+from sensorstream.engine.arrival import Arrived, Mapper, Unmapped
 from sensorstream.engine.core import Parts
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.live_queries import QueryTerms
 from sensorstream.engine.reorder import Disorder
-from sensorstream.errors import SettingsError, TermError
+from sensorstream.errors import SettingsError, TermError, UnknownQuery
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.snapshot import Snapshot
 from sensorstream.mapping.compile import compile_mapping
+from sensorstream.mapping.document import encoded
 from sensorstream.mapping.plan import MappingPlan
-from sensorstream.model.events import Event
+from sensorstream.model.events import Event, Message
 from sensorstream.model.schema import Schema
-from sensorstream.model.timeline import Timeline, seconds
+from sensorstream.model.timeline import Instant, Timeline, seconds
 from sensorstream.reasoning.ontology import Ontology, load_ontology
 from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC, make_reasoner, rule_set_of
 from sensorstream.rules.conditions import SnapshotEvaluator
@@ -40,6 +42,7 @@ from sensorstream.rules.rule_compiler import compile_rules
 from sensorstream.settings import RuleSettings, WindowSettings
 from sensorstream.streams.background import Background
 from sensorstream.streams.event_lines import EventLines
+from sensorstream.streams.report_data import bindings
 from sensorstream.window.spec import Kind, Unit, WindowSpec
 from sensorstream.window.window import make_window
 
@@ -84,15 +87,7 @@ def build_engine(
     """
     timeline = read_line(line)
     spec = read_window(window, timeline)
-    files = [Path(each) for each in rules]
-    for file in files:
-        if not is_rule_file(file):
-            raise SettingsError(f"{file}: expected a file of rules, named *.rules")
-    if files and spec is None:
-        raise SettingsError(
-            "semantic rules react to what enters the window of the knowledge base, but there is "
-            "no window: expected a window, such as 'landmark' or 'sliding 1000 individuals'"
-        )
+    files = _files_of_rules(rules, spec)
     # How fast a record is read says nothing of its sources: none of them falls silent.
     disorder = Disorder(
         read_lateness(lateness, timeline), {}, idle=sys.maxsize, max_held=sys.maxsize
@@ -123,16 +118,26 @@ def build_engine(
             max_rounds=RuleSettings().max_rounds,
             timeline=timeline,
             disorder=disorder,
-            queries=QueryTerms(
-                longest_gap=None,
-                graphs=background.graphs(),
-            ),
+            queries=QueryTerms(longest_gap=None, graphs=background.graphs()),
             answers=False,
         )
         return Engine(parts)
     except BaseException:
         reasoner.close()
         raise
+
+
+def _files_of_rules(rules: Sequence[str | Path], window: WindowSpec | None) -> list[Path]:
+    files = [Path(each) for each in rules]
+    for file in files:
+        if not is_rule_file(file):
+            raise SettingsError(f"{file}: expected a file of rules, named *.rules")
+    if files and window is None:
+        raise SettingsError(
+            "semantic rules react to what enters the window of the knowledge base, but there is "
+            "no window: expected a window, such as 'landmark' or 'sliding 1000 individuals'"
+        )
+    return files
 
 
 def parse_mapping(
@@ -162,9 +167,8 @@ def parse_mapping(
     parsed = read_rules(paths)
     reference = read_reference(parsed, triples, [Path(each) for each in functions])
     plan = compile_mapping(parsed, schema, timeline, reference)
-    return with_mapping_files(
-        plan, parsed, paths, schema, timeline, library=reference.library_of("")
-    )
+    others = MappingFiles(paths, schema, timeline, library=reference.library_of(""))
+    return others.added_to(plan, parsed)
 
 
 def recorded_events(lines: EventLines, source: Iterable[str]) -> Iterator[Event]:
@@ -254,3 +258,50 @@ def _ontology(background: Background, profile: str) -> Ontology:
         return load_ontology(files)
     triples = tuple(background.triples())
     return Ontology(files, triples, Schema.of(triples))
+
+
+def map_message(
+    mapping: MappingPlan,
+    message: bytes | str,
+    *,
+    id: str = "m1",
+    received: Instant = 0,
+    source: str = "",
+) -> Arrived | Unmapped:
+    """The events that mapping rules make of an XML message, for :meth:`.Engine.take`.
+
+    Args:
+        mapping: a result of :func:`.parse_mapping`.
+        message: the document.
+        id: names the message in outcomes and in new names that rules make; must be unique.
+        received: the time of the message if it does not contain a time.
+        source: the stream it belongs to.
+
+    Returns:
+        The events; or an :class:`.Unmapped` with the reason why no rule matched.
+    """
+    content = encoded(message) if isinstance(message, str) else message
+    return Mapper(mapping).map(Message(id, content, received, source))
+
+
+def read_events(file: str | Path) -> Iterator[Event]:
+    """The events of a file of JSON Lines, in its order.
+
+    Raises:
+        EventError: a line is not an event.
+    """
+    with Path(file).open(encoding="utf-8") as lines:
+        yield from recorded_events(EventLines(str(file)), lines)
+
+
+def result_of(engine: Engine, name: str) -> Results:
+    """The whole result of a SELECT query as it is now.
+
+    Raises:
+        UnknownQuery: the engine has no query of that name.
+    """
+    running = engine.queries.processor.queries.get(name)
+    if running is None:
+        raise UnknownQuery(f"there is no query '{name}'")
+    rows = [bindings(running.variables, row) for row in running.result()]
+    return Results.of_bindings(running.variables, rows)

@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from sensorstream.app.wiring import read_deployment
+from sensorstream.app.control.wiring import read_deployment
 from sensorstream.backfill.documents import Document, Refused
 from sensorstream.engine.arrival import Mapper, Unmapped
 from sensorstream.model.events import Event, Message

@@ -11,8 +11,8 @@ from typing import Any, Final, TypeAlias
 
 import click
 
-from sensorstream.app.folder import Folder, folder_files, read_folder
-from sensorstream.app.versions import digest_of
+from sensorstream.app.control.folder import Folder, folder_files, read_folder
+from sensorstream.app.control.versions import digest_of
 from sensorstream.cli.client import Client
 from sensorstream.cli.options import json_option, server_options, server_url
 from sensorstream.cli.terminal import print_json, print_lines
@@ -61,6 +61,9 @@ def command(
 
 
 def _apply(url: str | None, config: Path, *, only_diff: bool, as_json: bool) -> None:
+    from sensorstream.cli.apply import difference, read_in_force
+    from sensorstream.cli.client import Client
+
     ours = read_folder(load_settings(config))
     changes: list[dict[str, Any]] = []
     with Client(server_url(url, config)) as client:
@@ -131,6 +134,9 @@ def _told(what: str, made: dict[str, Any]) -> str:
 
 
 def _try(url: str | None, config: Path, *, as_json: bool) -> None:
+    from sensorstream.cli.apply import graph, read_in_force
+    from sensorstream.cli.client import Client
+
     ours = read_folder(load_settings(config))
     tried: dict[str, dict[str, Any]] = {}
     with Client(server_url(url, config)) as client:

@@ -20,7 +20,7 @@ from sensorstream.settings import Settings
 from sensorstream.settings_file import load_settings
 
 if TYPE_CHECKING:
-    from sensorstream.app.progress import Progress
+    from sensorstream.app.life.progress import Progress
     from sensorstream.archive.manifest import Part
 
 

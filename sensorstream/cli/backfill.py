@@ -48,7 +48,7 @@ def command(
     without window, reasoner and rules. Each content is stored once, so a run that was broken off is
     simply started again. Works beside a running server. Exits with 1 if a message was not taken.
     """
-    from sensorstream.app.wiring import read_deployment
+    from sensorstream.app.control.wiring import read_deployment
     from sensorstream.backfill.documents import Refused
     from sensorstream.backfill.filling import backfill
     from sensorstream.history.opening import open_shown

@@ -21,7 +21,7 @@ def command(file: Path, config: Path) -> None:
     Beside a running server, which goes on, or without one. The database is that of one moment: all
     that was acknowledged before is in it. Keep the file safe: it has the secrets of webhooks.
     """
-    from sensorstream.app.backup import back_up
+    from sensorstream.app.life.backup import back_up
 
     with lasting("writing the backup"):
         facts = back_up(load_settings(config), file.absolute(), SystemClock().now())
@@ -39,7 +39,7 @@ def restore(file: Path, folder: Path) -> None:
     Its database must be empty, too: set SENSORSTREAM_HISTORY_URL to restore into another one than
     that of its settings.
     """
-    from sensorstream.app.backup import restore
+    from sensorstream.app.life.backup import restore
 
     with lasting("restoring the backup"):
         facts, settings = restore(file.absolute(), folder.absolute())

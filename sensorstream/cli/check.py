@@ -26,10 +26,10 @@ from sensorstream.settings_file import load_settings
 
 if TYPE_CHECKING:
     from sensorstream.analysis import Note
-    from sensorstream.app.wiring import Deployment
+    from sensorstream.app.control.wiring import Deployment
     from sensorstream.language.syntax import RuleFile
     from sensorstream.mapping.document import Element
-    from sensorstream.mapping.functions import Definition
+    from sensorstream.mapping.functions.definition import Definition
     from sensorstream.model.terms import Triple
     from sensorstream.reasoning.ontology import Ontology
     from sensorstream.rules.rule_compiler import CompiledRule
@@ -108,8 +108,8 @@ class _Checked:
 
     def check(self, files: Sequence[Path], reasoning: bool) -> None:
         """Look at these files, or at the whole deployment."""
-        from sensorstream.app.faults import faults
-        from sensorstream.app.query_files import check_query_files, query_files
+        from sensorstream.app.control.faults import faults
+        from sensorstream.app.control.folder import check_query_files, query_files
         from sensorstream.reasoning.ontology import deployed_ontology
         from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC
 
@@ -130,7 +130,7 @@ class _Checked:
     def _check_together(self, queries: int, reasoning: bool, by_names: bool) -> None:
         """Look for what is wrong between the parts, which keeps the server from starting, too."""
         from sensorstream.analysis import Note
-        from sensorstream.app.wiring import read_deployment, read_rules
+        from sensorstream.app.control.wiring import read_deployment, read_rules
         from sensorstream.reasoning.survey import clashes, without_rules
 
         settings = self.settings
@@ -263,7 +263,7 @@ def _sample_triples(settings: Settings, deployment: Deployment) -> Iterator[Sequ
 
 def _edited(settings: Settings, url: str | None) -> list[str] | None:
     """What a server has in force with other texts; None: no server answers."""
-    from sensorstream.app.folder import read_folder
+    from sensorstream.app.control.folder import read_folder
     from sensorstream.cli.apply import differing, read_in_force
 
     place = url or address(settings)
@@ -302,8 +302,8 @@ def deployment_notes(
     ``own`` are the names of the user's own functions.
     """
     from sensorstream.analysis import Note
-    from sensorstream.app.axiom_notes import axiom_notes
-    from sensorstream.app.mapping_files import is_rule_file
+    from sensorstream.app.control.faults import axiom_notes
+    from sensorstream.app.control.mapping_files import is_rule_file
     from sensorstream.mapping.notes import mapping_notes
     from sensorstream.rules.continuous import evaluated_anew
     from sensorstream.rules.notes import rule_notes
@@ -336,7 +336,7 @@ def _sample_notes(
 
 def _samples(settings: Settings) -> list[Element]:
     """The sample messages of all rule files."""
-    from sensorstream.app.mapping_files import is_rule_file
+    from sensorstream.app.control.mapping_files import is_rule_file
     from sensorstream.editor.samples import read_samples, sample_files
 
     named = [
@@ -349,7 +349,7 @@ def _samples(settings: Settings) -> list[Element]:
 
 def _settings(config: Path, files: Sequence[Path]) -> Settings:
     """The settings, which single files can do without."""
-    from sensorstream.app.file_kinds import is_query_file
+    from sensorstream.app.control.file_texts import is_query_file
 
     for file in files:
         if not is_query_file(file):

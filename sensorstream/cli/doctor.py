@@ -392,7 +392,7 @@ def _webhooks(settings: Settings, url: str) -> Iterator[Finding]:
 
 def _backups(settings: Settings, url: str, server: int) -> Iterator[Finding]:
     """Whether a backup would be whole; ``server`` is the major version of PostgreSQL."""
-    from sensorstream.app.backup import archive_files, named_files
+    from sensorstream.app.life.backup import archive_files, named_files
     from sensorstream.history.embedded import binaries
 
     gaps: list[Path] = []

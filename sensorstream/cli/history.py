@@ -19,8 +19,8 @@ from sensorstream.settings import HistorySettings, Settings
 from sensorstream.settings_file import load_settings
 
 if TYPE_CHECKING:
-    from sensorstream.app.progress import Progress
-    from sensorstream.app.what_if import Comparison, WhatIf
+    from sensorstream.app.life.progress import Progress
+    from sensorstream.app.why.what_if import Comparison, WhatIf
     from sensorstream.history.journal_rows import JournalEntry
     from sensorstream.model.timeline import Timeline
 
@@ -107,8 +107,7 @@ def skip(settings: Settings, seq: int, reason: str) -> None:
     brought it down twice in a row. An entry that a checkpoint has already is not applied again, and
     cannot be skipped, unless it has put an ontology or rules: those before are in force then.
     """
-    from sensorstream.app.recovery import find_start
-    from sensorstream.app.skipping import skip_entry
+    from sensorstream.app.life.recovery import find_start, skip_entry
     from sensorstream.history.opening import open_kept
     from sensorstream.history.store import PostgresStore
 
@@ -182,7 +181,7 @@ def erase(settings: Settings, name: str, dry: bool) -> dict[str, int]:
     whole, also where they name others; what they said of others stays in history. Prints how many
     rows of each place were erased.
     """
-    from sensorstream.app.wiring import read_deployment
+    from sensorstream.app.control.wiring import read_deployment
     from sensorstream.archive.erasing import erase
     from sensorstream.engine.arrival import Arrived, Mapper
     from sensorstream.extras import require
@@ -244,8 +243,8 @@ def rereason(
             "pipeline.runner is 'spark': no process knows the windows of all keys, which belong "
             "to what held; expected a deployment whose engine is the server's"
         )
-    from sensorstream.app.in_force import in_force, read_files
-    from sensorstream.app.rereasoning import rereason
+    from sensorstream.app.life.start import in_force, read_files
+    from sensorstream.app.why.rereasoning import rereason
     from sensorstream.history.store import PostgresStore
 
     with opened(settings) as (url, say, stack):
@@ -293,7 +292,7 @@ def replay(
     settings = load_settings(config)
     line = settings.time.timeline
     first, last = span_options(start, end, line)
-    from sensorstream.app.what_if import what_if
+    from sensorstream.app.why.what_if import what_if
 
     with opened(settings) as (url, say, _):
         doing = "processing the journal"

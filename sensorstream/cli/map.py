@@ -99,31 +99,24 @@ def _mapping(
     settings: Settings, explained: bool
 ) -> tuple[Callable[[str, Message], _Result], dict[str, str]]:
     """What maps a message by its name, and the prefixes of the rule files."""
-    from sensorstream.app.mapping_files import single_maps, with_mapping_files
-    from sensorstream.app.reference_files import read_reference
-    from sensorstream.app.schemas import read_schemas
-    from sensorstream.app.wiring import read_rules
+    from sensorstream.app.control.engine_settings import read_schemas
+    from sensorstream.app.control.mapping_files import MappingFiles, read_reference
+    from sensorstream.app.control.wiring import read_rules
     from sensorstream.mapping.compile import compile_mapping
     from sensorstream.mapping.document import parse_document
     from sensorstream.mapping.rule_report import explain
     from sensorstream.reasoning.ontology import deployed_ontology
 
-    paths, base, timeline = settings.rules.files, settings.rules.base, settings.time.timeline
-    files = read_rules(paths)
+    timeline = settings.time.timeline
+    files = read_rules(settings.rules.files)
     ontology = deployed_ontology(settings.ontology)
     schema = ontology.schema
     reference = read_reference(files, ontology.triples, settings.functions.files)
     library = reference.library_of("")
-    plan = with_mapping_files(
-        compile_mapping(files, schema, timeline, reference, read_schemas(settings)),
-        files,
-        paths,
-        schema,
-        timeline,
-        base,
-        library,
-    )
-    others = single_maps(paths, schema, timeline, base, library) if explained else ()
+    beside = MappingFiles(settings.rules.files, schema, timeline, settings.rules.base, library)
+    plan = compile_mapping(files, schema, timeline, reference, read_schemas(settings))
+    plan = beside.added_to(plan, files)
+    others = beside.single_maps() if explained else ()
 
     def result(name: str, message: Message) -> _Result:
         explanations: tuple[Explanation, ...] = ()

@@ -103,8 +103,8 @@ def offline_engine(
         click.BadParameter: the lateness cannot be read.
         SensorStreamError: a file cannot be read, or is not valid.
     """
-    from sensorstream.app.file_kinds import is_over_time
-    from sensorstream.app.query_files import check_query_files
+    from sensorstream.app.control.file_texts import is_over_time
+    from sensorstream.app.control.folder import check_query_files
     from sensorstream.app.recorded import build_engine, read_lateness, read_line
     from sensorstream.model.schema import Schema
 
@@ -147,7 +147,7 @@ def register_queries(
     Raises:
         QueryError: one cannot run; it has its place in the file.
     """
-    from sensorstream.app.file_texts import placed
+    from sensorstream.app.control.file_texts import placed
     from sensorstream.errors import Position
 
     running: list[ContinuousQuery] = []
@@ -169,7 +169,7 @@ def rules_over_time(rules: Sequence[Path]) -> list[tuple[str, str]]:
         QueryError: a text is not valid.
         SettingsError: a file cannot be read.
     """
-    from sensorstream.app.query_files import completed_rules
+    from sensorstream.app.control.folder import completed_rules
 
     return [(file.stem, text) for file, text in completed_rules(rules, complete=True).items()]
 
@@ -183,7 +183,7 @@ def read_queries(
         QueryError: a text is not a valid query.
     """
     from sensorstream.analysis import Known, query_notes
-    from sensorstream.app.file_texts import based
+    from sensorstream.app.control.file_texts import based
     from sensorstream.errors import Position
     from sensorstream.model.schema import Schema
     from sensorstream.sparql.parser import read_query

@@ -15,7 +15,7 @@ from sensorstream.model.terms import Triple
 from sensorstream.model.xsd import XSD
 
 if TYPE_CHECKING:
-    from sensorstream.app.trial import Trace
+    from sensorstream.app.why.trial import Trace
     from sensorstream.engine.outcome import Outcome
     from sensorstream.language.syntax import RuleFile
     from sensorstream.mapping.plan import Mapped

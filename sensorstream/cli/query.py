@@ -226,7 +226,7 @@ def _of_history(asked: _Asked, settings: Settings, out: IO[bytes]) -> str:
 
 
 def _of_ontology(asked: _Asked, settings: Settings, out: IO[bytes]) -> str:
-    from sensorstream.app.ontology_question import answers
+    from sensorstream.app.questions.ontology import answers
     from sensorstream.errors import Position
     from sensorstream.history.asking import formats
     from sensorstream.reasoning.ontology import deployed_ontology

@@ -26,7 +26,7 @@ def command() -> None:
 @json_option
 def list_(as_json: bool) -> None:
     """List the rule sets that come along, with the number of their rules and facts."""
-    from sensorstream.reasoning.rulesets.library import SUMMARIES, bundled_rules
+    from sensorstream.reasoning.rulesets.reader import SUMMARIES, bundled_rules
 
     found = {name: bundled_rules(name) for name in SUMMARIES}
     if as_json:
@@ -62,7 +62,7 @@ def show(name: str, names: bool) -> None:
 @click.argument("target", type=_FILE, required=False)
 def copy(name: str, target: Path | None) -> None:
     """Copy a rule set to a file, NAME.ru in the current folder or TARGET, to edit it."""
-    from sensorstream.reasoning.rulesets.library import text_of
+    from sensorstream.reasoning.rulesets.reader import text_of
 
     text = text_of(name)
     file = Path(f"{name}.ru") if target is None else target
@@ -99,9 +99,8 @@ def minimise(rulesets: str, ontologies: tuple[Path, ...], queries: tuple[Path, .
     from sensorstream.reasoning.ontology import deployed_ontology
     from sensorstream.reasoning.rulesets.blocks import excerpt
     from sensorstream.reasoning.rulesets.minimising import kinds_asked, minimised
-    from sensorstream.reasoning.rulesets.reader import read
+    from sensorstream.reasoning.rulesets.reader import question_of, read
     from sensorstream.reasoning.rulesets.rule_set import combined
-    from sensorstream.reasoning.rulesets.state_rules import question_of
     from sensorstream.settings import OntologySettings
     from sensorstream.sparql.parser import parse_query
 
@@ -140,7 +139,7 @@ def minimise(rulesets: str, ontologies: tuple[Path, ...], queries: tuple[Path, .
 
 
 def _text(name: str) -> str:
-    from sensorstream.reasoning.rulesets.library import SUMMARIES, text_of
+    from sensorstream.reasoning.rulesets.reader import SUMMARIES, text_of
 
     file = Path(name)
     if name in SUMMARIES or not file.exists():
@@ -156,7 +155,7 @@ def _read(file: Path) -> str:
 
 
 def _described(rule_set: RuleSet) -> dict[str, object]:
-    from sensorstream.reasoning.rulesets.library import SUMMARIES
+    from sensorstream.reasoning.rulesets.reader import SUMMARIES
 
     return {
         "name": rule_set.name,

@@ -148,7 +148,7 @@ class _Options:
 
 def _involved(events: Path | None, options: _Options) -> list[Path]:
     """The files that a run depends on."""
-    from sensorstream.app.rule_sets import rule_set_files
+    from sensorstream.app.control.rule_files import rule_set_files
     from sensorstream.cli.watching import files_of_messages, files_of_rules, files_of_settings
 
     made_of, mapping = options.made_of, options.mapping
@@ -161,7 +161,7 @@ def _involved(events: Path | None, options: _Options) -> list[Path]:
 
 
 def _run_events(file: Path, options: _Options) -> None:
-    from sensorstream.app.collector import spare_what_stays
+    from sensorstream.app.life.memory import spare_what_stays
     from sensorstream.app.recorded import read_background, recorded_events
     from sensorstream.streams.event_lines import EventLines
 
@@ -189,8 +189,8 @@ def _run_events(file: Path, options: _Options) -> None:
 
 
 def _run_messages(options: _Options) -> None:
-    from sensorstream.app.collector import spare_what_stays
-    from sensorstream.app.trial import Trial
+    from sensorstream.app.life.memory import spare_what_stays
+    from sensorstream.app.why.trial import Trial
 
     with lasting("starting the engine"):
         tried = _of_files(options) if options.mapping else _of_settings(options)
@@ -222,8 +222,8 @@ class _Tried:
 
 
 def _of_files(options: _Options) -> _Tried:
+    from sensorstream.app.control.wiring import read_rules
     from sensorstream.app.recorded import parse_mapping, read_background, read_line
-    from sensorstream.app.wiring import read_rules
     from sensorstream.cli.offline import semantic_rules
     from sensorstream.engine.arrival import Mapper
 
@@ -236,7 +236,7 @@ def _of_files(options: _Options) -> _Tried:
 
 
 def _of_settings(options: _Options) -> _Tried:
-    from sensorstream.app.wiring import build_machine, read_deployment, read_rules
+    from sensorstream.app.control.wiring import build_machine, read_deployment, read_rules
     from sensorstream.cli.offline import read_queries, register_queries
     from sensorstream.settings_file import load_settings
     from sensorstream.streams.background import Background

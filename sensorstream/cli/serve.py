@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ssl import SSLContext
 
     from sensorstream.app.application import Application
-    from sensorstream.app.progress import Progress
+    from sensorstream.app.life.progress import Progress
     from sensorstream.settings import HttpSettings
 
 _TURN: Final = 0.0005
@@ -59,7 +59,7 @@ def command(config: Path, host: str | None, port: int | None, verbose: bool) -> 
     # Engine and HTTP share one interpreter. With Python's default of 5 ms, a thread that returns
     # from a query or the disk waits that long for the other one: this halves the throughput.
     sys.setswitchinterval(_TURN)
-    from sensorstream.app.collector import collect_less
+    from sensorstream.app.life.memory import collect_less
 
     collect_less()
     settings, given = read_settings(config)
@@ -75,9 +75,8 @@ def command(config: Path, host: str | None, port: int | None, verbose: bool) -> 
         logging.getLogger("sensorstream.audit").setLevel(logging.INFO)
     with bind(host, settings.server.port if port is None else port) as listener:
         from sensorstream.app.application import Application
-        from sensorstream.app.collector import spare_what_stays
-        from sensorstream.app.in_work import InWork
-        from sensorstream.app.watchdog import Watchdog
+        from sensorstream.app.life.in_work import InWork, Watchdog
+        from sensorstream.app.life.memory import spare_what_stays
         from sensorstream.inputs.inputs import Inputs
         from sensorstream.server.listening import Waiting
 

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from sensorstream.app.progress import Progress, silent
+from sensorstream.app.life.progress import Progress, silent
 from sensorstream.clock import SystemClock
 
 Advance = Callable[[], None]

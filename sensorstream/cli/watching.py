@@ -14,8 +14,8 @@ from typing import Final, TypeAlias
 
 import click
 
-from sensorstream.app.mapping_files import is_rule_file
-from sensorstream.app.rule_sets import rule_set_files
+from sensorstream.app.control.mapping_files import is_rule_file
+from sensorstream.app.control.rule_files import rule_set_files
 from sensorstream.cli.signals import signalled
 from sensorstream.errors import SensorStreamError
 from sensorstream.language.parser import parse_with_faults

@@ -34,7 +34,7 @@ from sensorstream.console.elements import (
 from sensorstream.console.ontology import terms_of
 from sensorstream.console.visits import Visit
 from sensorstream.errors import SensorStreamError, UnknownRules
-from sensorstream.reasoning.rulesets.library import SUMMARIES, text_of
+from sensorstream.reasoning.rulesets.reader import SUMMARIES, text_of
 
 _END: Final = ".ru"
 _ON: Final = "on"

@@ -210,7 +210,7 @@ def _guess_identifier(drafted: Drafted) -> None:
     elif _tells_apart(drafted, chosen):
         drafted.guess = f"it tells the {samples} messages apart"
     else:
-        different = len(_names(drafted, chosen))
+        different = len(set(zip(*(each.values.seen for each in chosen), strict=True)))
         drafted.guess = f"it gives {samples} messages {different} names: some would be one"
 
 
@@ -222,22 +222,16 @@ def _is_id(place: Spot) -> bool:
 
 
 def _may_name(place: Spot) -> bool:
-    return place.always and max(map(len, place.values.seen)) <= _LONGEST_ID and not _measures(place)
-
-
-def _measures(place: Spot) -> bool:
-    """Whether it is a measured value or a time rather than a name."""
-    return range_of(place.values.seen) in (XSD_DECIMAL, XSD_BOOLEAN, XSD_DATE_TIME, XSD_DATE)
+    """Whether its values may be names: measured values and times are none."""
+    seen = place.values.seen
+    measured = (XSD_DECIMAL, XSD_BOOLEAN, XSD_DATE_TIME, XSD_DATE)
+    return place.always and max(map(len, seen)) <= _LONGEST_ID and range_of(seen) not in measured
 
 
 def _likeness(place: Spot) -> int:
     if _THING.fullmatch(place.local):
         return 0
     return 1 if _LIKE_AN_ID.fullmatch(place.local) else 2
-
-
-def _names(drafted: Drafted, places: Sequence[Spot]) -> set[tuple[str, ...]]:
-    return set(zip(*(each.values.seen for each in places), strict=True))
 
 
 def _tells_apart(drafted: Drafted, places: Sequence[Spot], *, each_message: bool = False) -> bool:
@@ -256,10 +250,9 @@ def _first_word(local: str) -> str:
 
 def _timeline(individuals: list[Drafted]) -> Timeline:
     places = [place for each in individuals for place in each.places if place.always]
-    if any(_is_time(place, Timeline.DATETIME) for place in places):
-        return Timeline.DATETIME
-    if any(_is_time(place, Timeline.INTEGER) for place in places):
-        return Timeline.INTEGER
+    for timeline in (Timeline.DATETIME, Timeline.INTEGER):
+        if any(_is_time(place, timeline) for place in places):
+            return timeline
     return Timeline.DATETIME
 
 

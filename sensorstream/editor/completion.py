@@ -10,7 +10,7 @@ from typing import Final
 
 from lark import Token
 
-from sensorstream.app.file_kinds import is_over_time, is_rule_set
+from sensorstream.app.control.file_texts import is_over_time, is_rule_set
 from sensorstream.editor.cursor import Cursor, Inside, cursor_in_rules, cursor_in_sparql
 from sensorstream.editor.document import OpenDocument, Span
 from sensorstream.editor.samples import last_path, next_steps, scope_of

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from sensorstream.app.faults import faults
-from sensorstream.app.file_kinds import is_query_file, is_rule_set
-from sensorstream.app.mapping_files import is_rule_file
-from sensorstream.app.query_files import check_query_files
-from sensorstream.app.rule_sets import faults_of
+from sensorstream.app.control.faults import faults
+from sensorstream.app.control.file_texts import is_query_file, is_rule_set
+from sensorstream.app.control.folder import check_query_files
+from sensorstream.app.control.mapping_files import is_rule_file
+from sensorstream.app.control.rule_files import faults_of
 from sensorstream.cli.check import deployment_notes
 from sensorstream.editor.files import Deployment, Ontologies, deployment_of
 from sensorstream.errors import Position, SensorStreamError

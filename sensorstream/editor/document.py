@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
-from sensorstream.app.file_kinds import is_query_file, is_rule_set
+from sensorstream.app.control.file_texts import is_query_file, is_rule_set
 from sensorstream.editor.cursor import cursor_in_sparql
 from sensorstream.editor.samples import read_samples, sample_files
 from sensorstream.editor.vocabulary import Vocabulary
@@ -23,7 +23,7 @@ from sensorstream.errors import LanguageError, Position
 from sensorstream.language.parser import rule_starts, syntax_tree
 from sensorstream.language.syntax import RuleFile
 from sensorstream.mapping.document import Element
-from sensorstream.mapping.functions import Definition
+from sensorstream.mapping.functions.definition import Definition
 
 _NAMED: Final = re.compile(r"[ \t]*(mapping|rule)[ \t]+([^\W\d][\w-]*)")
 _OF_RULE_SET: Final = re.compile(

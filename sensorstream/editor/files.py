@@ -13,11 +13,12 @@ from urllib.parse import quote
 
 from pygls import uris
 
-from sensorstream.app.function_files import read_functions
+from sensorstream.app.control.mapping_files import read_functions
 from sensorstream.editor.document import OpenDocument, SourceText
 from sensorstream.editor.vocabulary import Vocabulary
 from sensorstream.errors import SensorStreamError
-from sensorstream.mapping.functions import Definition, Library, definitions
+from sensorstream.mapping.functions.definition import Definition, Library
+from sensorstream.mapping.functions.registry import definitions
 from sensorstream.reasoning.documents import surroundings
 from sensorstream.reasoning.ontology import Ontology, deployed_ontology
 from sensorstream.settings import OntologySettings, RuleSettings, Settings

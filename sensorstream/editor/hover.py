@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Final
 
-from sensorstream.app.file_kinds import is_rule_set
+from sensorstream.app.control.file_texts import is_rule_set
 from sensorstream.editor.cursor import Cursor, Inside, cursor_in_rules, cursor_in_sparql
 from sensorstream.editor.document import OpenDocument, Span, symbols_of_rule_set
 from sensorstream.editor.samples import last_path, scope_of, shown_values

@@ -12,7 +12,7 @@ from typing import Any, Final
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
-from sensorstream.app.file_kinds import is_over_time, is_query_file, is_rule_set
+from sensorstream.app.control.file_texts import is_over_time, is_query_file, is_rule_set
 from sensorstream.editor.completion import MOST, Sort, completions
 from sensorstream.editor.diagnostics import Diagnostic, diagnostics
 from sensorstream.editor.document import (

@@ -9,11 +9,10 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from threading import Event, Thread
-from types import TracebackType
 from typing import Final, Protocol
 
 from sensorstream.app.application import Application
-from sensorstream.app.readiness import Part
+from sensorstream.app.life.health import Part
 from sensorstream.endpoints import FolderInput, Input, KafkaInput, MqttInput, TcpInput
 from sensorstream.errors import SensorStreamError
 from sensorstream.extras import require
@@ -95,12 +94,7 @@ class Inputs:
             each.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for each in self._running:
             each.stop()
         for each in self._running:

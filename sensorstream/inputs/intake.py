@@ -16,7 +16,7 @@ from typing import Final, Protocol
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
-from sensorstream.app.waiting import HERE, Sender
+from sensorstream.app.life.entry_queue import HERE, Sender
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import RepeatedMessage, SensorStreamError, Unavailable, Unstorable
 

@@ -106,7 +106,8 @@ class _Layout:
         if not self._kind:  # the first token: what stands before it is the head of the file
             self._own_lines(_comments(gap), 0)
         elif margin is None and not gap.has_comments:
-            self._line += self._space(kind)
+            close = kind in _CLOSE_TO_THE_LEFT or self._kind == "_DATATYPE"
+            self._line += "" if close else " "
         else:
             self._new_line(gap, self._continued(kind) if margin is None else margin, kind)
         self._depth += (kind in _OPENING) - (kind in _CLOSING)
@@ -150,9 +151,6 @@ class _Layout:
             return 2 * _STEP
         is_outer = kind in _CLOSING or kind == "_SEMICOLON"
         return 2 * _STEP * (1 + self._depth + (not is_outer))
-
-    def _space(self, kind: str) -> str:
-        return "" if kind in _CLOSE_TO_THE_LEFT or self._kind == "_DATATYPE" else " "
 
     def _remember(self, kind: str) -> None:
         if kind in _RULES:

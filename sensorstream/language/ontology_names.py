@@ -59,9 +59,16 @@ def unknown_names(file: syntax.RuleFile, schema: Schema) -> Iterator[LanguageErr
             case syntax.KnownBy(class_name=name):
                 yield from _unknown(file, "class", name, schema.classes)
                 yield from _unknown(file, "property", node.property, properties)
-                yield from _no_text_property(file, node, schema)
+                if (iri := file.resolve(node.property)) in schema.object_properties:
+                    yield LanguageError(
+                        f"{shown(file, iri)} is an object property: expected one that tells "
+                        "individuals apart by a value",
+                        position=node.property.position,
+                    )
             case syntax.PropertyValues() if file.resolve(node.property) == RDF_TYPE:
-                yield from _no_class(file, node, schema)
+                for value in alternatives(node.values):
+                    if isinstance(value, syntax.Name) and value.is_constant:
+                        yield from _unknown(file, "class", value, schema.classes)
             case syntax.PropertyValues():
                 yield from _unknown(file, "property", node.property, properties)
                 yield from _wrong_kind(file, node, schema)
@@ -82,15 +89,6 @@ def why_unknown(file: syntax.RuleFile, what: str, iri: IRI, known: Iterable[IRI]
     guess = similar(iri, known, written)
     hint = f"expected a {what} of the ontology" if guess is None else f"did you mean {guess}?"
     return f"unknown {what} {written(iri)}: {hint}"
-
-
-def _no_class(
-    file: syntax.RuleFile, values: syntax.PropertyValues, schema: Schema
-) -> Iterator[LanguageError]:
-    """The faults of the values of rdf:type."""
-    for value in alternatives(values.values):
-        if isinstance(value, syntax.Name) and value.is_constant:
-            yield from _unknown(file, "class", value, schema.classes)
 
 
 def _datatypes(file: syntax.RuleFile) -> Iterator[LanguageError]:
@@ -140,18 +138,6 @@ def alternatives(values: Iterable[syntax.Value | syntax.Policy | None]) -> Itera
             yield from alternatives((value.value, value.otherwise))
         elif value is not None and not isinstance(value, syntax.Policy):
             yield value
-
-
-def _no_text_property(
-    file: syntax.RuleFile, known: syntax.KnownBy, schema: Schema
-) -> Iterator[LanguageError]:
-    iri = file.resolve(known.property)
-    if iri in schema.object_properties:
-        yield LanguageError(
-            f"{shown(file, iri)} is an object property: expected one that tells individuals "
-            "apart by a value",
-            position=known.property.position,
-        )
 
 
 def shown(file: syntax.RuleFile, iri: str) -> str:

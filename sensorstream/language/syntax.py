@@ -11,7 +11,7 @@ layer and of the knowledge layer are both event-condition-action rules).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final, Literal, TypeAlias
+from typing import Any, ClassVar, Final, Literal, TypeAlias, dataclass_transform
 
 from sensorstream.errors import Position
 from sensorstream.model.terms import IRI
@@ -22,14 +22,22 @@ XML_SCHEMA_INSTANCE: Final = "http://www.w3.org/2001/XMLSchema-instance"
 NOWHERE: Final = Position("", 1, 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
-    """A part of a rule file, and where it begins: the same text elsewhere is an equal node."""
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+class _Frozen:
+    """Makes a frozen dataclass of each class below it."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True)(cls)
+
+
+class Node(_Frozen):
+    """A part of a document of rules, and where it begins: the same elsewhere is an equal node."""
 
     position: Position = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
 
 
-@dataclass(frozen=True, slots=True)
 class Argument(Node):
     """An argument of a value function: ``"text"``, ``12.5`` or a ``word``.
 
@@ -40,7 +48,6 @@ class Argument(Node):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
 class Call(Node):
     """``|> function argument …``: a value function; ``position`` is that of its name."""
 
@@ -48,7 +55,6 @@ class Call(Node):
     arguments: tuple[Argument, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
 class Hole(Node):
     """``{…}``: XPath, or in a semantic rule ``?variable`` or ``new``, without outer space.
 
@@ -63,14 +69,12 @@ class Hole(Node):
 Part: TypeAlias = str | Hole
 
 
-@dataclass(frozen=True, slots=True)
 class Template(Node):
     """Quoted text with holes. No part is empty, and no two strings are adjacent."""
 
     parts: tuple[Part, ...]
 
 
-@dataclass(frozen=True, slots=True)
 class Name(Node):
     """An IRI, written ``prefix:local`` or ``<iri>`` (then ``prefix`` is None); may have holes.
 
@@ -97,14 +101,12 @@ class Name(Node):
         return None
 
 
-@dataclass(frozen=True, slots=True)
 class Variable(Node):
     """``?name`` in a semantic rule; ``name`` is without the question mark."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
 class XPathValue(Node):
     """``{xpath}``, ``{xpath}^^datatype`` or ``{xpath}@language``: one value per node found.
 
@@ -116,7 +118,6 @@ class XPathValue(Node):
     language: str | Hole | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class TextValue(Node):
     """``"text {hole}"``, with a datatype or a language if one is written."""
 
@@ -125,7 +126,6 @@ class TextValue(Node):
     language: str | Hole | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class Number(Node):
     """A number or boolean as written: ``12``, ``7.4``, ``1e3``, ``true``."""
 
@@ -141,7 +141,6 @@ class Number(Node):
         return XSD_DECIMAL if "." in self.text else XSD_INTEGER
 
 
-@dataclass(frozen=True, slots=True)
 class BlankValue(Node):
     """``[ a :C ; :p {x} ]``: a blank node, owned by the individual (mapping rules)."""
 
@@ -149,7 +148,6 @@ class BlankValue(Node):
     properties: tuple[PropertyValues, ...]
 
 
-@dataclass(frozen=True, slots=True)
 class BlankName(Node):
     """``_:loc-{@id}``: the blank node with this label in the message (mapping rules)."""
 
@@ -160,7 +158,6 @@ class BlankName(Node):
         return tuple(part for part in self.parts if isinstance(part, Hole))
 
 
-@dataclass(frozen=True, slots=True)
 class ListValue(Node):
     """``( VALUE VALUE … )``: an ``rdf:List``, owned by the individual (mapping rules).
 
@@ -170,14 +167,12 @@ class ListValue(Node):
     items: tuple[Value, ...]
 
 
-@dataclass(frozen=True, slots=True)
 class KnownName(Node):
     """``known NAME``: a link, if the ontology knows that individual (mapping rules)."""
 
     name: Name
 
 
-@dataclass(frozen=True, slots=True)
 class KnownBy(Node):
     """``known CLASS with PROPERTY VALUE``: the ontology's members that have that value."""
 
@@ -186,14 +181,12 @@ class KnownBy(Node):
     value: XPathValue | TextValue | Number
 
 
-@dataclass(frozen=True, slots=True)
 class Policy(Node):
     """``or skip individual`` or ``or reject``: the effect of a missing value."""
 
     kind: Literal["skip individual", "reject"]
 
 
-@dataclass(frozen=True, slots=True)
 class Fallback(Node):
     """``VALUE [if valid] [or …]``: the alternative to a missing value (mapping rules).
 
@@ -221,7 +214,6 @@ Value: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True)
 class PropertyValues(Node):
     """``; :p value, value``; ``property`` has no holes, ``values`` is not empty."""
 
@@ -229,7 +221,6 @@ class PropertyValues(Node):
     values: tuple[Value, ...]
 
 
-@dataclass(frozen=True, slots=True)
 class IndividualAction(Node):
     """``insert|update individual NAME a CLASS, … in graph NAME at {xpath} ; property values … .``
 
@@ -249,7 +240,6 @@ class IndividualAction(Node):
 # Mapping rules
 
 
-@dataclass(frozen=True, slots=True)
 class ForEach(Node):
     """``for each $variable in {xpath}``; ``variable`` is without the dollar sign."""
 
@@ -257,7 +247,6 @@ class ForEach(Node):
     xpath: Hole
 
 
-@dataclass(frozen=True, slots=True)
 class Let(Node):
     """``let $variable = {xpath |> functions}``: a value of each turn of the loops."""
 
@@ -265,7 +254,6 @@ class Let(Node):
     value: Hole
 
 
-@dataclass(frozen=True, slots=True)
 class MappingRule(Node):
     """``mapping NAME on message {…} for each … let … if {…} and {…} then …``.
 
@@ -283,7 +271,6 @@ class MappingRule(Node):
 # Semantic rules
 
 
-@dataclass(frozen=True, slots=True)
 class Sparql(Node):
     """SPARQL text from between two braces, outer space cut.
 
@@ -293,24 +280,20 @@ class Sparql(Node):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
 class Duration(Node):
     """A quoted length of the time line: ``"PT1M"``, or ``"10"`` on the integer line."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
 class OnChange(Node):
     """``on change``: each time that a message or a rule changed the knowledge base."""
 
 
-@dataclass(frozen=True, slots=True)
 class OnMessage(Node):
     """``on message``: once a message."""
 
 
-@dataclass(frozen=True, slots=True)
 class OnInsert(Node):
     """``on insert CLASS as ?variable``: for each individual that became a member of the class."""
 
@@ -318,7 +301,6 @@ class OnInsert(Node):
     variable: Variable
 
 
-@dataclass(frozen=True, slots=True)
 class OnExpire(Node):
     """``on expire CLASS as ?variable``: for each member of the class that left the window."""
 
@@ -326,7 +308,6 @@ class OnExpire(Node):
     variable: Variable
 
 
-@dataclass(frozen=True, slots=True)
 class OnSilence(Node):
     """``on silence of CLASS as ?variable for "PT1H"``: for each member that says nothing so long.
 
@@ -338,7 +319,6 @@ class OnSilence(Node):
     variable: Variable = Variable("individual")
 
 
-@dataclass(frozen=True, slots=True)
 class OnUpdate(Node):
     """``on update NAME as ?variable old ?old new ?new``: a value came in place of another.
 
@@ -356,7 +336,6 @@ class OnUpdate(Node):
         return tuple(each for each in (self.variable, self.old, self.new) if each is not None)
 
 
-@dataclass(frozen=True, slots=True)
 class LocalTime(Node):
     """``day at "07:00" in "Europe/Vienna"``: when the clocks of a place show that time.
 
@@ -369,7 +348,6 @@ class LocalTime(Node):
     zone: str
 
 
-@dataclass(frozen=True, slots=True)
 class Every(Node):
     """``every "PT10S"`` or ``every day at …``, with ``from history select { SELECT … }`` or not.
 
@@ -381,7 +359,6 @@ class Every(Node):
     question: Sparql | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class Exists(Node):
     """``[not] exists CLASS``."""
 
@@ -392,7 +369,6 @@ class Exists(Node):
 Comparison: TypeAlias = Literal["=", "!=", "<", "<=", ">", ">="]
 
 
-@dataclass(frozen=True, slots=True)
 class Count(Node):
     """``[not] count CLASS > 20``: the number of members of the class."""
 
@@ -402,7 +378,6 @@ class Count(Node):
     negated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
 class Select(Node):
     """``[not] select { SELECT … }``: there are solutions, which bind their variables; or not."""
 
@@ -410,7 +385,6 @@ class Select(Node):
     negated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
 class Ask(Node):
     """``[not] ask { ASK … }``."""
 
@@ -421,7 +395,6 @@ class Ask(Node):
 Condition: TypeAlias = Exists | Count | Select | Ask
 
 
-@dataclass(frozen=True, slots=True)
 class When(Node):
     """``when CONDITION becomes true [for "PT10M"] [until CONDITION]``.
 
@@ -442,7 +415,6 @@ Trigger: TypeAlias = (
 Severity: TypeAlias = Literal["info", "warning", "critical"]
 
 
-@dataclass(frozen=True, slots=True)
 class AlertAction(Node):
     """``alert SEVERITY "text" key "key" for "PT1M"``.
 
@@ -456,28 +428,24 @@ class AlertAction(Node):
     duration: Duration | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class DeleteIndividual(Node):
     """``delete individual ?x .``"""
 
     name: Name | Variable
 
 
-@dataclass(frozen=True, slots=True)
 class DeletePattern(Node):
     """``delete { ?s :p ?o . }``: every triple of the window that matches the pattern."""
 
     pattern: Sparql
 
 
-@dataclass(frozen=True, slots=True)
 class SparqlUpdate(Node):
     """``sparql { DELETE … INSERT … WHERE … }``: SPARQL 1.1 Update."""
 
     update: Sparql
 
 
-@dataclass(frozen=True, slots=True)
 class Reply(Node):
     """``reply "<Command …/>"``: a command in the answer to the message's sender."""
 
@@ -489,7 +457,6 @@ Action: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True)
 class SemanticRule(Node):
     """``rule NAME on … if … and … then …``.
 
@@ -506,7 +473,6 @@ class SemanticRule(Node):
 Rule: TypeAlias = MappingRule | SemanticRule
 
 
-@dataclass(frozen=True, slots=True)
 class Prefix(Node):
     """``prefix name: <iri>`` (``name`` without the colon, may be empty)."""
 
@@ -514,14 +480,12 @@ class Prefix(Node):
     iri: str
 
 
-@dataclass(frozen=True, slots=True)
 class Base(Node):
     """``base <iri>``: what the relative IRIs of the file, and of its messages, are relative to."""
 
     iri: str
 
 
-@dataclass(frozen=True, slots=True)
 class XmlNamespace(Node):
     """``xmlns name = "uri"``: a namespace prefix for the XPaths of the file."""
 
@@ -529,7 +493,6 @@ class XmlNamespace(Node):
     uri: str
 
 
-@dataclass(frozen=True, slots=True)
 class Table(Node):
     """``table NAME from "file.csv" key "column" value "column"``: a lookup table.
 
@@ -542,7 +505,6 @@ class Table(Node):
     value: str
 
 
-@dataclass(frozen=True, slots=True)
 class MessageEach(Node):
     """``message each {…}``: the elements of a document that are separate messages."""
 

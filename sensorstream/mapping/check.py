@@ -12,7 +12,7 @@ from sensorstream.language.ontology_names import alternatives, shown, unknown_na
 from sensorstream.language.walk import nodes
 from sensorstream.language.wellformed import place, same_names
 from sensorstream.mapping import xpath
-from sensorstream.mapping.functions import Library
+from sensorstream.mapping.functions.definition import Library
 from sensorstream.mapping.functions.registry import call_faults
 from sensorstream.mapping.moved_paths import at_part
 from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData

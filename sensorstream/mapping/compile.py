@@ -10,7 +10,7 @@ from sensorstream.language import syntax
 from sensorstream.language.walk import nodes
 from sensorstream.mapping.check import check
 from sensorstream.mapping.document import Element
-from sensorstream.mapping.expressions import Expressions
+from sensorstream.mapping.expressions import ExpressionRecorder, Expressions, told
 from sensorstream.mapping.hint import Landmarks
 from sensorstream.mapping.location_path import lookup_of, only_root
 from sensorstream.mapping.moved_paths import ROOT, looks_up
@@ -20,7 +20,6 @@ from sensorstream.mapping.plan import Harvest, MappingPlan, PlannedRule, RunRule
 from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
 from sensorstream.mapping.rule_cost import Steep, steep_of
 from sensorstream.mapping.terms import SkipIndividual, ValueCompiler
-from sensorstream.mapping.trace import ExpressionRecorder
 from sensorstream.mapping.values import check_graph_name
 from sensorstream.mapping.xpath_cost import cost_of
 from sensorstream.mapping.xsd import MessageSchemas
@@ -201,13 +200,7 @@ class _Compiler:
         holes = tuple(nodes(name, syntax.Hole))
         if named is None:
             return find
-
-        def recorded(turn: Turn) -> Subject:
-            subject = find(turn)
-            named(subject, holes, turn)
-            return subject
-
-        return recorded
+        return told(find, lambda turn, subject: named(subject, holes, turn))
 
     def _subject(
         self, name: syntax.Name | syntax.Variable | syntax.BlankName

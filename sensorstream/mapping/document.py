@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Mapping
 from functools import cache
 from typing import Final, TypeAlias
 
@@ -61,6 +62,14 @@ def parse_document(content: bytes, *, max_depth: int) -> Document:
 def encoded(text: str) -> bytes:
     """A document that came as text, in UTF-8; the encoding that it declares no longer applies."""
     return _DECLARATION.sub("", text, count=1).encode(errors="replace")
+
+
+def written_name(name: str | bytes, namespaces: Mapping[str, str]) -> str:
+    """A name of lxml, ``{uri}local``, as XPath has it if its namespace has a prefix."""
+    qualified = etree.QName(name)
+    prefixes = (prefix for prefix, uri in namespaces.items() if uri == qualified.namespace)
+    prefix = next(prefixes, None)
+    return str(name) if prefix is None else f"{prefix}:{qualified.localname}"
 
 
 def _has_doctype(content: bytes) -> bool:

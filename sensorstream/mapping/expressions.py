@@ -1,4 +1,4 @@
-"""Compiles holes and templates to closures that return texts."""
+"""Compiles holes and templates to closures that return texts, and report what they find."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ from lxml import etree
 from sensorstream.errors import InvalidValue, MappingError, Position, TermError
 from sensorstream.language import syntax
 from sensorstream.language.printer import print_hole
+from sensorstream.language.syntax import Hole
 from sensorstream.language.walk import nodes
 from sensorstream.mapping.document import Element
-from sensorstream.mapping.functions import Library
+from sensorstream.mapping.functions.definition import Library
 from sensorstream.mapping.functions.registry import compile_calls
 from sensorstream.mapping.moved_paths import ROOT, at_part
 from sensorstream.mapping.plan import Texts, Turn
-from sensorstream.mapping.trace import ExpressionRecorder
 from sensorstream.mapping.values import encode_segment, iri_maker
 from sensorstream.mapping.xpath import (
     Bound,
     Nodes,
     compile_texts,
     compile_xpath,
+    evaluated,
     is_attribute,
     line_of,
     texts,
@@ -37,6 +38,25 @@ from sensorstream.model.timeline import Instant, Timeline
 _IN_PATH: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:(?!//[^/?#]*\Z)")
 
 _Found = TypeVar("_Found")
+
+
+class ExpressionRecorder:
+    """Called for every expression, each time it is evaluated; by default it does nothing."""
+
+    def selected(self, rule: str, hole: Hole, turn: Turn, count: int) -> None:
+        """``on message`` or ``for each`` found so many nodes."""
+
+    def tested(self, rule: str, hole: Hole, turn: Turn, held: bool) -> None:
+        """A condition held, or did not."""
+
+    def produced(self, rule: str, hole: Hole, turn: Turn, values: Sequence[str]) -> None:
+        """A hole returned values, after its value functions."""
+
+    def named(self, rule: str, name: Subject, holes: Sequence[Hole], turn: Turn) -> None:
+        """An individual got its name from some holes; the statements about it follow."""
+
+    def stated(self, rule: str, triple: Triple, holes: Sequence[Hole], turn: Turn) -> None:
+        """A property got a value from some holes; none: the rule itself has the value."""
 
 
 class HoleCompiler:
@@ -195,7 +215,7 @@ class Expressions(HoleCompiler):
         recorder, rule = self._recorder, self._rule.name
         if recorder is None:
             return self._once(hole, find)
-        return _told(find, lambda turn, found: recorder.selected(rule, hole, turn, len(found)))
+        return told(find, lambda turn, found: recorder.selected(rule, hole, turn, len(found)))
 
     def condition(self, hole: syntax.Hole) -> Callable[[Turn], object]:
         """Whether an XPath is true, or its value functions return any value."""
@@ -205,7 +225,7 @@ class Expressions(HoleCompiler):
         recorder, rule = self._recorder, self._rule.name
         if recorder is None:
             return self._once(hole, test)
-        return _told(test, lambda turn, held: recorder.tested(rule, hole, turn, bool(held)))
+        return told(test, lambda turn, held: recorder.tested(rule, hole, turn, bool(held)))
 
     def _once(self, hole: syntax.Hole, find: Callable[[Turn], _Found]) -> Callable[[Turn], _Found]:
         """The same, found once for all turns of the rule's loops where it does not differ.
@@ -281,7 +301,7 @@ class Expressions(HoleCompiler):
         recorder, rule = self._recorder, self._rule.name
         if recorder is None:
             return values
-        return _told(values, lambda turn, found: recorder.produced(rule, hole, turn, found))
+        return told(values, lambda turn, found: recorder.produced(rule, hole, turn, found))
 
     def _plain(self, hole: syntax.Hole, valid: bool = False) -> Texts:
         if hole.calls:
@@ -375,17 +395,17 @@ class Expressions(HoleCompiler):
         raise AssertionError("every hole found one value")
 
 
-def _told(
+def told(
     find: Callable[[Turn], _Found], tell: Callable[[Turn, _Found], None]
 ) -> Callable[[Turn], _Found]:
     """The same, which tells somebody what it finds."""
 
-    def told(turn: Turn) -> _Found:
+    def find_and_tell(turn: Turn) -> _Found:
         found = find(turn)
         tell(turn, found)
         return found
 
-    return told
+    return find_and_tell
 
 
 def _node(text: str) -> Element:
@@ -402,3 +422,9 @@ def _first_invalid(change: Callable[[list[str]], list[str]], found: Sequence[str
         except TermError:
             return text
     return ""
+
+
+def read_again(text: str, namespaces: Mapping[str, str], turn: Turn) -> object:
+    """The :func:`.evaluated` result of a path of a rule."""
+    placed = at_part(text) if ROOT in turn.variables else text
+    return evaluated(placed, namespaces, turn.context, turn.variables)

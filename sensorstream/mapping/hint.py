@@ -11,7 +11,7 @@ from typing import Final
 
 from lxml import etree
 
-from sensorstream.mapping.document import Element
+from sensorstream.mapping.document import Element, written_name
 
 # The steps of a path: slashes outside brackets and strings part them.
 _STEP: Final = re.compile(r"""(?:"[^"]*"|'[^']*'|\[(?:"[^"]*"|'[^']*'|[^\]"'])*\]|[^/\["'])+""")
@@ -70,7 +70,7 @@ def _nearest(root: Element, rules: Sequence[Landmarks]) -> str:
     # Of several equally good rules, the first.
     nearest = max(misses, key=lambda each: (each[1].step, each[1].likeness), default=None)
     if nearest is None:
-        return f"the message's root element is {_shown(root)}, which no rule expects"
+        return f"the message's root element is {root.tag}, which no rule expects"
     rule, miss = nearest
     return f"rule {rule.rule} is the nearest: it expects {rule.path}, but {miss.text}"
 
@@ -120,9 +120,9 @@ def _told(
     wanted = step.partition("[")[0]
     if not _NAME.match(wanted):
         return None
-    elements = _distinct(_written(node, namespaces) for node in there)
+    elements = _distinct(written_name(node.tag, namespaces) for node in there)
     attributes = _distinct(
-        f"@{_attribute(name, namespaces)}" for node in around for name in node.keys()[:_MOST]
+        f"@{written_name(name, namespaces)}" for node in around for name in node.keys()[:_MOST]
     )
     if wanted in elements or wanted in attributes:
         return _Miss(index, 2, f"{before}{wanted} does not match {step}")
@@ -167,9 +167,10 @@ def _one_edit(one: str, other: str) -> bool:
 
 def _of_namespace(wanted: str, node: Element, namespaces: Mapping[str, str]) -> str:
     """How to write an element whose local name is right and whose namespace is different."""
-    uri = etree.QName(node).namespace
+    name = etree.QName(node)
+    uri = name.namespace
     if uri is not None and uri not in namespaces.values():
-        return f'it is in namespace {uri}: add xmlns m = "{uri}" and write m:{_local(node)}'
+        return f'it is in namespace {uri}: add xmlns m = "{uri}" and write m:{name.localname}'
     prefix, colon, local = wanted.partition(":")
     if uri is None and colon:
         return (
@@ -177,7 +178,7 @@ def _of_namespace(wanted: str, node: Element, namespaces: Mapping[str, str]) -> 
             f'xmlns="{namespaces.get(prefix, "")}", or the rule should say {local}'
         )
     # The words of a near name: with or without a prefix that is declared.
-    return f"did you mean {_written(node, namespaces)}?"
+    return f"did you mean {written_name(node.tag, namespaces)}?"
 
 
 def _find(
@@ -203,29 +204,3 @@ def _children(nodes: Iterable[Element]) -> list[Element]:
 
 def _distinct(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(name if len(name) <= _MOST else f"{name[:_MOST]}…" for name in names))
-
-
-def _written(element: Element, namespaces: Mapping[str, str]) -> str:
-    """An element's name in the notation of the rule's XPath."""
-    name = etree.QName(element)
-    for prefix, uri in namespaces.items():
-        if uri == name.namespace:
-            return f"{prefix}:{name.localname}"
-    return name.localname if name.namespace is None else _shown(element)
-
-
-def _attribute(name: str | bytes, namespaces: Mapping[str, str]) -> str:
-    qualified = etree.QName(str(name))
-    for prefix, uri in namespaces.items():
-        if uri == qualified.namespace:
-            return f"{prefix}:{qualified.localname}"
-    return str(name)
-
-
-def _local(element: Element) -> str:
-    return etree.QName(element).localname
-
-
-def _shown(element: Element) -> str:
-    name = etree.QName(element)
-    return name.localname if name.namespace is None else f"{{{name.namespace}}}{name.localname}"

@@ -191,21 +191,15 @@ def subpaths(text: str) -> tuple[str, ...]:
 
 def _paths_in(text: str, node: Node, start: str) -> Iterator[str]:
     match node:
-        case Path(origin=None | Variable()):
-            here = _joined(start, text[node.start : node.end])
-            for step in node.steps:
-                for test in step.predicates:
-                    before = text[node.start : test.start].rstrip().removesuffix("[")
-                    yield from _paths_in(text, test, _joined(start, before))
-            yield here
-        case Path(origin=origin):
-            assert origin is not None
-            yield from _paths_in(text, origin, start)
-        case Filter(of=Variable(start=begun)) if begun == node.start:
-            for test in node.predicates:
+        case Path(origin=(None | Variable())) | Filter(of=Variable()) if text[node.start] != "(":
+            filters = node.steps if isinstance(node, Path) else (node,)
+            for test in (test for each in filters for test in each.predicates):
                 before = text[node.start : test.start].rstrip().removesuffix("[")
                 yield from _paths_in(text, test, _joined(start, before))
             yield _joined(start, text[node.start : node.end])
+        case Path(origin=origin):
+            assert origin is not None
+            yield from _paths_in(text, origin, start)
         case Filter(of=of):
             yield from _paths_in(text, of, start)
         case Variable():

@@ -99,7 +99,9 @@ def sample_notes(
         message = Message(f"sample-{number}", b"", 0)
         for part in explain(files, schema, timeline, root.getroottree(), message, reference):
             for report in part.rules:
-                for each in filter(_is_tried, report.expressions):
+                for each in report.expressions:
+                    if not each.tried or each.role in ("on message", "if"):
+                        continue
                     found.setdefault(_whose(report.rule, each.role, each.written), []).append(each)
     for file in files:
         for rule in file.mapping_rules:
@@ -121,7 +123,3 @@ def sample_notes(
 def _whose(rule: str, role: str, written: str) -> tuple[str, str, str]:
     # A name needs all of its expressions.
     return rule, role, written if role == "name" else ""
-
-
-def _is_tried(report: ExpressionReport) -> bool:
-    return report.tried > 0 and report.role not in ("on message", "if")

@@ -74,29 +74,20 @@ def alone(part: Element) -> Element:
 def _places(parts: Sequence[Element]) -> dict[Element, tuple[Element, Element | None]]:
     """The outermost messages with their parents, and what follows them that is no message."""
     members = set(parts)
-    outermost: dict[Element, None] = {}
-    parents: dict[Element, None] = {}
-    for part in parts:
-        parent = part.getparent()
-        if parent is None or any(above in members for above in part.iterancestors()):
-            continue
-        outermost[part] = None
-        parents[parent] = None
-    follows: dict[Element, Element | None] = {}
-    for parent in parents:
+    outermost = {
+        part: parent
+        for part in parts
+        if (parent := part.getparent()) is not None and members.isdisjoint(part.iterancestors())
+    }
+    places: dict[Element, tuple[Element, Element | None]] = {}
+    for parent in dict.fromkeys(outermost.values()):
         following: Element | None = None
         for child in parent.iterchildren(reversed=True):
             if child in outermost:
-                follows[child] = following
+                places[child] = parent, following
             else:
                 following = child
-    return {part: (_parent(part), follows[part]) for part in outermost}
-
-
-def _parent(part: Element) -> Element:
-    parent = part.getparent()
-    assert parent is not None, "only these have a place"
-    return parent
+    return {part: places[part] for part in outermost}
 
 
 def _put(part: Element, parent: Element, following: Element | None) -> None:

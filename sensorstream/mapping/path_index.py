@@ -7,8 +7,8 @@ al., TODS 2003) and XTrie (Chan et al., VLDB Journal 2002), for paths in general
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final, Generic, TypeAlias, TypeVar, cast
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, TypeAlias, cast
 
 from sensorstream.mapping.document import Element
 from sensorstream.mapping.location_path import ANY, TEXT, Condition, LocationPath, Lookup
@@ -18,14 +18,11 @@ Nodes: TypeAlias = Sequence[Element | str]
 _FEW: Final = 4
 """So many names lxml compares faster than a dictionary finds them."""
 
-_S = TypeVar("_S")
-"""What stands behind a condition."""
-
 
 class PathIndex:
     """The paths of rules, by number."""
 
-    __slots__ = ("_always", "_deep", "_document")
+    __slots__ = ("_always", "_document")
 
     def __init__(self, lookups: Iterable[Lookup]) -> None:
         self._document = _State()
@@ -36,8 +33,6 @@ class PathIndex:
             for path in lookup.paths:
                 self._add(path, number, exact=lookup.exact)
         self._always = tuple(always)
-        self._document.close()
-        self._deep = bool(self._document.deep.names)
 
     def _add(self, path: LocationPath, number: int, *, exact: bool) -> None:
         state = self._document
@@ -60,7 +55,7 @@ class PathIndex:
         found: dict[_Goal, list[Element | str]] = {}
         document = self._document
         document.children.follow((root,), found)
-        if self._deep:
+        if document.deep.names:
             document.deep.follow(root.iter(*document.deep.names), found)
         if not found:
             return [(number, None) for number in self._always]
@@ -102,21 +97,12 @@ class _Steps:
 
     def to(self, name: str) -> _State:
         if name != ANY:
-            return self.by_name.setdefault(name, _State())
-        if self.any is None:
-            self.any = _State()
-        return self.any
-
-    def close(self) -> bool:
-        """After the last path: whether there are any steps."""
-        following = [*self.by_name.values(), *([self.any] if self.any else [])]
-        for state in following:
-            state.close()
-        if len(following) > _FEW or self.any is not None:
-            self.names = (ANY,)
+            state = self.by_name.setdefault(name, _State())
         else:
-            self.names = tuple(self.by_name)
-        return bool(following)
+            state = self.any = self.any or _State()
+        many = self.any is not None or len(self.by_name) > _FEW
+        self.names = (ANY,) if many else tuple(self.by_name)
+        return state
 
     def follow(self, nodes: Iterable[Element], found: _Found) -> None:
         """Go on at those of the nodes that a step finds; they have one of ``names``."""
@@ -132,32 +118,23 @@ class _Steps:
 class _State:
     """Where paths are after some steps and conditions; a path is in one state for an element."""
 
-    __slots__ = ("_conditions", "_goals", "_has_children", "_has_deep", "children", "deep")
+    __slots__ = ("_conditions", "_goals", "children", "deep")
 
     def __init__(self) -> None:
         self.children = _Steps()
         self.deep = _Steps()
         self._goals: dict[str, _Goal] = {}
-        self._conditions: _Conditions[_State] | None = None
-        self._has_children = self._has_deep = False
+        self._conditions: _Conditions | None = None
 
     def after(self, condition: Condition) -> _State:
         """The state for elements that fulfil a condition, too."""
         if self._conditions is None:
-            self._conditions = _Conditions(_State)
+            self._conditions = _Conditions()
         return self._conditions.after(condition)
 
     def goal(self, there: str = "") -> _Goal:
         """The end of paths here."""
         return self._goals.setdefault(there, _Goal())
-
-    def close(self) -> None:
-        """After the last path: note what there is."""
-        self._has_children, self._has_deep = self.children.close(), self.deep.close()
-        if self._conditions is not None:
-            self._conditions.close()
-            for state in self._conditions.behind():
-                state.close()
 
     def enter(self, element: Element, found: _Found) -> None:
         """Find all that paths find from here on, at ``element`` and below it."""
@@ -168,57 +145,52 @@ class _State:
         if self._conditions is not None:
             for state in self._conditions.fulfilled(element):
                 state.enter(element, found)
-        if self._has_children:
-            self.children.follow(element.iterchildren(*self.children.names), found)
-        if self._has_deep:
-            self.deep.follow(element.iterdescendants(*self.deep.names), found)
+        if names := self.children.names:
+            self.children.follow(element.iterchildren(*names), found)
+        if names := self.deep.names:
+            self.deep.follow(element.iterdescendants(*names), found)
 
 
 # Conditions on an element, looked up by place and value
 
 
-class _Place(Generic[_S]):
+class _Place:
     """The conditions on the values of one place."""
 
     __slots__ = ("by_value", "longest", "present")
 
     def __init__(self) -> None:
-        self.present: _S | None = None
-        self.by_value: dict[str, _S] = {}
+        self.present: _State | None = None
+        self.by_value: dict[str, _State] = {}
         self.longest = 0
 
-    def behind(self) -> Iterator[_S]:
-        yield from self.by_value.values()
-        if self.present is not None:
-            yield self.present
-
-    def collect(self, value: str, fulfilled: dict[_S, None]) -> None:
+    def collect(self, value: str, fulfilled: dict[_State, None]) -> None:
         if (state := self.by_value.get(value)) is not None:
             fulfilled[state] = None
         if self.present is not None:
             fulfilled[self.present] = None
 
 
-class _Conditions(Generic[_S]):
-    """The conditions on an element; ``make`` makes what stands behind a new one."""
+class _Conditions:
+    """The conditions on an element, and the states behind them."""
 
-    __slots__ = ("_attributes", "_children", "_make", "_names", "_own", "_texts")
+    __slots__ = ("_attributes", "_children", "_names", "_own", "_texts")
 
-    def __init__(self, make: Callable[[], _S]) -> None:
-        self._make = make
-        self._attributes: dict[str, _Place[_S]] = {}
-        self._own: _Place[_S] | None = None
-        self._texts: _Place[_S] | None = None
-        self._children: dict[str, _Conditions[_S]] = {}
+    def __init__(self) -> None:
+        self._attributes: dict[str, _Place] = {}
+        self._own: _Place | None = None
+        self._texts: _Place | None = None
+        self._children: dict[str, _Conditions] = {}
         self._names: tuple[str, ...] = ()
 
-    def after(self, condition: Condition) -> _S:
+    def after(self, condition: Condition) -> _State:
         """What stands behind a condition."""
         return self._after(condition.place.steps, condition.place.there, condition.value)
 
-    def _after(self, steps: Sequence[str], there: str, value: str | None) -> _S:
+    def _after(self, steps: Sequence[str], there: str, value: str | None) -> _State:
         if steps:
-            child = self._children.setdefault(steps[0], _Conditions(self._make))
+            child = self._children.setdefault(steps[0], _Conditions())
+            self._names = tuple(self._children) if len(self._children) <= _FEW else (ANY,)
             return child._after(steps[1:], there, value)  # noqa: SLF001
         if there == TEXT:
             place = self._texts = self._texts or _Place()
@@ -228,32 +200,18 @@ class _Conditions(Generic[_S]):
             place = self._own = self._own or _Place()
         if value is not None:
             place.longest = max(place.longest, len(value))
-            return place.by_value.setdefault(value, self._make())
+            return place.by_value.setdefault(value, _State())
         if place.present is None:
-            place.present = self._make()
+            place.present = _State()
         return place.present
 
-    def behind(self) -> Iterator[_S]:
-        """All that stands behind conditions."""
-        for place in (*self._attributes.values(), self._own, self._texts):
-            if place is not None:
-                yield from place.behind()
-        for child in self._children.values():
-            yield from child.behind()
-
-    def close(self) -> None:
-        """After the last condition: note what there is."""
-        self._names = tuple(self._children) if len(self._children) <= _FEW else (ANY,)
-        for child in self._children.values():
-            child.close()
-
-    def fulfilled(self, element: Element) -> dict[_S, None]:
+    def fulfilled(self, element: Element) -> dict[_State, None]:
         """What stands behind the conditions that an element fulfils, each once."""
-        found: dict[_S, None] = {}
+        found: dict[_State, None] = {}
         self._collect(element, found)
         return found
 
-    def _collect(self, element: Element, found: dict[_S, None]) -> None:
+    def _collect(self, element: Element, found: dict[_State, None]) -> None:
         attributes = self._attributes
         if len(attributes) <= _FEW:
             for name, place in attributes.items():

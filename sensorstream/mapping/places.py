@@ -13,10 +13,10 @@ from sensorstream.language import syntax
 from sensorstream.language.printer import print_hole
 from sensorstream.mapping.compile import compile_mapping
 from sensorstream.mapping.document import Document, Element
+from sensorstream.mapping.expressions import ExpressionRecorder, read_again
 from sensorstream.mapping.parts import alone
 from sensorstream.mapping.plan import Harvest, PlannedRule, Turn
 from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
-from sensorstream.mapping.trace import ExpressionRecorder, evaluated
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import Literal, Subject, Triple
@@ -149,7 +149,7 @@ class _Seeker(ExpressionRecorder):
         file, lets = self._rule(rule)
         told = []
         for hole in dict.fromkeys(holes):
-            found = evaluated(_path(hole, lets), file.namespace_map, turn)
+            found = read_again(_path(hole, lets), file.namespace_map, turn)
             nodes = [
                 node
                 for each in (found if isinstance(found, list) else ())

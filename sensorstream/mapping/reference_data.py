@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 from sensorstream.errors import LanguageError
 from sensorstream.language.syntax import Table
-from sensorstream.mapping.functions import Definition, Library, Tables
+from sensorstream.mapping.functions.definition import Definition, Library, Tables
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.vocabulary import OWL, RDF, RDF_TYPE, RDFS

@@ -9,21 +9,20 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from lxml import etree
-
 from sensorstream.errors import MappingError
 from sensorstream.language import syntax
 from sensorstream.language.printer import print_hole
 from sensorstream.language.syntax import XML_SCHEMA_INSTANCE
 from sensorstream.language.walk import nodes
 from sensorstream.mapping.compile import compile_mapping
-from sensorstream.mapping.document import Document, Element
+from sensorstream.mapping.document import Document, Element, written_name
+from sensorstream.mapping.expressions import ExpressionRecorder, read_again
 from sensorstream.mapping.hint import Landmarks, why_nothing, why_unmatched
 from sensorstream.mapping.moved_paths import ROOT, subpaths
 from sensorstream.mapping.parts import alone
 from sensorstream.mapping.plan import Harvest, MappingPlan, PlannedRule, Turn
 from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
-from sensorstream.mapping.trace import ExpressionRecorder, evaluated
+from sensorstream.mapping.xpath import evaluated
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
@@ -156,7 +155,7 @@ class _Tracer(ExpressionRecorder):
 
     def selected(self, rule: str, hole: syntax.Hole, turn: Turn, count: int) -> None:
         namespaces = self._namespaces[rule]
-        here = _elements(evaluated(hole.text, namespaces, turn))
+        here = _elements(read_again(hole.text, namespaces, turn))
         self._mark(namespaces, hole.text, turn, here)
         self.seen.passed |= here
         self._count(rule, hole, turn, count)
@@ -168,7 +167,7 @@ class _Tracer(ExpressionRecorder):
     def produced(self, rule: str, hole: syntax.Hole, turn: Turn, values: Sequence[str]) -> None:
         namespaces = self._namespaces[rule]
         self._mark(namespaces, hole.text, turn)
-        self.seen.whole |= _elements(evaluated(hole.text, namespaces, turn))
+        self.seen.whole |= _elements(read_again(hole.text, namespaces, turn))
         self._count(rule, hole, turn, len(values), values)
 
     def report(
@@ -239,7 +238,7 @@ class _Tracer(ExpressionRecorder):
     ) -> None:
         """Mark all nodes that an expression reads, except some elements, as seen."""
         for path in subpaths(text):
-            found = evaluated(path, namespaces, turn)
+            found = read_again(path, namespaces, turn)
             self.seen.elements |= _elements(found) - but
             for node in found if isinstance(found, list) else ():
                 if isinstance(node, Element) or (parent := node.getparent()) is None:
@@ -326,7 +325,8 @@ def unmapped(root: Element, seen: Seen, namespaces: Mapping[str, str]) -> tuple[
     """Attributes and elements with content that no path found, in document order. If nothing inside
     an element was read either, only the element is listed.
     """
-    prefixes = {uri: name for name, uri in namespaces.items()}
+    # Of several prefixes, the last one.
+    prefixes = dict(reversed([*namespaces.items()]))
     found: dict[str, Unmapped] = {}
 
     def tell(path: str, text: str, element: Element) -> None:
@@ -356,20 +356,14 @@ def unmapped(root: Element, seen: Seen, namespaces: Mapping[str, str]) -> tuple[
         for name, value in element.attrib.items():
             written = str(name)
             if (element, written) not in seen.attributes and not written.startswith(_ABOUT_SCHEMAS):
-                tell(f"{path}/@{_written(written, prefixes)}", str(value), element)
+                tell(f"{path}/@{written_name(written, prefixes)}", str(value), element)
         if element not in seen.elements and any(text.strip() for text in texts):
             tell(f"{path}/text()", "".join(texts), element)
         for child in element:
-            visit(child, f"{path}/{_written(str(child.tag), prefixes)}", taken=taken)
+            visit(child, f"{path}/{written_name(child.tag, prefixes)}", taken=taken)
 
-    visit(root, f"/{_written(str(root.tag), prefixes)}", taken=False)
+    visit(root, f"/{written_name(root.tag, prefixes)}", taken=False)
     return tuple(found.values())
-
-
-def _written(name: str, prefixes: Mapping[str, str]) -> str:
-    qualified = etree.QName(name)
-    prefix = prefixes.get(qualified.namespace or "")
-    return f"{prefix}:{qualified.localname}" if prefix else name
 
 
 # The results of RML maps and stylesheets, as a whole, not per expression
@@ -418,11 +412,7 @@ def _yield(rule: PlannedRule, root: Element, message: Message) -> Yield:
 def _count(root: Element, landmarks: Landmarks) -> int:
     if not landmarks.path:
         return 0
-    try:
-        found = etree.XPath(landmarks.path, namespaces=dict(landmarks.namespaces) or None)(root)
-    except etree.XPathError:
-        # The rule as a whole has reported it already.
-        return 0
+    found = evaluated(landmarks.path, landmarks.namespaces, root, {})
     return len(found) if isinstance(found, list) else 0
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final, TypeAlias, assert_never
 
 from sensorstream.errors import InvalidValue, TermError
@@ -178,7 +178,8 @@ class ValueCompiler:
     ) -> Callable[[Turn, Statements], Sequence[Literal]]:
         """Texts in a language that the message gives; without a language they are missing."""
         expressions, what = self._expressions, shown(self._file, name)
-        language, makers = expressions.texts(hole), _makers_by_language()
+        language = expressions.texts(hole)
+        makers = lru_cache(_LANGUAGES)(partial(literal_maker, None))
 
         def literals(turn: Turn, statements: Statements) -> list[Literal]:
             texts, tags = find(turn), language(turn)
@@ -321,14 +322,6 @@ def _holes(value: syntax.Value) -> Sequence[syntax.Hole]:
     if isinstance(value, syntax.BlankValue | syntax.ListValue):
         return ()
     return tuple(nodes(value, syntax.Hole))
-
-
-def _makers_by_language() -> Callable[[str], Callable[[str], Literal]]:
-    @lru_cache(maxsize=_LANGUAGES)
-    def maker(language: str) -> Callable[[str], Literal]:
-        return literal_maker(None, language)
-
-    return maker
 
 
 def _if_valid(find: Terms) -> Terms:

@@ -223,18 +223,16 @@ def _elements(steps: Sequence[str]) -> Callable[[Element], Sequence[Element]]:
 
 
 def _attributes(steps: Sequence[str], name: str) -> Callable[[Element], Sequence[str]]:
-    def of_context(context: Element) -> Sequence[str]:
-        value = context.get(name)
-        return () if value is None else (value,)
-
-    if not steps:
-        return of_context
-    elements = _elements(steps)
+    elements = _elements(steps) if steps else _itself
 
     def find(context: Element) -> Sequence[str]:
         return [value for node in elements(context) if (value := node.get(name)) is not None]
 
     return find
+
+
+def _itself(context: Element) -> Sequence[Element]:
+    return (context,)
 
 
 def _general(text: str, namespaces: Mapping[str, str]) -> Evaluation:
@@ -266,20 +264,26 @@ def clark(name: str, namespaces: Mapping[str, str]) -> str:
     return f"{{{uri}}}{local}"
 
 
-def line_of(
-    expression: str, namespaces: Mapping[str, str], context: Element, variables: Nodes, text: str
-) -> int | None:
-    """The line of the document where an expression finds ``text`` (any text, if it is empty).
+def evaluated(
+    expression: str, namespaces: Mapping[str, str], context: Element, variables: Nodes
+) -> object:
+    """The result of a valid expression, with strings that have a parent element; None: it has none.
 
-    For error messages: it evaluates again, with strings that have a parent element.
+    For reports: who maps a message reports an error of the expression.
     """
-    engine = etree.XPath(expression, namespaces=dict(namespaces) or None)
     used = _variables(expression)
     bound: dict[str, Any] = {name: node for name, node in variables.items() if name in used}
     try:
-        result = engine(context, **bound)
+        return etree.XPath(expression, namespaces=dict(namespaces) or None)(context, **bound)
     except etree.XPathError:
         return None
+
+
+def line_of(
+    expression: str, namespaces: Mapping[str, str], context: Element, variables: Nodes, text: str
+) -> int | None:
+    """The line of the document where an expression finds ``text`` (any text, if it is empty)."""
+    result = evaluated(expression, namespaces, context, variables)
     for node in result if isinstance(result, list) else ():
         if text in ("", _text(node).strip()):
             element = node if isinstance(node, Element) else getattr(node, "getparent", _nothing)()

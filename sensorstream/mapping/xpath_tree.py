@@ -217,7 +217,7 @@ class _Parser:
 
     def _path(self) -> Expression:
         start, first = self._tokens[self.at].start, self._kind()
-        if first == "/" and not self._begins_step(self.at + 1):
+        if first == "/" and self._kind(1) not in ("name", "*", "@", ".", ".."):
             return Path(start, self._take().end, None, True, ())
         absolute = first in ("/", "//")
         origin = None if absolute else self._primary()
@@ -228,9 +228,6 @@ class _Parser:
             slash = self._take()
             steps.append(self._step(slash.start, deep=slash.kind == "//"))
         return Path(start, steps[-1].end, origin, absolute, tuple(steps))
-
-    def _begins_step(self, at: int) -> bool:
-        return self._tokens[at].kind in ("name", "*", "@", ".", "..")
 
     def _primary(self) -> Expression | None:
         """What a path may begin with beside a step; None: a step stands here."""

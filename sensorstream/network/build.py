@@ -8,7 +8,6 @@ from typing import Any
 
 from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import Scope
-from sensorstream.network.aggregates import kind_of
 from sensorstream.network.expressions.expression_functions import test_of, value_of
 from sensorstream.network.expressions.order import Constants
 from sensorstream.network.network import Network
@@ -16,7 +15,7 @@ from sensorstream.network.node import Node
 from sensorstream.network.operators.closure import Closure
 from sensorstream.network.operators.delayed import Delayed
 from sensorstream.network.operators.delta_join import DeltaJoin, Pattern, Test
-from sensorstream.network.operators.group import Column, Group
+from sensorstream.network.operators.group import Group, columns_of
 from sensorstream.network.operators.join import Join
 from sensorstream.network.operators.matching import LeftJoin, Mark, Minus
 from sensorstream.network.operators.scoped_join import OLDEST, ByNumber, InScope, ScopedJoin
@@ -39,7 +38,6 @@ from sensorstream.network.sources import Source
 from sensorstream.sparql.algebra import Aggregate, Expression
 from sensorstream.sparql.printing import expression_text
 from sensorstream.sparql.scope import names_in
-from sensorstream.sparql.values import FALSE, TRUE
 
 Indexes = Mapping[Source, TripleIndex | Scope]
 
@@ -223,7 +221,7 @@ class _Builder:
         joined = tuple(dict.fromkeys((*left.variables, *right.variables)))
         tests = [test_of(each, slots_of(joined)) for each in plan.conditions]
         condition = (lambda row: all(test(row) for test in tests)) if tests else None
-        return Mark(left, right, plan.flag, TRUE, FALSE, condition)
+        return Mark(left, right, plan.flag, condition)
 
     def _left_join(self, plan: plans.LeftJoin) -> Node:
         left, right = self.built(plan.left), self.built(plan.right)
@@ -235,16 +233,7 @@ class _Builder:
 
     def _group(self, plan: plans.Group) -> Node:
         source = self.built(plan.source)
-        columns = [
-            Column(
-                variable.name,
-                kind_of(aggregate),
-                aggregate.expression,
-                _value(aggregate, source),
-                expression_text(aggregate),
-            )
-            for variable, aggregate in plan.aggregates
-        ]
+        columns = columns_of(plan, lambda each: _value(each, source))
         return Group(source, plan.keys, columns)
 
 

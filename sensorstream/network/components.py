@@ -1,4 +1,4 @@
-"""Strongly connected components of a graph.
+"""Graphs and trees: strongly connected components, what nodes lead to, branches without leaves.
 
 Source: Tarjan, "Depth-first search and linear graph algorithms", SIAM J. Comput. 1 (1972).
 """
@@ -6,7 +6,7 @@ Source: Tarjan, "Depth-first search and linear graph algorithms", SIAM J. Comput
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 N = TypeVar("N", bound=Hashable)
 
@@ -48,3 +48,23 @@ def components(nodes: Iterable[N], successors: Callable[[N], Iterable[N]]) -> li
                         members.append(open_nodes.popitem()[0])
                     found.append(members)
     return found
+
+
+def reached(nodes: Iterable[N], successors: Callable[[N], Iterable[N]]) -> dict[N, None]:
+    """Nodes and all that they lead to, nearest first; O(nodes + edges)."""
+    found = dict.fromkeys(nodes)
+    for node in (ahead := list(found)):
+        for other in successors(node):
+            if other not in found:
+                found[other] = None
+                ahead.append(other)
+    return found
+
+
+def prune(tree: dict[Any, Any], *path: Hashable) -> None:
+    """Take a leaf out of a tree of dictionaries, with the branches that bear nothing else."""
+    first, *rest = path
+    if rest:
+        prune(tree[first], *rest)
+    if not rest or not tree[first]:
+        del tree[first]

@@ -13,6 +13,7 @@ from sensorstream.kb.mirror import QuadStore
 from sensorstream.kb.occurrences import Scope
 from sensorstream.kb.oxigraph import subject_to_oxigraph
 from sensorstream.model.terms import IRI, Subject, Term, Triple
+from sensorstream.network.dispatch import Watched
 from sensorstream.network.exact import Asked, stored, term_of
 
 
@@ -115,8 +116,7 @@ class Copies:
         copy.users -= 1
         if not copy.users:
             del self._copies[id(index)]
-            index.watchers.remove(copy)
-            index.unread(None, None)
+            copy.close()
             self._quads.drop(copy.graph, copy.size)
 
     def sync(self, indexes: Iterable[Copied]) -> None:
@@ -153,41 +153,53 @@ class Copies:
             copy.sync(self._quads)
 
 
-class _Copy:
-    """Watches an index, and notes what its copy may hold otherwise."""
+class ChangeNotes:
+    """Watches an index, and notes which triples have come (true) or gone since they were taken.
 
-    __slots__ = ("_notes", "graph", "name", "size", "users")
+    What comes and goes in between leaves no note, or they would pile up unasked.
+    """
 
-    def __init__(self, name: IRI, index: Copied) -> None:
-        self.name = name
-        self.graph = ox.NamedNode(name)
-        self.users = 0
-        self._notes = dict.fromkeys(index, True)
-        self.size = 0
+    def __init__(self, index: Watched | Merged) -> None:
+        self.notes: dict[Triple, bool] = {}
+        self._watched = index
         index.read(None, None)
         index.watchers.append(self)
 
     def added(self, triple: Triple) -> None:
         """See :class:`~sensorstream.kb.index.Watcher`."""
-        self._note(triple, True)
+        if not self.notes.setdefault(triple, True):
+            del self.notes[triple]
 
     def removed(self, triple: Triple) -> None:
         """See :class:`~sensorstream.kb.index.Watcher`."""
-        self._note(triple, False)
+        if self.notes.setdefault(triple, False):
+            del self.notes[triple]
 
-    def _note(self, triple: Triple, there: bool) -> None:
-        # What comes and goes between two queries leaves no note, or they would pile up unasked.
-        if self._notes.setdefault(triple, there) != there:
-            del self._notes[triple]
+    def close(self) -> None:
+        """Watch no longer."""
+        self._watched.watchers.remove(self)
+        self._watched.unread(None, None)
+
+
+class _Copy(ChangeNotes):
+    """What the copy of an index may hold otherwise."""
+
+    def __init__(self, name: IRI, index: Copied) -> None:
+        super().__init__(index)
+        self.name = name
+        self.graph = ox.NamedNode(name)
+        self.users = 0
+        self.notes = dict.fromkeys(index, True)
+        self.size = 0
 
     def sync(self, quads: QuadStore) -> None:
         """Bring the copy in step."""
-        if self._notes:
-            added = [self._quad(triple) for triple, there in self._notes.items() if there]
-            removed = [self._quad(triple) for triple, there in self._notes.items() if not there]
+        if self.notes:
+            added = [self._quad(triple) for triple, there in self.notes.items() if there]
+            removed = [self._quad(triple) for triple, there in self.notes.items() if not there]
             quads.change(added, removed)
             self.size += len(added) - len(removed)
-            self._notes.clear()
+            self.notes.clear()
 
     def _quad(self, triple: Triple) -> ox.Quad:
         s, p, o = triple

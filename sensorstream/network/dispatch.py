@@ -7,6 +7,7 @@ from typing import Protocol, TypeAlias
 
 from sensorstream.kb.index import Index, Watcher
 from sensorstream.model.terms import IRI, Subject, Term, Triple
+from sensorstream.network.components import prune
 from sensorstream.network.load import Load
 from sensorstream.network.node import Node
 from sensorstream.network.rows import Row
@@ -61,14 +62,11 @@ class _Triggers:
         """Whether nothing fires here any more."""
         concerned = self.at(guard)
         concerned.pop(node, None)
-        if guard is None or concerned:
-            pass
-        elif not isinstance(guard, tuple):
-            del self.by_subject[guard]
-        else:
-            del self.guarded[guard[0]][guard[1]]
-            if not self.guarded[guard[0]]:
-                del self.guarded[guard[0]]
+        if guard is not None and not concerned:
+            if isinstance(guard, tuple):
+                prune(self.guarded, *guard)
+            else:
+                del self.by_subject[guard]
         return not self.always and not self.by_subject and not self.guarded
 
 
@@ -127,11 +125,8 @@ class Dispatcher:
                 if self._anything is not None and self._anything.forget(guard, node):
                     self._anything = None
                 continue
-            by_object = self._triggers[predicate]
-            if by_object[object_].forget(guard, node):
-                del by_object[object_]
-                if not by_object:
-                    del self._triggers[predicate]
+            if self._triggers[predicate][object_].forget(guard, node):
+                prune(self._triggers, predicate, object_)
         if node in self._followers:
             del self._followers[node]
             self._index.unread(None, None)

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 from sensorstream.network.budget import Budget, Meter
+from sensorstream.network.components import reached
 from sensorstream.network.rows import Row, cancelled
 
 
@@ -129,10 +130,4 @@ class Node(ABC):
 
 def operators(root: Node) -> dict[Node, None]:
     """An operator and all below it, each once, inputs after what they feed."""
-    found: dict[Node, None] = {root: None}
-    for node in (queue := [root]):
-        for source in node.inputs:
-            if source not in found:
-                found[source] = None
-                queue.append(source)
-    return found
+    return reached((root,), lambda node: node.inputs)

@@ -54,33 +54,16 @@ def merged(
     right: Sequence[str],
     target: Sequence[str],
     loose: Collection[str] = (),
+    *,
+    backward: bool = False,
 ) -> Callable[[Row, Iterable[Row]], list[Row]]:
     """A function of a left row and right rows that agree with it: the rows that join the two.
 
     ``loose`` are shared variables that may be unbound on either side: rows that differ there
     are left out, and the bound side wins (compatible mappings, SPARQL 1.1, section 18.3).
+    ``backward``: of a right row and left rows.
     """
-    return _merge(left, right, target, loose, "l", "r")
-
-
-def merged_backward(
-    left: Sequence[str],
-    right: Sequence[str],
-    target: Sequence[str],
-    loose: Collection[str] = (),
-) -> Callable[[Row, Iterable[Row]], list[Row]]:
-    """As :func:`merged`, of a right row and the left rows that agree with it."""
-    return _merge(left, right, target, loose, "r", "l")
-
-
-def _merge(
-    left: Sequence[str],
-    right: Sequence[str],
-    target: Sequence[str],
-    loose: Collection[str],
-    one: str,
-    each: str,
-) -> Callable[[Row, Iterable[Row]], list[Row]]:
+    one, each = ("r", "l") if backward else ("l", "r")
     lefts, rights = slots_of(left), slots_of(right)
     cells = []
     for name in target:

@@ -30,8 +30,7 @@ from sensorstream.model.vocabulary import (
     RDFS,
 )
 from sensorstream.model.xsd import XSD
-from sensorstream.reasoning.dl.axioms import ANNOTATIONS
-from sensorstream.reasoning.dl.gate import SWRL
+from sensorstream.reasoning.dl.axioms import ANNOTATIONS, SWRL
 from sensorstream.reasoning.documents import (
     MEDIA_TYPES,
     Catalogs,

@@ -33,7 +33,7 @@ from sensorstream.model.vocabulary import (
     RDFS,
 )
 from sensorstream.model.xsd import RDF_LANG_STRING, XSD, XSD_BOOLEAN, XSD_STRING
-from sensorstream.reasoning.dl.gate import SWRL
+from sensorstream.reasoning.dl.axioms import SWRL
 
 _T = TypeVar("_T")
 

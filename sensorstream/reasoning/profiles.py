@@ -28,20 +28,17 @@ from sensorstream.model.vocabulary import (
     RDFS_SUBPROPERTY_OF,
 )
 from sensorstream.network.budget import NO_LIMITS, Limits
-from sensorstream.reasoning.dl.axioms import ANNOTATIONS, Axioms
+from sensorstream.reasoning.dl.axioms import ANNOTATIONS, Axioms, built_ins
 from sensorstream.reasoning.dl.contradictions import Explainer
 from sensorstream.reasoning.dl.gap.trial import Trial
-from sensorstream.reasoning.dl.gate import built_ins
 from sensorstream.reasoning.dl.process import HEAP, JavaLimits, Worker
 from sensorstream.reasoning.dl.reasoner import DlReasoner, ResilientReasoner
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.ontology import Ontology, place_of
-from sensorstream.reasoning.reasoner import NoReasoner, Reasoner
-from sensorstream.reasoning.rulesets.library import SUMMARIES, bundled_rules, plain_rules
-from sensorstream.reasoning.rulesets.reader import read
+from sensorstream.reasoning.reasoner import NoReasoner, Reasoner, SchemaClosure
+from sensorstream.reasoning.rulesets.reader import SUMMARIES, bundled_rules, plain_rules, read
 from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
 from sensorstream.reasoning.rulesets.rule_set import RuleSet, combined
-from sensorstream.reasoning.schema_closure import SchemaClosure
 
 PROFILES: Final = ("none", "plain", "hermit", "pellet")
 DESCRIPTION_LOGIC: Final = ("hermit", "pellet")

@@ -39,7 +39,7 @@ from sensorstream.model.vocabulary import (
 from sensorstream.model.xsd import XSD_INTEGER, XSD_STRING
 from sensorstream.network.recursion.equality_rules import apart
 from sensorstream.network.recursion.linear import parted
-from sensorstream.reasoning.dl.axioms import Axioms, name_of
+from sensorstream.reasoning.dl.axioms import HAS_KEY, Axioms, name_of
 from sensorstream.reasoning.dl.bounds.clauses import THING
 from sensorstream.reasoning.dl.bounds.data_ranges import value_of
 from sensorstream.reasoning.dl.bounds.rules import is_made, upper
@@ -49,10 +49,9 @@ from sensorstream.reasoning.dl.gap.trial import Way, ways
 from sensorstream.reasoning.dl.reasoner import ResilientReasoner
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.ontology import Ontology
-from sensorstream.reasoning.reasoner import Reasoner
+from sensorstream.reasoning.reasoner import Reasoner, SchemaClosure
 from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
 from sensorstream.reasoning.rulesets.specialise import standard_name
-from sensorstream.reasoning.schema_closure import SchemaClosure
 from sensorstream.sparql.algebra import TriplePattern
 
 _DISJOINT_WITH: Final = IRI(f"{OWL}disjointWith")
@@ -164,7 +163,6 @@ def _is_same(one: Term, other: Term) -> bool:
 
 
 _SHOWN = 5
-_HAS_KEY: Final = f"{OWL}hasKey"
 _TRIAL: Final = "urn:sensorstream:trial:"
 """Prefix of the names of individuals that are only measured."""
 _SIZES: Final = (1, 10, 100, 1000)
@@ -256,7 +254,7 @@ def _keys(ontology: Ontology) -> dict[Term, list[Term]]:
     axioms = Axioms(ontology.triples)
     found: dict[Term, list[Term]] = {}
     for s, p, o in axioms.triples:
-        if p == _HAS_KEY:
+        if p == HAS_KEY:
             found.setdefault(s, []).extend(axioms.members(o))
     return found
 

@@ -63,12 +63,11 @@ class Undeclared:
     """Undeclared names, each in the order in which it is met.
 
     ``classes`` are used as classes; ``properties`` have what their use shows, None if it shows
-    nothing or both kinds. ``restricted`` are the properties that restrictions are on.
+    nothing or both kinds.
     """
 
     classes: tuple[IRI, ...]
     properties: dict[IRI, IRI | None]
-    restricted: tuple[IRI, ...]
 
     def declarations(self) -> Iterator[Triple]:
         """Triples that declare the names whose kind is known."""
@@ -102,14 +101,12 @@ class _Uses:
 
     def found(self) -> Undeclared:
         properties: dict[IRI, None] = {}
-        restricted: dict[IRI, None] = {}
         classes: dict[IRI, None] = {}
         for s, p, o in self._triples:
             shown: set[IRI] = set()
             met: list[IRI] = []
             if p == OWL_ON_PROPERTY:
                 met, shown = list(self._new(o)), self._shown(s)
-                restricted.update(dict.fromkeys(met))
             elif p == OWL_INVERSE_OF:
                 met, shown = list(self._new(s, o)), {OBJECT_PROPERTY}
             elif p == _CHAIN:
@@ -129,7 +126,6 @@ class _Uses:
         return Undeclared(
             tuple(c for c in classes if c not in self._schema.classes),
             {name: next(iter(k)) if len(k) == 1 else None for name, k in kinds.items()},
-            tuple(restricted),
         )
 
     def _new(self, *names: Term) -> Iterator[IRI]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from types import MappingProxyType
@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sensorstream.access.audit import Change
 from sensorstream.access.roles import NOBODY, Identity, Role
-from sensorstream.app.access import Access
+from sensorstream.app.life.access import Access
 from sensorstream.client.operation import Needs
 from sensorstream.client.operations import operations
 from sensorstream.errors import Forbidden, Unauthenticated, Unavailable
@@ -130,9 +130,6 @@ class Guard:
         self._access = access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
         _, rules = OPERATIONS.find(scope["path"])
         rule = rules.get("GET" if scope["method"] == "HEAD" else scope["method"])
         try:
@@ -150,7 +147,7 @@ class Guard:
             app = respond(http_problem(404))
         elif rules and rule is None and self._access.needed:
             # A path with a parameter, whose operations are others, might match, too.
-            app = respond(http_problem(405), {"Allow": _allowed(rules)})
+            app = respond(http_problem(405), {"Allow": allowed(scope["path"])})
         elif rule is not None and rule.roles and not user.roles.intersection(rule.roles):
             has = ", ".join(sorted(user.roles)) or "none"
             needed = " or ".join(rule.roles)
@@ -286,8 +283,9 @@ def security_of(document: dict[str, Any], issuer: str) -> None:
             ]
 
 
-def _allowed(methods: Iterable[str]) -> str:
-    known = set(methods)
+def allowed(path: str) -> str:
+    """The methods of a path, of all its operations together."""
+    known = set(OPERATIONS.find(path)[1]) or {"GET"}
     return ", ".join(sorted(known | ({"HEAD"} if "GET" in known else set())))
 
 

@@ -139,8 +139,6 @@ def console(process: ConsoleProcess) -> ASGIApp:
         await send({"type": "http.response.body", "body": b""})
 
     async def hand_on(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            return
         if not await process.listening():
             told = "the process of the pages starts, or has failed: the server's log may say why"
             await respond(http_problem(503, told), {"Retry-After": "5"})(scope, receive, send)

@@ -14,7 +14,7 @@ from starlette.requests import Request
 
 from sensorstream.alerts.formats import plain_alert
 from sensorstream.app.application import Application
-from sensorstream.app.messages import Known
+from sensorstream.app.questions.messages import Known
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import (
     Inconsistent,
@@ -27,7 +27,7 @@ from sensorstream.errors import (
 from sensorstream.journal.message import origin_of_key
 from sensorstream.model.events import Message
 from sensorstream.server.access import user_of
-from sensorstream.server.answers import outcome_answer
+from sensorstream.server.routes import outcome_answer
 
 HEADER: Final = "Idempotency-Key"
 REPLAYED: Final = {"Idempotency-Replayed": "true"}

@@ -19,11 +19,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sensorstream.app.application import Application
 from sensorstream.server.addresses import with_mapped
-from sensorstream.server.connections import Connections, peer_of
 from sensorstream.server.console import ConsoleProcess, console
 from sensorstream.server.main import create_app
 from sensorstream.server.problems import http_problem, respond
-from sensorstream.server.protocol import Guarded
+from sensorstream.server.protocol import Connections, Guarded, peer_of
 from sensorstream.settings import LimitSettings, Network
 from sensorstream.settings_file import Given
 

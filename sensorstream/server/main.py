@@ -11,7 +11,7 @@ from importlib.metadata import version
 from typing import Any
 
 from anyio import CapacityLimiter
-from fastapi import Depends, FastAPI, Request, Response
+from fastapi import FastAPI, Request, Response
 from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.routing import APIRoute
@@ -21,32 +21,27 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sensorstream.app.application import Application
-from sensorstream.server import problems
-from sensorstream.server.access import Guard, security_of
+from sensorstream.server import problems, soap
+from sensorstream.server.access import Guard, allowed, security_of
+from sensorstream.server.addresses import KnownSites, check_origins
 from sensorstream.server.console import PATH
-from sensorstream.server.known import check_known
-from sensorstream.server.limits import BodyLimit
+from sensorstream.server.middleware import HEADER, BodyLimit, Heads, Named, Timed
 from sensorstream.server.negotiation import tagged
 from sensorstream.server.questions import Questions
-from sensorstream.server.requests import HEADER, Heads, Named, Timed
 from sensorstream.server.rest import (
     alerts,
     health,
     jobs,
     messages,
-    ontology,
     quarantine,
     queries,
+    questions,
     rules,
-    sparql,
-    sql,
-    trials,
+    versioned,
     webhooks,
     why,
     window,
 )
-from sensorstream.server.sites import KnownSites, check_origins
-from sensorstream.server.soap import endpoint as soap
 from sensorstream.settings_file import Given
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE")
@@ -64,16 +59,15 @@ _WATCHING = 2
 _ROUTES = (
     messages.routes,
     soap.routes,
-    sparql.routes,
-    sql.routes,
+    questions.routes,
+    questions.sql_routes,
     jobs.routes,
     alerts.routes,
     why.routes,
     webhooks.routes,
     window.routes,
-    ontology.routes,
+    versioned.routes,
     rules.routes,
-    trials.routes,
     quarantine.routes,
     queries.routes,
     health.routes,
@@ -88,8 +82,12 @@ class _Api(FastAPI):
     issuer = ""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        # What is no request, such as the events of a life cycle, is nothing to the middleware.
         # FastAPI's own looks for a telemetry of the process, which there is not, at each request.
-        await Starlette.__call__(self, scope, receive, send)
+        if scope["type"] == "http":
+            await Starlette.__call__(self, scope, receive, send)
+        else:
+            await self.router(scope, receive, send)
 
     def openapi(self) -> dict[str, Any]:
         """The description of every resource, the problem document included."""
@@ -148,10 +146,10 @@ def create_app(
     app.state.given = given
     app.state.threads = CapacityLimiter(_WATCHING)
     application.health.watch(app.state.questions.parts)
-    problems.install(app)
+    problems.install(app, allowed)
     _add_middleware(app, application, host)
     for routes in _ROUTES:
-        app.include_router(routes, dependencies=[Depends(check_known)])
+        app.include_router(routes)
     _add_pages(app, console)
     return app
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from http import HTTPStatus
 from typing import Any, Final
@@ -151,19 +150,9 @@ class Problem:
 
     def document(self) -> dict[str, Any]:
         """The JSON of the problem."""
-        body: dict[str, Any] = {
-            "type": self.type,
-            "title": self.title,
-            "status": self.status,
-            "detail": self.detail,
-        }
-        if self.position is not None:
-            body["position"] = asdict(self.position)
-        if self.message_id is not None:
-            body["message_id"] = self.message_id
-        if self.contradiction is not None:
-            body["contradiction"] = asdict(self.contradiction)
-        return body
+        told = {name: each for name, each in asdict(self).items() if each is not None}
+        del told["code"]
+        return {"type": self.type, **told}
 
 
 def problem_of(error: SensorStreamError) -> Problem:
@@ -207,18 +196,6 @@ def respond(
     )
 
 
-def _allowed(app: FastAPI, path: str) -> str:
-    """The methods of a path, of all its operations together."""
-    methods: set[str] = set()
-    for template, operations in app.openapi()["paths"].items():
-        pieces = re.split(r"\{[^}]*\}", template)
-        if re.fullmatch("[^/]+".join(map(re.escape, pieces)), path):
-            methods.update(each.upper() for each in operations)
-    if "GET" in methods or not methods:
-        methods |= {"GET", "HEAD"}
-    return ", ".join(sorted(methods))
-
-
 def refusal(error: SensorStreamError) -> JSONResponse:
     """The answer to a request that met an error of ours, and how to go on (RFC 6750, section 3)."""
     problem = problem_of(error)
@@ -245,8 +222,8 @@ def _said(fault: Mapping[str, Any]) -> str:
     return "Extra inputs are not permitted" if unknown else str(fault["msg"])
 
 
-def install(app: FastAPI) -> None:
-    """Answer every error of ``app`` by a problem document."""
+def install(app: FastAPI, allowed: Callable[[str], str]) -> None:
+    """Answer every error of ``app`` by a problem document; ``allowed``: the methods of a path."""
 
     @app.exception_handler(SensorStreamError)
     async def own(_request: Request, error: SensorStreamError) -> JSONResponse:
@@ -257,7 +234,7 @@ def install(app: FastAPI) -> None:
         detail = error.detail if error.detail != HTTPStatus(error.status_code).phrase else ""
         headers = error.headers
         if error.status_code == 405:
-            headers = {**(headers or {}), "Allow": _allowed(app, request.scope["path"])}
+            headers = {**(headers or {}), "Allow": allowed(request.scope["path"])}
         return respond(http_problem(error.status_code, detail), headers)
 
     @app.exception_handler(RequestValidationError)

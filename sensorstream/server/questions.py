@@ -1,26 +1,33 @@
-"""Questions of clients: a few at once, each until its answer is there or its client has left."""
+"""Questions of clients, each until its client has left, and answers in the format it prefers."""
 
 from __future__ import annotations
 
 import asyncio
 import math
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
+from tempfile import SpooledTemporaryFile
 from time import monotonic
-from typing import Annotated, Final, TypeAlias, TypeVar
+from typing import IO, Annotated, Any, Final, TypeAlias, TypeVar
 
 import anyio
 from anyio.to_thread import run_sync
-from fastapi import Depends, Request
+from fastapi import Depends, Request, Response
+from fastapi.responses import StreamingResponse
+from starlette.exceptions import HTTPException
 
 from sensorstream.app.application import Application
-from sensorstream.app.readiness import Part
-from sensorstream.app.running import Asked
-from sensorstream.errors import Busy, JobCancelled
+from sensorstream.app.life.health import Part
+from sensorstream.app.questions.asking import Asked
+from sensorstream.cache.protocol import Answered, Formats
+from sensorstream.errors import Busy, JobCancelled, Overrun
+from sensorstream.history.asking import formats
+from sensorstream.history.asking.answer import Answer
 from sensorstream.history.asking.question import ARCHIVE, CACHE, HISTORY
 from sensorstream.processes.stopping import Stop
 from sensorstream.server.addresses import sender_of
+from sensorstream.server.negotiation import choose
 
 
 class Turns:
@@ -187,10 +194,101 @@ async def _questions(request: Request) -> Questions:
     return found
 
 
-Asking: TypeAlias = Annotated[Questions, Depends(_questions)]
+ClientQuestions: TypeAlias = Annotated[Questions, Depends(_questions)]
 """Where a route puts the questions of its clients."""
 
 
 def client_of(request: Request) -> str:
     """Who asks: the address of the client."""
     return "" if request.client is None else request.client.host
+
+
+_IN_MEMORY: Final = 4 * 1024 * 1024
+_MOST_KEPT: Final = 256 * 1024 * 1024
+_PIECE: Final = 64 * 1024
+
+
+class _Kept(SpooledTemporaryFile[bytes]):
+    """A buffer for an answer, with a size limit."""
+
+    def write(self, data: Any) -> int:
+        if self.tell() + len(data) > _MOST_KEPT:
+            raise Overrun(
+                f"the answer is larger than {_MOST_KEPT} bytes: ask for less, or add LIMIT"
+            )
+        return super().write(data)
+
+
+def answer_response(answer: Answer, accept: str) -> Response:
+    """An answer, in a format of ``accept``; it is read to its end here.
+
+    Raises:
+        QueryError: the answer cannot be computed.
+        Overrun: it is too large.
+        HTTPException: 406, no format suits.
+    """
+    writers = formats.writers(answer)
+    media_type = choose(accept, list(writers))
+    if media_type is None:
+        raise _not_acceptable(accept, writers)
+
+    def write(out: IO[bytes]) -> str:
+        writers[media_type](answer, out)
+        return media_type
+
+    return _kept(write)
+
+
+def cache_response(ask: Callable[[Formats, IO[bytes]], Answered], accept: str) -> Response:
+    """The answer of the cache, in a format of ``accept``; it is read to its end here.
+
+    Raises:
+        SensorStreamError: there is no answer, or it is too large.
+        HTTPException: 406, no format suits.
+    """
+    wanted = Formats(
+        *(
+            choose(accept, list(each))
+            for each in (formats.SOLUTIONS, formats.BOOLEANS, formats.GRAPHS)
+        )
+    )
+
+    def write(out: IO[bytes]) -> str:
+        answered = ask(wanted, out)
+        if answered.media_type is None:
+            raise _not_acceptable(accept, answered.offered)
+        return answered.media_type
+
+    return _kept(write)
+
+
+def _kept(write: Callable[[IO[bytes]], str]) -> Response:
+    """What is written, of the media type that comes back.
+
+    It is kept in memory while it is small, else in a file without a name. So a fault at its end
+    is still told, and a slow client keeps no question running.
+    """
+    kept = _Kept(max_size=_IN_MEMORY)
+    try:
+        media_type = write(kept)
+        size = kept.tell()
+        kept.seek(0)
+    except BaseException:
+        kept.close()
+        raise
+    vary = {"Vary": "Accept"}
+    if size <= _IN_MEMORY:
+        with kept:
+            return Response(kept.read(), media_type=media_type, headers=vary)
+    return StreamingResponse(_pieces(kept), media_type=media_type, headers=vary)
+
+
+async def _pieces(kept: IO[bytes]) -> AsyncIterator[bytes]:
+    # Asynchronous, so that it is closed when the client leaves half-way.
+    with kept:
+        while piece := await run_sync(kept.read, _PIECE):
+            yield piece
+
+
+def _not_acceptable(accept: str, offered: Iterable[str]) -> HTTPException:
+    return HTTPException(406, f"'{accept}' matches none of {', '.join(offered)}")

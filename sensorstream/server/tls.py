@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 import ssl
 from pathlib import Path
-from threading import Event, Thread
 from typing import Final, Self
 
+from sensorstream.app.life.repeated_work import RepeatedWork
 from sensorstream.errors import SettingsError
 from sensorstream.settings import HttpSettings
 
@@ -30,11 +30,10 @@ class Certificate:
             SettingsError: they cannot be read, do not fit together, or the key has a password.
         """
         self._files = (chain, key)
-        self._look_again = look_again
         self._seen = self._state()
         self.context = self._read()
-        self._halt = Event()
-        self._thread = Thread(target=self._run, name="certificate", daemon=True)
+        fault = "internal error while the certificate was read again"
+        self._beside = RepeatedWork("certificate", self._look, look_again, (fault, fault))
 
     @classmethod
     def of(cls, settings: HttpSettings) -> Certificate | None:
@@ -46,12 +45,11 @@ class Certificate:
         return cls(settings.certificate, settings.private_key or settings.certificate)
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        self._beside.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._halt.set()
-        self._thread.join()
+        self._beside.stop()
 
     def _read(self) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -71,20 +69,19 @@ class Certificate:
                 f"{error}; expected PEM files that belong together, the key without a password"
             ) from None
 
-    def _run(self) -> None:
-        while not self._halt.wait(self._look_again):
-            now = self._state()
-            if now == self._seen:
-                continue
-            self._seen = now
-            try:
-                # First into another one: half of a new pair must not replace the old one.
-                self._read()
-                self._load(self.context)
-            except SettingsError as error:
-                _LOG.error("the renewed certificate is not used: %s", error)
-            else:
-                _LOG.warning("the renewed certificate %s is in use", self._files[0])
+    def _look(self) -> None:
+        now = self._state()
+        if now == self._seen:
+            return
+        self._seen = now
+        try:
+            # First into another one: half of a new pair must not replace the old one.
+            self._read()
+            self._load(self.context)
+        except SettingsError as error:
+            _LOG.error("the renewed certificate is not used: %s", error)
+        else:
+            _LOG.warning("the renewed certificate %s is in use", self._files[0])
 
     def _state(self) -> list[tuple[int, int, int]]:
         """What changes when a file is written or replaced."""

@@ -10,16 +10,8 @@ from collections.abc import Callable
 from typing import Final
 
 from sensorstream.model.terms import IRI
-from sensorstream.sparql.algebra import (
-    BGP,
-    Aggregate,
-    Call,
-    OneOrMore,
-    TriplePattern,
-    Values,
-    Variable,
-    ZeroOrMore,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Aggregate, TriplePattern, Variable
 from sensorstream.sparql.bounds import parts_of
 from sensorstream.sparql.functions import Trait, named
 
@@ -37,18 +29,18 @@ def steps_of(meaning: object, count: Callable[[TriplePattern], int], triples: in
     steps = 1.0
     for part in parts_of(meaning):
         match part:
-            case BGP(patterns):
+            case algebra.BGP(patterns):
                 for each in patterns:
                     if isinstance(each.predicate, IRI | Variable):
                         steps *= max(1, count(each))
                     else:
                         steps *= max(1.0, triples) ** _length(each.predicate)
-            case Values(_, rows):
+            case algebra.Values(_, rows):
                 steps *= max(1, len(rows))
-            case Call("CONCAT", arguments):
+            case algebra.Call("CONCAT", arguments):
                 # What it makes may be what the next one doubles.
                 steps *= max(1, len(arguments))
-            case Call(name) | Aggregate(name) if name in _GROWING:
+            case algebra.Call(name) | Aggregate(name) if name in _GROWING:
                 return math.inf
         if steps > STEPS:
             return steps
@@ -60,7 +52,7 @@ def _length(path: object) -> int:
     found = 0
     for part in parts_of(path):
         match part:
-            case ZeroOrMore() | OneOrMore():
+            case algebra.ZeroOrMore() | algebra.OneOrMore():
                 found += 2
             case IRI():
                 found += 1

@@ -12,7 +12,7 @@ from typing import Final
 
 import pyoxigraph as ox
 
-from sensorstream.app.standing import present
+from sensorstream.app.questions.asking import present
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import SensorStreamError, StoryError

@@ -8,16 +8,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from sensorstream.app.file_texts import based, placed
-from sensorstream.app.trial import Trace, Trial
-from sensorstream.app.wiring import (
+from sensorstream.app.control.file_texts import based, placed
+from sensorstream.app.control.wiring import (
     Deployment,
     Machine,
+    Substitutes,
     build_machine,
     read_deployment,
     read_rules,
     reasoner_of,
 )
+from sensorstream.app.why.trial import Trace, Trial
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import Position, SensorStreamError, StoryError, TermError
 from sensorstream.journal.effects import in_order
@@ -87,7 +88,7 @@ class Stage:
         if story.rules is None:
             return self._deployment
         rules = [parse(story.rules, str(story.file))]
-        return read_deployment(self._settings, self._deployment.ontology, rules)
+        return read_deployment(self._settings, self._deployment.ontology, Substitutes(rules=rules))
 
 
 @dataclass(slots=True)

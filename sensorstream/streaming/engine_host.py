@@ -22,9 +22,9 @@ from pathlib import Path
 from socket import socket
 from typing import Final, NoReturn
 
-from sensorstream.app.collector import spare_what_stays
-from sensorstream.app.rule_texts import with_others
-from sensorstream.app.wiring import Deployment, read_deployment
+from sensorstream.app.control.rule_files import with_others
+from sensorstream.app.control.wiring import Deployment, Substitutes, read_deployment
+from sensorstream.app.life.memory import spare_what_stays
 from sensorstream.clock import SystemClock
 from sensorstream.history.journal_rows import JournalRow, record_of
 from sensorstream.journal.records import Record
@@ -155,7 +155,7 @@ def deployment_of(task: HostTask) -> Deployment:
     if task.rules is None:
         return read_deployment(task.settings, ontology)
     texts = with_others(task.settings, task.rules.files, whole=task.rules.whole)
-    return read_deployment(task.settings, ontology, texts=texts, tables=task.rules.tables)
+    return read_deployment(task.settings, ontology, Substitutes(texts, tables=task.rules.tables))
 
 
 def serve(listening: socket, task: HostTask, deployment: Deployment) -> None:

@@ -9,8 +9,8 @@ from heapq import merge
 from operator import attrgetter
 from typing import Final
 
-from sensorstream.app.exchange import Exchange
-from sensorstream.app.wiring import Deployment, build_machine
+from sensorstream.app.control.exchange import Exchange
+from sensorstream.app.control.wiring import Deployment, build_machine
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.history.journal_rows import journal_rows, record_of

@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from sensorstream.app.wiring import read_rules, runner_of, version_of
+from sensorstream.app.control.wiring import read_rules, runner_of, version_of
 from sensorstream.errors import HistoryError, SettingsError, SparkError
 from sensorstream.extras import require
 from sensorstream.history.database import engine as database_engine

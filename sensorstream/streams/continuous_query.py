@@ -27,19 +27,8 @@ from sensorstream.network.ordering import order_of
 from sensorstream.network.plan.nodes import Anew, Plan
 from sensorstream.network.plan.text import plan_text
 from sensorstream.network.rows import Row, cancelled, slots_of
-from sensorstream.sparql.algebra import (
-    Ask,
-    Construct,
-    Distinct,
-    OrderBy,
-    Pattern,
-    Project,
-    Query,
-    Reduced,
-    Relation,
-    ReportKind,
-    Slice,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Pattern, Query
 from sensorstream.streams.patterns_in_time import Constructed
 from sensorstream.streams.report import Operation, Report, Sink, instantiated
 from sensorstream.streams.state import QueryState
@@ -59,8 +48,8 @@ class Schedule:
     reports by time, in units of the time line; ``triples`` the number of arrived triples.
     """
 
-    kind: ReportKind
-    relation: Relation | None
+    kind: algebra.ReportKind
+    relation: algebra.Relation | None
     period: int | None = None
     triples: int | None = None
 
@@ -90,8 +79,8 @@ class ContinuousQuery:
         self.streams = tuple(dict.fromkeys(window.stream for window in windows))
         """The streams that its windows see."""
         self.schedule = schedule
-        self._at_changes = schedule.kind in (ReportKind.INSTANT, ReportKind.CHANGE)
-        self._at_steps = self._at_changes or schedule.kind is ReportKind.WINDOW_CLOSE
+        self._at_changes = schedule.kind in (algebra.ReportKind.INSTANT, algebra.ReportKind.CHANGE)
+        self._at_steps = self._at_changes or schedule.kind is algebra.ReportKind.WINDOW_CLOSE
         self.plan = plan
         self.due: Instant | None = None
         """The next report by time."""
@@ -117,7 +106,7 @@ class ContinuousQuery:
         """Whether its rows end with the start and end of their interval."""
         self.follows_ends = self.timed
         """Whether it may report until all intervals that have begun are over."""
-        if isinstance(form, Construct) and not self.timed:
+        if isinstance(form, algebra.Construct) and not self.timed:
             self._triples = instantiated(form.template, root.variables)
             self._constructed.update(self._triples(root.rows()))
         self._timed_triples = triples
@@ -174,7 +163,7 @@ class ContinuousQuery:
     @property
     def next_report(self) -> Instant | None:
         """When it may report next though no event comes; None: it waits for one."""
-        if self.schedule.kind is ReportKind.PERIOD:
+        if self.schedule.kind is algebra.ReportKind.PERIOD:
             return self.due
         moves = [window.moves for window in self.windows]
         moves += [each.due for each in self._delays()]
@@ -188,8 +177,8 @@ class ContinuousQuery:
         self._cancel()
         if self._added or self._removed:
             return True
-        whole = self.schedule.relation is Relation.RSTREAM
-        if isinstance(self.query.form, Ask):
+        whole = self.schedule.relation is algebra.Relation.RSTREAM
+        if isinstance(self.query.form, algebra.Ask):
             return whole or self._answer is None
         return whole and next(iter(self.root.rows()), None) is not None
 
@@ -205,9 +194,9 @@ class ContinuousQuery:
             return closed or bool(self._added or self._removed)
         over, self._period_is_over = self._period_is_over, False
         match self.schedule.kind:
-            case ReportKind.PERIOD:
+            case algebra.ReportKind.PERIOD:
                 return over
-            case ReportKind.TRIPLES:
+            case algebra.ReportKind.TRIPLES:
                 assert self.schedule.triples is not None
                 enough = self._arrived >= self.schedule.triples
                 self._arrived %= self.schedule.triples
@@ -347,7 +336,7 @@ class ContinuousQuery:
         self._added, self._removed = [], []
         if self.timed:
             found = self._of_intervals(time, added)
-        elif isinstance(self.query.form, Ask):
+        elif isinstance(self.query.form, algebra.Ask):
             found = self._of_answer(time)
         elif self._triples is not None:
             found = self._of_graph(time, self._triples(added), self._triples(removed))
@@ -403,20 +392,20 @@ class ContinuousQuery:
     ) -> list[tuple[Operation, list[_Told]]]:
         """What the relation tells of a result; at a step an empty one is not told again."""
         relation = self.schedule.relation
-        if relation is Relation.RSTREAM:
+        if relation is algebra.Relation.RSTREAM:
             result = whole()
             news = result or come or gone or not self._at_steps
             return [(Operation.RESULT, result)] if news else []
         found: list[tuple[Operation, list[_Told]]] = []
-        if gone and relation is not Relation.ISTREAM:
+        if gone and relation is not algebra.Relation.ISTREAM:
             found.append((Operation.REMOVED, gone))
-        if come and relation is not Relation.DSTREAM:
+        if come and relation is not algebra.Relation.DSTREAM:
             found.append((_ADDED, come))
         return found
 
     def _of_answer(self, time: Instant) -> list[Report]:
         answer = next(iter(self.root.rows()), None) is not None
-        if answer == self._answer and self.schedule.relation is not Relation.RSTREAM:
+        if answer == self._answer and self.schedule.relation is not algebra.Relation.RSTREAM:
             return []
         self._answer = answer
         return [Report(self.name, time, Operation.RESULT, answer=answer)]
@@ -426,9 +415,14 @@ def _order(query: Query, root: Node) -> Callable[[Row], Any] | None:
     pattern: Pattern | None = query.form.pattern
     while pattern is not None:
         match pattern:
-            case OrderBy(_, conditions):
+            case algebra.OrderBy(_, conditions):
                 return order_of(conditions, slots_of(root.variables))
-            case Project(inner, _) | Distinct(inner) | Reduced(inner) | Slice(inner, _, _):
+            case (
+                algebra.Project(inner, _)
+                | algebra.Distinct(inner)
+                | algebra.Reduced(inner)
+                | algebra.Slice(inner, _, _)
+            ):
                 pattern = inner
             case _:
                 pattern = None

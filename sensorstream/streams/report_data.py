@@ -21,18 +21,14 @@ def report_lines(report: Report, written: Written) -> Iterator[dict[str, Any]]:
 
     ``written`` writes a time. Rows of a pattern in time carry their interval.
     """
+    if not report.rows:
+        if report.answer is not None or report.triples is not None:
+            yield report_data(report, written)
+        return
     head = _head(report, written)
-    if report.answer is not None:
-        yield {**head, "boolean": report.answer}
-    elif report.triples is not None:
-        yield {**head, **_when(report, 0, written), "graph": graph_text(report.triples)}
-    elif report.intervals is not None:
-        for place, row in enumerate(report.rows):
-            found = bindings(report.variables, row)
-            yield {**head, **_when(report, place, written), "bindings": found}
-    else:
-        for row in report.rows:
-            yield {**head, "bindings": bindings(report.variables, row)}
+    for place, row in enumerate(report.rows):
+        found = bindings(report.variables, row)
+        yield {**head, **_when(report, place, written), "bindings": found}
 
 
 def report_text(report: Report, written: Written) -> Iterator[str]:

@@ -16,21 +16,14 @@ from sensorstream.network.selection.instants import Instants
 from sensorstream.network.selection.making import rule_of, triples_of
 from sensorstream.network.selection.planning import plan_rules
 from sensorstream.network.selection.ruleset import Ruleset
-from sensorstream.sparql.algebra import (
-    BGP,
-    Construct,
-    Query,
-    Relation,
-    ReportKind,
-    TriplePattern,
-    Variable,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Query, TriplePattern, Variable
 from sensorstream.streams.continuous_query import ContinuousQuery, Schedule, layout_of_rules
 from sensorstream.streams.lengths import Lengths
 from sensorstream.streams.report import Operation, Report, Sink
 from sensorstream.streams.state import QueryState
 
-_SCHEDULE: Final = Schedule(ReportKind.INSTANT, Relation.ISTREAM)
+_SCHEDULE: Final = Schedule(algebra.ReportKind.INSTANT, algebra.Relation.ISTREAM)
 
 
 class RunningRules(ContinuousQuery):
@@ -45,7 +38,7 @@ class RunningRules(ContinuousQuery):
         ready: Callable[[], None],
     ) -> None:
         template = tuple(triple for each in program.rules for triple in each.template)
-        query = Query(Construct(template, BGP()))
+        query = Query(algebra.Construct(template, algebra.BGP()))
         super().__init__(
             ruleset.name, text, query, ruleset.root, (), _SCHEDULE, sink, ruleset.patterns
         )

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from sensorstream.kb.index import TripleIndex
-from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant
+from sensorstream.network.copies import ChangeNotes
 from sensorstream.network.dispatch import Watched
 from sensorstream.network.intervals.plan import OCCURRENCE
 from sensorstream.network.network import Network
@@ -30,37 +30,14 @@ _SHOWN: Final = 100
 _INSTANTS: Final = 100
 
 
-class _GraphChanges:
-    """Collects the triples that enter and leave a graph between two calls of :meth:`take`."""
-
-    def __init__(self, index: Watched) -> None:
-        self._weights: dict[Triple, int] = {}
-        self._index = index
-        index.read(None, None)
-        index.watchers.append(self)
-
-    def added(self, triple: Triple) -> None:
-        self._weigh(triple, 1)
-
-    def removed(self, triple: Triple) -> None:
-        self._weigh(triple, -1)
-
-    def _weigh(self, triple: Triple, weight: int) -> None:
-        total = self._weights.pop(triple, 0) + weight
-        if total:
-            self._weights[triple] = total
-
-    def take(self) -> dict[str, Any]:
-        weights, self._weights = self._weights, {}
-        written = {triple: " ".join(term.n3 for term in triple) for triple in weights}
-        return _change(
-            [written[triple] for triple, weight in weights.items() if weight > 0],
-            [written[triple] for triple, weight in weights.items() if weight < 0],
-        )
-
-    def close(self) -> None:
-        self._index.watchers.remove(self)
-        self._index.unread(None, None)
+def _taken(changes: ChangeNotes) -> dict[str, Any]:
+    """The triples that have entered and left a graph since the last call."""
+    notes, changes.notes = changes.notes, {}
+    written = {triple: " ".join(term.n3 for term in triple) for triple in notes}
+    return _change(
+        [written[triple] for triple, there in notes.items() if there],
+        [written[triple] for triple, there in notes.items() if not there],
+    )
 
 
 class Trace:
@@ -81,7 +58,7 @@ class Trace:
     ) -> None:
         self._on_fault = on_fault
         self._operators = operators(root)
-        self._graphs = [(name, _GraphChanges(index)) for name, index in graphs]
+        self._graphs = [(name, ChangeNotes(index)) for name, index in graphs]
         self._now = now
         self._time = time
         self._instants: deque[dict[str, Any]] = deque(maxlen=_INSTANTS)
@@ -94,7 +71,7 @@ class Trace:
             self._on_fault(error)
 
     def _record(self, changed: Sequence[Node]) -> None:
-        graphs = [{"graph": name, **changes.take()} for name, changes in self._graphs]
+        graphs = [{"graph": name, **_taken(changes)} for name, changes in self._graphs]
         steps = [_step(node) for node in changed if node in self._operators]
         now = self._now()
         if now is not None and (

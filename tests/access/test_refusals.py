@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sensorstream.access.audit import Change
 from sensorstream.access.refusals import Refusals
-from sensorstream.app.access import Access
+from sensorstream.app.life.access import Access
 from sensorstream.testing import ManualClock
 from tests.server.resources import MemoryAuditLog, MemoryKeys
 

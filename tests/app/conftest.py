@@ -13,7 +13,7 @@ import pyoxigraph as ox
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.app.wiring import Deployment, read_deployment
+from sensorstream.app.control.wiring import Deployment, read_deployment
 from sensorstream.cache.protocol import CacheQuestion, Formats
 from sensorstream.processes.stopping import Stop
 from sensorstream.resources import bundled

@@ -7,12 +7,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from threading import Event
 
-from sensorstream.app.exchange import Exchange
-from sensorstream.app.in_work import InWork
-from sensorstream.app.metrics import Metrics
-from sensorstream.app.pipeline import Pipeline
-from sensorstream.app.recovery import find_start, recover
-from sensorstream.app.wiring import Deployment, build_machine
+from sensorstream.app.control.exchange import Exchange
+from sensorstream.app.control.wiring import Deployment, build_machine
+from sensorstream.app.life.in_work import InWork
+from sensorstream.app.life.metrics import Metrics
+from sensorstream.app.life.pipeline import Pipeline
+from sensorstream.app.life.recovery import find_start, recover
+from sensorstream.app.life.storing import Outlets
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Status
@@ -73,13 +74,11 @@ def running(
     pipeline = Pipeline(
         target,
         store,
+        Outlets(told, reports.extend, reopen or (lambda: store)),
         clock=clock,
         metrics=Metrics(),
         checkpoint_every=7,
         limits=limits or LimitSettings(),
-        on_commit=told,
-        publish=reports.extend,
-        reopen=reopen or (lambda: store),
         in_work=in_work,
     )
     pipeline.start()

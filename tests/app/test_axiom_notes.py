@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sensorstream.app.axiom_notes import axiom_notes
+from sensorstream.app.control.faults import axiom_notes
 from sensorstream.language.parser import parse
 
 TEXT = """prefix : <http://example.org/>

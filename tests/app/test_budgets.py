@@ -11,7 +11,7 @@ import psycopg2
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.app.metrics import Metrics
+from sensorstream.app.life.metrics import Metrics
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import Busy, Overrun, UnknownQuery, UnsupportedQuery
 from sensorstream.journal.entry import Target
@@ -262,13 +262,13 @@ def test_rules_that_are_too_much_to_begin_are_refused_and_leave_nothing(
 def test_after_a_slow_read_of_results_messages_are_taken_first(
     settings: Settings, open_application: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sensorstream.app.registered_queries._PAUSE", 1e9)
+    monkeypatch.setattr("sensorstream.app.control.queries._PAUSE", 1e9)
     application = open_application(settings)
     application.queries.register(PLAIN, "quick")
     application.queries.register(PLAIN, "slow")
     application.queries.results("quick")
     with monkeypatch.context() as patch:
-        patch.setattr("sensorstream.app.registered_queries._HARMLESS", -1.0)
+        patch.setattr("sensorstream.app.control.queries._HARMLESS", -1.0)
         application.queries.results("slow")
     with pytest.raises(Busy, match="messages are taken first"):
         application.queries.results("slow")
@@ -279,7 +279,7 @@ def test_after_a_slow_read_of_results_messages_are_taken_first(
 def test_few_registrations_wait_so_that_threads_are_left_for_others(
     settings: Settings, open_application: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sensorstream.app.registered_queries._MOST_WAITING", 1)
+    monkeypatch.setattr("sensorstream.app.control.queries._MOST_WAITING", 1)
     application = open_application(settings)
     checked, go_on = Event(), Event()
     check = RegisterQuery.check

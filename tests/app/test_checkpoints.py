@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sensorstream.app import checkpoints
-from sensorstream.app.recovery import find_start
-from sensorstream.app.wiring import Deployment, read_deployment
+from sensorstream.app.control.wiring import Deployment, read_deployment
+from sensorstream.app.life import storing as checkpoints
+from sensorstream.app.life.recovery import find_start
 from sensorstream.engine.checkpoint import dump, load, text_of
 from sensorstream.engine.engine import EngineState
 from sensorstream.engine.outcome import Status

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from sensorstream.app import pipeline
 from sensorstream.app.application import Application
+from sensorstream.app.life import pipeline
 from sensorstream.settings import ServerSettings, Settings
 
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sensorstream.app.rereasoning import Spans, clipped, united, without
+from sensorstream.app.why.rereasoning import Spans, clipped, united, without
 
 spans = st.lists(
     st.tuples(st.integers(0, 20), st.integers(1, 8)).map(lambda each: (each[0], sum(each)))

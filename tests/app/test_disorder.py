@@ -16,9 +16,9 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from sensorstream.app.application import Application
-from sensorstream.app.exchange import Exchange
-from sensorstream.app.recovery import find_start, recover
-from sensorstream.app.wiring import Deployment, read_deployment
+from sensorstream.app.control.exchange import Exchange
+from sensorstream.app.control.wiring import Deployment, read_deployment
+from sensorstream.app.life.recovery import find_start, recover
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import MappingError, RuleCycle, SettingsError

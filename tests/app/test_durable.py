@@ -9,8 +9,9 @@ from threading import Lock
 
 import pytest
 
-from sensorstream.app import durable, entry_queue
-from sensorstream.app.wiring import Deployment
+from sensorstream.app.control.wiring import Deployment
+from sensorstream.app.life import entry_queue
+from sensorstream.app.life import storing as durable
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import HistoryError
 from sensorstream.journal.records import Effects, Record

@@ -6,8 +6,8 @@ from threading import Event
 
 import pytest
 
-from sensorstream.app.waiting import Sender
-from sensorstream.app.wiring import Deployment
+from sensorstream.app.control.wiring import Deployment
+from sensorstream.app.life.entry_queue import Sender
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError, Unavailable
 from sensorstream.journal.notice import ReportDifferences

@@ -7,10 +7,8 @@ from time import sleep
 
 import pytest
 
-from sensorstream.app.entry_queue import EntryQueue
-from sensorstream.app.waiting import Sender
-from sensorstream.app.waiting_entry import WaitingEntry
-from sensorstream.app.wiring import Deployment
+from sensorstream.app.control.wiring import Deployment
+from sensorstream.app.life.entry_queue import EntryQueue, Sender, WaitingEntry
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import Busy, Unavailable
 from sensorstream.journal.message import TakeMessage, Tick
@@ -78,7 +76,7 @@ def test_a_change_that_took_long_makes_the_next_of_its_kind_pause(
     deployment: Deployment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The pause ends with the pipeline: what it lets pass may take as long as it likes.
-    monkeypatch.setattr("sensorstream.app.entry_queue._PAUSE", 100.0)
+    monkeypatch.setattr("sensorstream.app.life.entry_queue._PAUSE", 100.0)
 
     class Slow(Held):
         def append(self, records: Sequence[Record]) -> None:

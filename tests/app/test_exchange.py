@@ -339,7 +339,7 @@ def test_a_cross_check_that_finds_wrong_inferences_is_an_alert_and_one_that_does
     send(application, "a", 1, level=7)
     assert application.cross_check(60) == Differences()
     wrong = (IRI("http://example.org/a"), IRI(RDF_TYPE), IRI("http://example.org/Visitor"))
-    application._engine.kb.add(Origin.INFERRED, [wrong])
+    application.engine.kb.add(Origin.INFERRED, [wrong])
     assert application.cross_check(60) == Differences(unfounded=(wrong,))
     (text,) = alerts(application, "cross-check-difference")
     assert "inferred and should not be: <http://example.org/a>" in text
@@ -364,7 +364,7 @@ def test_classes_that_only_serve_to_ask_the_reasoner_are_seen_nowhere(
         then insert individual :{@id} a :Human at {@t} ; :boss :{@boss} ."""
     )
     application = open_application(small)
-    probes = application._exchange.deployment.ontology
+    probes = application.exchange.deployment.ontology
     assert Terminology.of(probes).probes.tags
     application.submit(b"<m><p id='a' t='1' level='9' is='staff' boss='b'/></m>", "t").result(60)
     application.submit(b"<m><p id='a' t='2' level='9' boss='eve'/></m>", "t").result(60)
@@ -382,7 +382,7 @@ def test_classes_that_only_serve_to_ask_the_reasoner_are_seen_nowhere(
     assert len(refused) == 2
     assert application.cross_check(60) == Differences()
     wrong = (IRI("http://example.org/a"), IRI(RDF_TYPE), IRI("http://example.org/Visitor"))
-    application._engine.kb.add(Origin.INFERRED, [wrong])
+    application.engine.kb.add(Origin.INFERRED, [wrong])
     checked = application.cross_check(60)
     assert checked == Differences(unfounded=(wrong,))
     everything = ask_cache(

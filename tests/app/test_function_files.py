@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sensorstream.app.function_files import read_functions
+from sensorstream.app.control.mapping_files import read_functions, read_reference
 from sensorstream.app.recorded import parse_mapping
-from sensorstream.app.reference_files import read_reference
 from sensorstream.errors import InvalidValue, LanguageError, MappingError
 from sensorstream.language import parse
 from sensorstream.mapping import check, parse_document

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sensorstream.app.entry_queue import Heavy
-from sensorstream.app.waiting import Path, Waiting
+from sensorstream.app.life.entry_queue import Heavy, Path, Waiting
 
 LARGE = 100_000
 SMALL = 100

@@ -61,7 +61,7 @@ def at(application: Application, time: int, graph: IRI | None = None) -> set[Tri
 
 
 def held(application: Application, *origins: Origin) -> set[Triple]:
-    kb = application._engine.kb
+    kb = application.engine.kb
     return {triple for origin in origins for triple in kb.triples(origin)}
 
 
@@ -155,7 +155,7 @@ def test_the_files_ontology_is_recorded_when_it_is_another(
     people: Settings, open_application: Open
 ) -> None:
     def versions(application: Application) -> list[tuple[object, ...]]:
-        with application._database.connect() as connection:
+        with application.database.connect() as connection:
             rows = connection.exec_driver_sql(
                 "select seq, valid_from, media_type, digest, content from store.ontologies "
                 "order by seq"

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.app.holding import Held, WhyHeld
+from sensorstream.app.why.present_state import Held, WhyHeld
 from sensorstream.errors import QueryError
 from sensorstream.model.events import Basis
 from sensorstream.settings import ReasoningSettings, Settings

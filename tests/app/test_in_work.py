@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sensorstream.app.in_work import Death, InWork
+from sensorstream.app.life.in_work import Death, InWork
 from sensorstream.journal.records import Record
 from sensorstream.model.events import Message
 

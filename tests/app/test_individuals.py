@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
-from typing import Any
 
 import psycopg2
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.app.individuals import Individuals, KnownIndividual
+from sensorstream.app.questions.individuals import KnownIndividual
 from sensorstream.errors import QueryError, Unavailable, UnknownIndividual
-from sensorstream.history.database import engine
 from sensorstream.model.terms import IRI
 from sensorstream.settings import ReasoningSettings, Settings
 from sensorstream.simulation.tracker import tracker_messages
@@ -104,10 +102,8 @@ def test_what_nobody_has_said_is_not_there(application: Application) -> None:
             application.individuals.latest(HUMAN, 10, bad)
 
 
-def test_a_busy_server_says_so(settings: Settings) -> None:
-    database = engine(settings.history.url)
-    never: Any = lambda _read: Future()  # noqa: E731
-    asked = Individuals(None, never, database, 0.01)  # type: ignore[arg-type]
+def test_a_busy_server_says_so(application: Application, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(application.pipeline, "settled", lambda _read: Future())
+    monkeypatch.setattr(type(application), "seconds", 0.01)
     with pytest.raises(Unavailable, match="ask again later"):
-        asked.individual(IRI("urn:x:a"))
-    database.dispose()
+        application.individuals.individual(IRI("urn:x:a"))

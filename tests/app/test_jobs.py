@@ -11,8 +11,7 @@ from threading import Event
 
 import pytest
 
-from sensorstream.app.job_folder import Bounds, Job, JobFolder, dropped
-from sensorstream.app.jobs import Jobs
+from sensorstream.app.questions.jobs import Bounds, Job, JobFolder, Jobs, dropped
 from sensorstream.errors import (
     JobCancelled,
     LostJob,

@@ -7,7 +7,7 @@ from threading import Event
 
 import pytest
 
-from sensorstream.app.wiring import Deployment
+from sensorstream.app.control.wiring import Deployment
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError, RepeatedMessage, Unstorable
 from sensorstream.journal.records import Record

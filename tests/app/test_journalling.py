@@ -14,7 +14,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from sensorstream.app.application import Application
-from sensorstream.app.health import News
+from sensorstream.app.life.health import News
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError, MalformedMessage, QueryConflict, RunsOnSpark
 from sensorstream.history.journal_rows import journal_rows

@@ -55,7 +55,7 @@ def test_live_statements_are_those_of_the_window(whole: Application) -> None:
             said.time,
             said.message,
         )
-        for individual in whole._engine.window
+        for individual in whole.engine.window
         for triple, said in individual.statements.items()
     )
     ended = rows(whole, "select distinct valid_to, superseded from live.statements")
@@ -64,7 +64,7 @@ def test_live_statements_are_those_of_the_window(whole: Application) -> None:
 
 
 def test_the_views_of_classes_and_properties_have_the_windows_values(whole: Application) -> None:
-    names = {str(each.name): each for each in whole._engine.window}
+    names = {str(each.name): each for each in whole.engine.window}
     sensors = whole.asking.sql(
         'select iri, time, expired_at, message_id, "count" from live.sensor'
     ).rows
@@ -117,7 +117,7 @@ def test_while_spark_runs_the_pipeline_there_is_no_window_here(
 
 def test_an_ontology_does_not_break_a_view_over_the_window(tmp_path: Path, database: str) -> None:
     with Application.open(house.settings(tmp_path, database)) as opened:
-        with opened._database.begin() as connection:
+        with opened.database.begin() as connection:
             connection.exec_driver_sql("create view history.mine as select * from live.sensor")
         text = (house.FOLDER / "house.ttl").read_text() + ":tag a owl:DatatypeProperty .\n"
         with pytest.raises(OntologyConflict, match=r"mine is built on live\.sensor"):

@@ -13,9 +13,9 @@ import pytest
 from pyoxigraph import RdfFormat
 
 from sensorstream.app.application import Application
-from sensorstream.app.file_texts import text_of
-from sensorstream.app.mapping_files import mapping_file_faults
-from sensorstream.app.wiring import read_deployment
+from sensorstream.app.control.file_texts import text_of
+from sensorstream.app.control.mapping_files import MappingFiles
+from sensorstream.app.control.wiring import read_deployment
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import LanguageError, MappingError, SettingsError
 from sensorstream.journal.takeover import PutRules
@@ -107,7 +107,7 @@ def test_the_faults_of_all_files_are_found(files: tuple[Path, ...]) -> None:
     _, places, names = files
     places.write_text(RML.replace('"@x"', '"@x["').replace('"@time"', '"nope()"'))
     names.write_text(XSLT.replace("/*/@id", "/*["))
-    found = list(mapping_file_faults([], files, Schema(), Timeline.INTEGER))
+    found = list(MappingFiles(files, Schema(), Timeline.INTEGER).faults([]))
     assert [fault.position and Path(fault.position.file).name for fault in found] == [
         "places.ttl",
         "places.ttl",
@@ -206,9 +206,9 @@ def test_a_change_of_an_earlier_version_takes_rml_and_stylesheets_from_disk(
     mixed: Settings, files: tuple[Path, ...], open_application: Open
 ) -> None:
     application = open_application(mixed)
-    successor = application._exchange.with_rules({"people.rules": RULES}, {}, False)
+    successor = application.exchange.with_rules({"people.rules": RULES}, {}, False)
     entry = PutRules({"people.rules": RULES}, "me", {}, whole=False, successor=successor)
-    application._pipeline.change(entry).result(30)
+    application.pipeline.change(entry).result(30)
     names = [each.name for each in application.rules()]
     application.close()
     again = open_application(mixed)

@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.app.narrowing import Narrowing
-from sensorstream.clock import SystemClock
+from sensorstream.app.life.upkeep import Narrowing
 from sensorstream.errors import Inconsistent
 from sensorstream.history.database import engine as database_engine
 from sensorstream.history.kept_messages import quarantined
@@ -42,10 +41,7 @@ def test_a_contradiction_that_was_not_narrowed_down_at_once_is_so_later(
     with pytest.raises(Inconsistent, match="not narrowed down"):
         application.submit(b"<t id='ann' kind='Room' in='hall'/>", "door").result(60)
     database = database_engine(application.url)
-    narrowing = Narrowing(
-        database, lambda: application.deployment.ontology, reasoning, SystemClock()
-    )
-    narrowing.look()
+    Narrowing(application).look()
     (refused,) = quarantined(database, 10)
     database.dispose()
     assert refused.contradiction is not None

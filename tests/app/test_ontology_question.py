@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sensorstream.app.ontology_question import answers
+from sensorstream.app.questions.ontology import answers
 from sensorstream.errors import OntologyError, QueryError, UnsupportedQuery
 from sensorstream.history.asking.answer import Solutions
 from sensorstream.reasoning.ontology import Ontology, load_ontology

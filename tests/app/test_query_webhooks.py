@@ -26,7 +26,7 @@ def send(application: Application, count: int, start: int) -> None:
     for content in tracker_messages(count, start=start):
         application.submit(content, "test").result(30)
     # Reports are published after the sender is answered.
-    application._pipeline.settled(lambda: None).result(30)
+    application.pipeline.settled(lambda: None).result(30)
 
 
 def outbox(url: str) -> list[tuple[str, str, str]]:

@@ -15,7 +15,7 @@ import pytest
 from prometheus_client import generate_latest
 
 from sensorstream.app.application import Application
-from sensorstream.app.readiness import HistoryProbe, Part, Readiness
+from sensorstream.app.life.health import HistoryProbe, Part, Readiness
 from sensorstream.errors import HistoryError
 from sensorstream.history.store import PostgresStore
 from sensorstream.model.timeline import Timeline
@@ -63,7 +63,7 @@ def test_a_part_that_fails_says_why_and_those_after_it_stay_as_they_were_found()
 
 
 def test_a_part_that_hangs_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sensorstream.app.readiness.LATE", 0.1)
+    monkeypatch.setattr("sensorstream.app.life.health.LATE", 0.1)
     there, hanging = Event(), Event()
     now = 100.0
 
@@ -107,8 +107,8 @@ def test_processes_that_hang_are_named_replaced_and_ready_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name, seconds in (("LATE", 0.3), ("_EVERY", 0.1), ("_FRESH", 0.2)):
-        monkeypatch.setattr(f"sensorstream.app.readiness.{name}", seconds)
-    monkeypatch.setattr("sensorstream.app.health.LATE", 0.3)
+        monkeypatch.setattr(f"sensorstream.app.life.health.{name}", seconds)
+    monkeypatch.setattr("sensorstream.app.life.health.LATE", 0.3)
     monkeypatch.setattr("sensorstream.processes.forks._BEGIN_SECONDS", 3.0)
     hermit = replace(settings.reasoning, profile="hermit", timeout=3.0, explain=0)
     application = open_application(replace(settings, reasoning=hermit))
@@ -179,7 +179,7 @@ def test_a_database_that_comes_back_is_asked_on_a_new_connection(
 def test_a_database_that_is_busy_is_not_waited_for(
     new_database: Callable[[], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sensorstream.app.readiness._SOON", 0.1)
+    monkeypatch.setattr("sensorstream.app.life.health._SOON", 0.1)
     url = new_database()
     PostgresStore.open(url, Timeline.INTEGER).close()
     probe = HistoryProbe(lambda: url)

@@ -8,7 +8,7 @@ import psycopg2
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.app.reasons import Because, Reason, Why
+from sensorstream.app.why.reasons import Because, Reason, Why
 from sensorstream.errors import QueryError, TermError, UnknownAlert, UnknownRules, UnsupportedQuery
 from sensorstream.model.events import Basis, Since
 from sensorstream.model.terms import Triple

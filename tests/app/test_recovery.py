@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from sensorstream.app.wiring import Deployment
+from sensorstream.app.control.wiring import Deployment
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import Overrun

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sensorstream.app.reference_files import read_reference
+from sensorstream.app.control.mapping_files import read_reference
 from sensorstream.errors import LanguageError
 from sensorstream.language import parse
 

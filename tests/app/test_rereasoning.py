@@ -11,10 +11,10 @@ from typing import cast
 import psycopg2
 import pytest
 
-from sensorstream.app import rereasoning
 from sensorstream.app.application import Application
-from sensorstream.app.in_force import in_force, read_files
-from sensorstream.app.rereasoning import Rereasoned, rereason
+from sensorstream.app.life.start import in_force, read_files
+from sensorstream.app.why import rereasoning
+from sensorstream.app.why.rereasoning import Rereasoned, rereason
 from sensorstream.engine.checkpoint import load
 from sensorstream.errors import HistoryError, OntologyConflict
 from sensorstream.history.store import PostgresStore

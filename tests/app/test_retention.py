@@ -9,8 +9,8 @@ import psycopg2
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.app.retention import forget
-from sensorstream.app.wiring import read_deployment
+from sensorstream.app.control.wiring import read_deployment
+from sensorstream.app.life.upkeep import forget
 from sensorstream.errors import SettingsError
 from sensorstream.settings import Settings, TimeSettings
 from tests.waiting import eventually

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from sensorstream.app.mapping_files import mapping_file_faults, single_maps, with_mapping_files
+from sensorstream.app.control.mapping_files import (
+    MappingFiles,
+)
 from sensorstream.errors import LanguageError, SettingsError
 from sensorstream.mapping import MappingPlan, parse_document
 from sensorstream.model.events import Message
@@ -42,7 +44,7 @@ def mapping(tmp_path: Path) -> Path:
 
 
 def plan_of(mapping: Path, base: str = "http://b/") -> MappingPlan:
-    return with_mapping_files(MappingPlan(()), [], [mapping], Schema(), Timeline.INTEGER, base)
+    return MappingFiles([mapping], Schema(), Timeline.INTEGER, base).added_to(MappingPlan(()), [])
 
 
 def run(plan: MappingPlan, xml: str = MESSAGE, source: str = "rest") -> set[str]:
@@ -82,7 +84,7 @@ def test_a_file_that_is_not_there_is_an_error_with_its_place(mapping: Path) -> N
     (mapping.parent / "sensors.xml").unlink()
     with pytest.raises(LanguageError, match=r"map\.ttl:8:1: .*'sensors\.xml': there is no such"):
         plan_of(mapping)
-    (fault,) = mapping_file_faults([], [mapping], Schema(), Timeline.INTEGER, "http://b/")
+    (fault,) = MappingFiles([mapping], Schema(), Timeline.INTEGER, "http://b/").faults([])
     assert "expected a file (a sample of the messages" in str(fault)
 
 
@@ -147,6 +149,8 @@ def test_the_base_of_a_map_is_nearer_than_the_setting_and_that_than_the_document
 
 
 def test_single_maps_are_joined_too(mapping: Path) -> None:
-    (readings, sensors) = single_maps([mapping], Schema(), Timeline.INTEGER, "http://b/")
+    (readings, sensors) = MappingFiles(
+        [mapping], Schema(), Timeline.INTEGER, "http://b/"
+    ).single_maps()
     assert (readings.name, sensors.name) == ("readings", "sensors")
     assert "e/r1 e/by b/one" in run(MappingPlan((readings,)))

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from sensorstream.app.faults import faults
+from sensorstream.app.control.faults import faults
+from sensorstream.app.control.wiring import read_deployment
 from sensorstream.app.recorded import build_engine
-from sensorstream.app.wiring import read_deployment
 from sensorstream.errors import LanguageError
 from sensorstream.settings import PipelineSettings, Settings
 

@@ -13,7 +13,7 @@ import psycopg2
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.app.what_if import what_if
+from sensorstream.app.why.what_if import what_if
 from sensorstream.errors import HistoryError, LanguageError
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings import (

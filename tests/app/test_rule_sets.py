@@ -13,10 +13,9 @@ import psycopg2
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.app.faults import faults
-from sensorstream.app.recovery import find_start
-from sensorstream.app.skipping import skip_entry
-from sensorstream.app.wiring import reasoner_of
+from sensorstream.app.control.faults import faults
+from sensorstream.app.control.wiring import reasoner_of
+from sensorstream.app.life.recovery import find_start, skip_entry
 from sensorstream.errors import (
     LanguageError,
     OntologyConflict,
@@ -31,7 +30,7 @@ from sensorstream.kb.graph import Origin
 from sensorstream.model.terms import BlankNode, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.reasoning.reasoner import Aside
-from sensorstream.reasoning.rulesets.library import text_of
+from sensorstream.reasoning.rulesets.reader import text_of
 from sensorstream.settings import (
     OntologySettings,
     ReasoningSettings,
@@ -277,7 +276,7 @@ def test_after_a_change_is_inferred_what_a_fresh_start_infers(
 
 
 def now(application: Application) -> tuple[set[Triple], set[Triple]]:
-    kb = application._engine.kb
+    kb = application.engine.kb
     return set(kb.triples(Origin.STATIC_INFERRED)), set(kb.triples(Origin.INFERRED))
 
 
@@ -285,7 +284,7 @@ def fresh(application: Application) -> tuple[set[Triple], set[Triple]]:
     """The naive definition: another reasoner with the same graph and window."""
     deployment = application.deployment
     aside = Aside(deployment.ontology.triples, reasoner_of(deployment))
-    aside.follow(application._engine.kb.triples(Origin.WINDOW))
+    aside.follow(application.engine.kb.triples(Origin.WINDOW))
     return set(aside.kb.triples(Origin.STATIC_INFERRED)), set(aside.kb.triples(Origin.INFERRED))
 
 

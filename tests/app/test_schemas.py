@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sensorstream.app.schemas import read_schemas
+from sensorstream.app.control.engine_settings import read_schemas
 from sensorstream.errors import InvalidMessage, Overrun, SettingsError
 from sensorstream.mapping import parse_document
 from sensorstream.mapping.xsd import MessageSchemas

@@ -12,9 +12,8 @@ import psycopg2
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.app.in_work import Death
-from sensorstream.app.recovery import find_start
-from sensorstream.app.skipping import skip_deadly, skip_entry
+from sensorstream.app.life.in_work import Death
+from sensorstream.app.life.recovery import find_start, skip_deadly, skip_entry
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import JournalError
 from sensorstream.history.journal_rows import entries, entry_at

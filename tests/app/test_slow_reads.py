@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import pytest
 
-from sensorstream.app.registered_queries import SlowReads
+from sensorstream.app.control.queries import SlowReads
 from sensorstream.errors import Busy
 from sensorstream.testing import ManualClock
 

@@ -92,7 +92,7 @@ def test_a_change_of_a_webhook_that_only_the_journal_has_is_made_at_the_next_sta
         webhooks.put(name, WebhookDefinition(NOBODY))
     kept = webhooks.one("kept")
     # As if the process had died before the table was written.
-    pipeline = application._pipeline
+    pipeline = application.pipeline
     for entry in (
         PutWebhook("changed", WebhookDefinition(f"{NOBODY}b"), "me"),
         PutWebhook("new", WebhookDefinition(NOBODY, ("q",)), "me"),
@@ -111,7 +111,7 @@ def test_a_change_of_a_webhook_that_only_the_journal_has_is_made_at_the_next_sta
 def test_there_is_a_bound_to_the_number_of_webhooks(
     settings: Settings, open_application: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sensorstream.app.webhooks._MOST", 1)
+    monkeypatch.setattr("sensorstream.app.control.webhooks._MOST", 1)
     webhooks = open_application(settings).webhooks
     one = webhooks.register(WebhookDefinition(NOBODY))
     with pytest.raises(WebhookError, match="1 webhooks already"):

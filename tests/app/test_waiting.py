@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sensorstream.app.waiting import Path, Waiting
+from sensorstream.app.life.entry_queue import Path, Waiting
 from sensorstream.errors import Busy
 
 MOST, MOST_BYTES = 12, 40

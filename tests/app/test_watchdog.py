@@ -8,13 +8,13 @@ import sys
 
 import pytest
 
-from sensorstream.app.watchdog import EXIT_CODE
+from sensorstream.app.life.in_work import EXIT_CODE
 
 PROGRAM = """
 import re, time
 from datetime import UTC, datetime
-from sensorstream.app.in_work import InWork
-from sensorstream.app.watchdog import Watchdog
+from sensorstream.app.life.in_work import InWork
+from sensorstream.app.life.in_work import Watchdog
 from sensorstream.journal.records import Record
 from sensorstream.model.events import Message
 

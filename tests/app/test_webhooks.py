@@ -50,7 +50,7 @@ def test_that_a_webhook_is_disabled_is_an_alert_which_the_others_get(
     (newest, *_) = application.webhooks.log(lost, None, 10)
     assert (newest.state, newest.error) == ("dead", "the webhook was disabled")
     # As when a server is killed between this alert and what it tells of.
-    untrue = application._pipeline.change(ReportDisabled(other, "is disabled")).result().message
+    untrue = application.pipeline.change(ReportDisabled(other, "is disabled")).result().message
     # A restart that processes the journal again raises the same alerts, each once.
     raised = [each.id for each in application.alerts(10)]
     application.close()

@@ -11,7 +11,7 @@ import psycopg2
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.app.what_if import WhatIf, what_if
+from sensorstream.app.why.what_if import WhatIf, what_if
 from sensorstream.errors import SettingsError
 from sensorstream.settings import (
     OntologySettings,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sensorstream.app.window_settings import window_spec
+from sensorstream.app.control.engine_settings import window_spec
 from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.timeline import Timeline

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from sensorstream.app.window_settings import window_partition, window_spec
-from sensorstream.app.window_view import view_window
-from sensorstream.app.wiring import read_deployment
+from sensorstream.app.control.engine_settings import window_partition, window_spec
+from sensorstream.app.control.wiring import read_deployment
+from sensorstream.app.questions.individuals import view_window
 from sensorstream.engine.engine import Engine
 from sensorstream.errors import SettingsError
 from sensorstream.model.events import Message

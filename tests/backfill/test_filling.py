@@ -18,7 +18,7 @@ import psycopg2
 import pytest
 from click.testing import CliRunner
 
-from sensorstream.app.wiring import read_deployment
+from sensorstream.app.control.wiring import read_deployment
 from sensorstream.backfill.documents import Refused
 from sensorstream.backfill.filling import Filled, backfill
 from sensorstream.cli import main

@@ -8,7 +8,7 @@ import pytest
 from lxml import etree
 
 from benchmarks import variations
-from sensorstream.app.wiring import read_rules
+from sensorstream.app.control.wiring import read_rules
 from sensorstream.reasoning.ontology import load_ontology
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from click.testing import Result
 
+from sensorstream.app.control.wiring import build_machine, read_deployment
 from sensorstream.app.recorded import recorded_events
-from sensorstream.app.wiring import build_machine, read_deployment
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome
 from sensorstream.model.timeline import Timeline

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from sensorstream.reasoning.rulesets.library import SUMMARIES, bundled_rules, text_of
+from sensorstream.reasoning.rulesets.reader import SUMMARIES, bundled_rules, text_of
 from sensorstream.reasoning.rulesets.rule_set import combined
 
 Run = Callable[..., Result]

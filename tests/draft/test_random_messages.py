@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from sensorstream.app.faults import faults
-from sensorstream.app.wiring import read_deployment
+from sensorstream.app.control.faults import faults
+from sensorstream.app.control.wiring import read_deployment
 from sensorstream.cli.init import make_from
 from sensorstream.mapping.document import Element, parse_document
 from sensorstream.model.events import Message

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Container
 from weakref import WeakKeyDictionary
 
-from sensorstream.app.wiring import Deployment, Machine, build_machine
+from sensorstream.app.control.wiring import Deployment, Machine, build_machine
 from sensorstream.engine.arrival import Mapper
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome

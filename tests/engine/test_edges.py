@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from sensorstream.app.wiring import Deployment
+from sensorstream.app.control.wiring import Deployment
 from sensorstream.engine.engine import Engine
 from sensorstream.model.events import Message
 from sensorstream.settings import WindowSettings

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from sensorstream.app.wiring import Deployment, reasoner_of
+from sensorstream.app.control.wiring import Deployment, reasoner_of
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import SettingsError

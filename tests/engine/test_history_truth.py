@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from sensorstream.app.wiring import Deployment, read_deployment, reasoner_of
+from sensorstream.app.control.wiring import Deployment, read_deployment, reasoner_of
 from sensorstream.engine.arrival import Arrived
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.outcome import Outcome, Status

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sensorstream.app.wiring import Deployment, read_deployment
+from sensorstream.app.control.wiring import Deployment, read_deployment
 from sensorstream.model.events import Event
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sensorstream.app.wiring import Deployment, reasoner_of
+from sensorstream.app.control.wiring import Deployment, reasoner_of
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import Engine, EngineState
 from sensorstream.engine.live_queries import QueryReport, stream_of

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sensorstream.app.wiring import read_deployment
+from sensorstream.app.control.wiring import read_deployment
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.core import Core, Parts
 from sensorstream.engine.engine import EngineState

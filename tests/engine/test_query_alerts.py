@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sensorstream.app.wiring import Deployment
+from sensorstream.app.control.wiring import Deployment
 from sensorstream.engine import query_alerts
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import Engine

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from sensorstream.app.wiring import Deployment
+from sensorstream.app.control.wiring import Deployment
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from functools import partial
 
-from sensorstream.app.wiring import Deployment, read_deployment
+from sensorstream.app.control.wiring import Deployment, read_deployment
 from sensorstream.journal.registration import RegisterQuery
 from sensorstream.settings_file import load_settings
 from sensorstream.simulation.tracker import tracker_messages

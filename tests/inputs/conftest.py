@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from prometheus_client import CollectorRegistry
 
-from sensorstream.app.waiting import HERE, Sender
+from sensorstream.app.life.entry_queue import HERE, Sender
 from sensorstream.endpoints import Input
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import MalformedMessage, RepeatedMessage, Unavailable

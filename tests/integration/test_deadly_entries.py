@@ -16,7 +16,7 @@ from threading import Thread
 import httpx
 import pytest
 
-from sensorstream.app.watchdog import EXIT_CODE
+from sensorstream.app.life.in_work import EXIT_CODE
 
 _CLI = [sys.executable, "-m", "sensorstream"]
 _XML = {"content-type": "application/xml"}

@@ -95,7 +95,7 @@ def test_a_server_that_starts_on_a_full_disk_is_told_so_and_not_ended(disk: Path
     """Who writes to a mapped page that has no place on the disk gets SIGBUS."""
     fill(disk / "ballast")
     program = (
-        "import sys; from pathlib import Path; from sensorstream.app.in_work import InWork\n"
+        "import sys; from pathlib import Path; from sensorstream.app.life.in_work import InWork\n"
         "from sensorstream.errors import HistoryError\n"
         "work = InWork(Path(sys.argv[1]))\n"
         "try: work.open(); work.end()\n"

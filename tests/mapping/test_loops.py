@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sensorstream.app.wiring import read_deployment
+from sensorstream.app.control.wiring import read_deployment
 from sensorstream.engine.arrival import Arrived, Mapper
 from sensorstream.model.events import Message
 from sensorstream.model.terms import IRI, Literal

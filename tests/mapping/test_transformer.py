@@ -10,7 +10,7 @@ from threading import Thread
 import pytest
 from lxml import etree
 
-from sensorstream.app.wiring import read_deployment
+from sensorstream.app.control.wiring import read_deployment
 from sensorstream.engine.arrival import Mapper, Unmapped
 from sensorstream.errors import MappingError, Overrun
 from sensorstream.mapping import MappingPlan, parse_document

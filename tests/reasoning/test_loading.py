@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from sensorstream.app.faults import faults
+from sensorstream.app.control.faults import faults
 from sensorstream.cli import main
 from sensorstream.errors import OntologyError
 from sensorstream.reasoning.ontology import load_ontology

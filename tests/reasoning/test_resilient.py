@@ -26,8 +26,7 @@ from sensorstream.reasoning.dl.protocol import IslandFacts, Types
 from sensorstream.reasoning.dl.reasoner import DlReasoner, ResilientReasoner
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.ontology import Ontology, load_ontology
-from sensorstream.reasoning.reasoner import Aside
-from sensorstream.reasoning.schema_closure import SchemaClosure
+from sensorstream.reasoning.reasoner import Aside, SchemaClosure
 
 EX = "http://sensorstream.example/tracking#"
 # No rules say what so many neighbours imply, so the process is asked about every individual.

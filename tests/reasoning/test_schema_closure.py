@@ -14,7 +14,7 @@ from sensorstream.model.vocabulary import (
     RDFS_SUBCLASS_OF,
     RDFS_SUBPROPERTY_OF,
 )
-from sensorstream.reasoning.schema_closure import SchemaClosure
+from sensorstream.reasoning.reasoner import SchemaClosure
 
 
 def x(name: str) -> IRI:

@@ -18,14 +18,12 @@ from sensorstream.alerts.records import (
     RaisedAlert,
 )
 from sensorstream.app.application import Application, InForce
-from sensorstream.app.asking import Asking
-from sensorstream.app.health import Health
-from sensorstream.app.metrics import Metrics
-from sensorstream.app.rates import Rates
-from sensorstream.app.readiness import Part
-from sensorstream.app.running import Running
-from sensorstream.app.waiting import HERE, Sender
-from sensorstream.app.window_view import IndividualView, WindowView
+from sensorstream.app.life.access import Rates
+from sensorstream.app.life.entry_queue import HERE, Sender
+from sensorstream.app.life.health import Health, Part
+from sensorstream.app.life.metrics import Metrics
+from sensorstream.app.questions.asking import Asking, Running
+from sensorstream.app.questions.individuals import IndividualView, WindowView
 from sensorstream.cache.cache import Cache
 from sensorstream.cache.protocol import Answered, CacheQuestion
 from sensorstream.clock import SystemClock
@@ -179,8 +177,7 @@ class MemoryApplication(Application):
         self.rates = Rates(0)
         self.access = open_to_all()
         self.queries = NoQueries()
-        self._elsewhere = False
-        self._individuals = OneIndividual()
+        self.individuals = OneIndividual()
         self.messages = OneMessage()
         self.reasons = OneReason()
         self.unmet = OneUnmet()

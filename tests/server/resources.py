@@ -27,22 +27,26 @@ from sensorstream.alerts.records import (
 )
 from sensorstream.alerts.signing import check_secret, new_secret
 from sensorstream.alerts.targets import read_url
-from sensorstream.app.access import Access, AuditLog, Keys
-from sensorstream.app.holding import Applied, Held, Holding, WhyHeld, read_statement
-from sensorstream.app.incidents import Incidents
-from sensorstream.app.individuals import Individuals, KnownIndividual, KnownIndividuals
-from sensorstream.app.job_folder import Job
-from sensorstream.app.jobs import JobAnswer, Jobs
-from sensorstream.app.messages import Life, Messages
-from sensorstream.app.ontologies import Ontologies, ServedOntology
-from sensorstream.app.reasons import Because, Reason, Reasons, RuleText, Why
-from sensorstream.app.registered_queries import Queries, QueryView, ReportLog, ResultSet
-from sensorstream.app.replays import Replays
-from sensorstream.app.rulebook import Rulebook
-from sensorstream.app.trials import DeploymentTrial, MessageTrial, QueryTrial
-from sensorstream.app.versions import Match, Told, Version, Versions
-from sensorstream.app.webhooks import Webhooks
-from sensorstream.app.why_not import Unmet
+from sensorstream.app.control.exchange import ServedOntology
+from sensorstream.app.control.queries import Queries, QueryView, ReportLog, ResultSet
+from sensorstream.app.control.rulebook import Ontologies, Rulebook
+from sensorstream.app.control.versions import Match, Told, Version, Versions
+from sensorstream.app.control.webhooks import Webhooks
+from sensorstream.app.life.access import Access, AuditLog, Keys
+from sensorstream.app.questions.incidents import Incidents
+from sensorstream.app.questions.individuals import Individuals, KnownIndividual, KnownIndividuals
+from sensorstream.app.questions.jobs import Job, JobAnswer, Jobs
+from sensorstream.app.questions.messages import Life, Messages, Replays
+from sensorstream.app.why.present_state import (
+    Applied,
+    Held,
+    Holding,
+    Unmet,
+    WhyHeld,
+    read_statement,
+)
+from sensorstream.app.why.reasons import Because, Reason, Reasons, RuleText, Why
+from sensorstream.app.why.trials import DeploymentTrial, MessageTrial, QueryTrial
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.errors import (
     AlertError,

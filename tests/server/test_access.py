@@ -15,8 +15,8 @@ import pytest
 from sensorstream.access.keys import Key, digest_of, new_secret, prefix_of
 from sensorstream.access.roles import Identity, Role
 from sensorstream.access.tokens import Tokens
-from sensorstream.app.access import Access
 from sensorstream.app.application import Application
+from sensorstream.app.life.access import Access
 from sensorstream.errors import Unauthenticated, Unavailable
 from sensorstream.server.access import RULES
 from sensorstream.testing import ManualClock

@@ -12,7 +12,8 @@ import pytest
 
 from sensorstream.alerts.feed import AlertFeed
 from sensorstream.app.application import Application
-from sensorstream.server import connections, protocol
+from sensorstream.server import protocol
+from sensorstream.server import protocol as connections
 from sensorstream.settings import LimitSettings
 
 XML = b"content-type: application/xml\r\n"

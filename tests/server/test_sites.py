@@ -10,7 +10,7 @@ import pytest
 
 from sensorstream.app.application import Application
 from sensorstream.errors import SettingsError
-from sensorstream.server.sites import KnownSites, check_origins
+from sensorstream.server.addresses import KnownSites, check_origins
 from sensorstream.settings import ServerSettings
 
 MAP = "https://map.example.org"

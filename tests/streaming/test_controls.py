@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Sequence
 
-from sensorstream.app.wiring import read_deployment
+from sensorstream.app.control.wiring import read_deployment
 from sensorstream.engine.outcome import Status
 from sensorstream.history.journal_rows import JournalRow, journal_rows
 from sensorstream.history.store import PostgresStore

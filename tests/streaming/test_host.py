@@ -12,7 +12,7 @@ from threading import Thread
 import psutil
 import pytest
 
-from sensorstream.app.wiring import read_deployment
+from sensorstream.app.control.wiring import read_deployment
 from sensorstream.errors import SparkError
 from sensorstream.history.journal_rows import JournalRow, record_of
 from sensorstream.journal.effects import merged

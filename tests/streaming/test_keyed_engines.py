@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import settings as profile
 from hypothesis import strategies as st
 
-from sensorstream.app.exchange import Exchange
-from sensorstream.app.wiring import Deployment, build_machine, read_deployment
+from sensorstream.app.control.exchange import Exchange
+from sensorstream.app.control.wiring import Deployment, build_machine, read_deployment
 from sensorstream.history.journal_rows import JournalRow, record_of
 from sensorstream.history.pipeline import Standing
 from sensorstream.journal.effects import effects_of, merged

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import settings as profile
 from hypothesis import strategies as st
 
-from sensorstream.app.wiring import Deployment, read_deployment
+from sensorstream.app.control.wiring import Deployment, read_deployment
 from sensorstream.history.journal_rows import JournalRow, record_of
 from sensorstream.journal.effects import merged
 from sensorstream.journal.message import PassTime

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import settings as profile
 from hypothesis import strategies as st
 
-from sensorstream.app.wiring import Deployment
+from sensorstream.app.control.wiring import Deployment
 from sensorstream.history.journal_rows import JournalRow, record_of
 from sensorstream.journal.records import Effects
 from tests.streaming.conftest import START

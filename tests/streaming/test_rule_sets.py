@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sensorstream.app.wiring import read_deployment
+from sensorstream.app.control.wiring import read_deployment
 from sensorstream.history.database import engine
 from sensorstream.history.pipeline import Writes
 from sensorstream.history.views import install_views

@@ -19,7 +19,7 @@ import psutil
 import psycopg2
 import pytest
 
-from sensorstream.app.wiring import read_deployment
+from sensorstream.app.control.wiring import read_deployment
 from sensorstream.history.database import engine
 from sensorstream.history.journal_rows import record_of
 from sensorstream.history.pipeline import Writes

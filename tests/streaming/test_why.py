@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.app.exchange import Exchange
-from sensorstream.app.reasons import Reasons
-from sensorstream.app.wiring import Deployment, build_machine, read_deployment
+from sensorstream.app.control.exchange import Exchange
+from sensorstream.app.control.wiring import Deployment, build_machine, read_deployment
+from sensorstream.app.handle import Handle
+from sensorstream.app.why.reasons import Reasons
 from sensorstream.errors import RunsOnSpark, UnknownAlert
 from sensorstream.history.database import engine
 from sensorstream.history.journal_rows import JournalRow, record_of
@@ -85,8 +86,10 @@ def test_why_is_answered_as_by_a_server_with_one_engine(
     machine = build_machine(deployment, perf_counter)
     with closing(machine.engine), Application.open(on_spark(deployment.settings, url)) as server:
         database = engine(other)
-        exchange = Exchange(machine.engine, machine.mapper, deployment)
-        answers = told(Reasons(database, lambda: other, exchange, 30.0, "plain"), expected)
+        app = Handle()
+        app.settings, app.url, app.database = deployment.settings, other, database
+        app.exchange = Exchange(machine.engine, machine.mapper, deployment)
+        answers = told(Reasons(app), expected)
         assert told(server.reasons, found) == answers
         database.dispose()
         rules = {rule for rule, *_ in answers}

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sensorstream.app.file_texts import based, placed
-from sensorstream.app.query_files import check_query_files
+from sensorstream.app.control.file_texts import based, placed
+from sensorstream.app.control.folder import check_query_files
 from sensorstream.dotr.reader import read_program
 from sensorstream.errors import Position, QueryError, UnsupportedQuery
 from sensorstream.kb.index import TripleIndex

@@ -13,14 +13,14 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final
 
-from sensorstream.app.ontology_question import answers
+from sensorstream.app.questions.ontology import answers
 from sensorstream.history.asking import answer as answering
 from sensorstream.history.asking.answer import Answer
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.oxigraph import to_oxigraph
 from sensorstream.model.terms import Triple
 from sensorstream.reasoning.ontology import load_ontology
-from sensorstream.reasoning.rulesets.library import bundled_rules
+from sensorstream.reasoning.rulesets.reader import bundled_rules
 from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
 from sensorstream.reasoning.rulesets.rule_set import RuleSet, combined
 from sensorstream.settings import ReasoningSettings

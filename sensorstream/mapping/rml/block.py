@@ -10,7 +10,7 @@ from typing import Final
 
 from sensorstream.errors import LanguageError
 from sensorstream.language.syntax import Hole
-from sensorstream.mapping.functions import Library
+from sensorstream.mapping.functions.definition import Library
 from sensorstream.mapping.rml.turtle import RML, MappingGraph, short
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term
 from sensorstream.model.vocabulary import SENSORSTREAM

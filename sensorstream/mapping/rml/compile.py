@@ -16,7 +16,7 @@ from sensorstream.errors import LanguageError, MappingError
 from sensorstream.language.syntax import Call, Hole
 from sensorstream.language.walk import nodes
 from sensorstream.mapping.document import Document, Element
-from sensorstream.mapping.functions import NO_LIBRARY, Library
+from sensorstream.mapping.functions.definition import NO_LIBRARY, Library
 from sensorstream.mapping.hint import Landmarks
 from sensorstream.mapping.location_path import any_of, lookup_of
 from sensorstream.mapping.moved_paths import absolute

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Final
 
 from sensorstream.errors import LanguageError
-from sensorstream.mapping.functions import VALUE, Definition, call_of, definition_of
-from sensorstream.mapping.functions.definition import FUNCTION, PARAMETER
+from sensorstream.mapping.functions.definition import FUNCTION, PARAMETER, VALUE, Definition
+from sensorstream.mapping.functions.registry import call_of, definition_of
 from sensorstream.mapping.rml.block import EXPRESSION, FUNCTIONS, Block, rml
 from sensorstream.mapping.rml.model import (
     ConstantTerm,

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias
 
-from sensorstream.errors import Position
-from sensorstream.language.syntax import NOWHERE, Call, Hole, Part
+from sensorstream.language.syntax import Call, Hole, Node, Part
 from sensorstream.model.terms import IRI
 from sensorstream.model.terms import Literal as LiteralTerm
 
@@ -15,29 +14,25 @@ TermType: TypeAlias = Literal["IRI", "URI", "UnsafeIRI", "UnsafeURI", "BlankNode
 """``rml:termType`` without its namespace."""
 
 
-@dataclass(frozen=True, slots=True)
-class ConstantTerm:
+class ConstantTerm(Node):
     """``rml:constant``: the same term for every iteration."""
 
     term: IRI | LiteralTerm
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(Node):
     """``rml:reference``: every value that an XPath finds."""
 
     xpath: Hole
 
 
-@dataclass(frozen=True, slots=True)
-class StringTemplate:
+class StringTemplate(Node):
     """``rml:template``: text with references; several values of several references multiply."""
 
     parts: tuple[Part, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionValue:
+class FunctionValue(Node):
     """``rml:functionExecution``: the values of an expression, changed by a value function.
 
     ``arguments`` are names and texts of the other parameters, and ``function`` is its IRI: as
@@ -56,8 +51,15 @@ Missing: TypeAlias = Literal["skip", "skip individual", "reject"]
 Expression: TypeAlias = "ConstantTerm | Reference | StringTemplate | FunctionValue"
 
 
-@dataclass(frozen=True, slots=True)
-class TermMap:
+def makes_literals(
+    expression: Expression | None, datatype: TermMap | None, language: TermMap | None
+) -> bool:
+    """Whether an object map without a term type does (RML-Core, "Default Term Types")."""
+    typed = datatype is not None or language is not None
+    return typed or isinstance(expression, Reference | FunctionValue)
+
+
+class TermMap(Node):
     """A rule that makes terms.
 
     ``expression`` is None only for blank nodes: then each iteration has a new one. ``datatype`` and
@@ -72,19 +74,16 @@ class TermMap:
     missing: Missing = "skip"
     if_valid: bool = False
     where: str = field(default="", compare=False)
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class JoinCondition:
+class JoinCondition(Node):
     """``rml:joinCondition``: child and parent have a value in common."""
 
     child: Expression
     parent: Expression
 
 
-@dataclass(frozen=True, slots=True)
-class ParentMap:
+class ParentMap(Node):
     """``rml:parentTriplesMap``: the subjects of another triples map (a referencing object map).
 
     ``parent`` is the key of the triples map in :class:`Mapping`.
@@ -93,11 +92,9 @@ class ParentMap:
     parent: str
     joins: tuple[JoinCondition, ...]
     where: str = field(default="", compare=False)
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class PredicateObjects:
+class PredicateObjects(Node):
     """``rml:predicateObjectMap``: every predicate with every object.
 
     ``graphs`` are its graph maps: its triples are in their graphs and in those of the subject map.
@@ -112,8 +109,7 @@ Root: TypeAlias = Literal["mapping", "working"]
 """``rml:root``: the folder of the mapping document, or the one in which the program runs."""
 
 
-@dataclass(frozen=True, slots=True)
-class LogicalSource:
+class LogicalSource(Node):
     """``rml:logicalSource``: the messages, or those of one source of messages, or a file.
 
     ``name`` names the source, "" if it has no name. With a ``root`` it is the path of a file, from
@@ -126,8 +122,7 @@ class LogicalSource:
     root: Root | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TriplesMap:
+class TriplesMap(Node):
     """``rml:TriplesMap``: how each iteration becomes triples of one subject.
 
     ``key`` is its IRI, or its label if it has none. ``rule`` is the name that outcomes show.
@@ -146,7 +141,6 @@ class TriplesMap:
     base: str | None = None
     at: Hole | None = None
     update: bool = False
-    position: Position = field(default=NOWHERE, compare=False, repr=False)
 
     @property
     def parents(self) -> Iterator[ParentMap]:
@@ -155,8 +149,7 @@ class TriplesMap:
             yield from (each for each in values.objects if isinstance(each, ParentMap))
 
 
-@dataclass(frozen=True, slots=True)
-class RmlMapping:
+class RmlMapping(Node):
     """One RML document. ``prefixes`` are those of the file, for printing."""
 
     maps: tuple[TriplesMap, ...]

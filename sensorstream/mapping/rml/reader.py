@@ -12,7 +12,7 @@ from typing import Final, cast, get_args
 
 from sensorstream.errors import LanguageError, Position
 from sensorstream.language.syntax import Hole
-from sensorstream.mapping.functions import NO_LIBRARY, Library
+from sensorstream.mapping.functions.definition import NO_LIBRARY, Library
 from sensorstream.mapping.rml.block import (
     AT,
     INVALID,
@@ -29,7 +29,6 @@ from sensorstream.mapping.rml.executions import ONE_EXPRESSION, ExpressionReader
 from sensorstream.mapping.rml.model import (
     ConstantTerm,
     Expression,
-    FunctionValue,
     JoinCondition,
     LogicalSource,
     Missing,
@@ -41,6 +40,7 @@ from sensorstream.mapping.rml.model import (
     TermMap,
     TermType,
     TriplesMap,
+    makes_literals,
 )
 from sensorstream.mapping.rml.turtle import MappingGraph
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term
@@ -129,11 +129,7 @@ class _TermReader(ExpressionReader):
             return replace(made, datatype=datatype, language=language)
         if len(written) > 1:
             raise self.error(where, "two term types: expected one rml:termType")
-        is_literal = kind == "object map" and (
-            isinstance(expression, Reference | FunctionValue)
-            or datatype is not None
-            or language is not None
-        )
+        is_literal = kind == "object map" and makes_literals(expression, datatype, language)
         wanted = graph.shown(written[0]) if written else "rml:Literal" if is_literal else "rml:IRI"
         allowed = _TERM_TYPES[kind]
         term_type = next((each for each in allowed if f"rml:{each}" == wanted), None)
@@ -148,7 +144,7 @@ class _TermReader(ExpressionReader):
             raise self.error(where, "expected a datatype or a language, not both")
         missing, if_valid = self._policies(node, where)
         return TermMap(
-            expression, term_type, datatype, language, missing, if_valid, where, self.place
+            expression, term_type, datatype, language, missing, if_valid, where, position=self.place
         )
 
     def each(self, node: Term, what: str, where: str) -> tuple[TermMap, ...]:
@@ -350,7 +346,7 @@ class _Reader(_TermReader):
             str(parents[0]),
             tuple(self._join(each, where) for each in joins),
             where,
-            self.place,
+            position=self.place,
         )
 
     def _join(self, node: Term, where: str) -> JoinCondition:

@@ -10,7 +10,7 @@ from sensorstream.language.ontology_names import unknown_names
 from sensorstream.language.walk import nodes
 from sensorstream.language.wellformed import place
 from sensorstream.mapping import xpath
-from sensorstream.mapping.functions import NO_LIBRARY, Library
+from sensorstream.mapping.functions.definition import NO_LIBRARY, Library
 from sensorstream.mapping.functions.registry import call_faults
 from sensorstream.mapping.moved_paths import absolute, from_document
 from sensorstream.mapping.rml.model import (

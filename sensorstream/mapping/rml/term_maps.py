@@ -15,7 +15,7 @@ from sensorstream.errors import MappingError, TermError
 from sensorstream.language.syntax import Hole, Part
 from sensorstream.language.walk import nodes
 from sensorstream.mapping.expressions import HoleCompiler
-from sensorstream.mapping.functions import Library
+from sensorstream.mapping.functions.definition import Library
 from sensorstream.mapping.moved_paths import from_document
 from sensorstream.mapping.plan import Texts, Turn
 from sensorstream.mapping.rml.block import DEFAULT_GRAPH

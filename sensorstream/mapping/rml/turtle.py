@@ -82,8 +82,8 @@ class MappingGraph:
                     from_oxigraph, (quad.subject, quad.predicate, quad.object)
                 )
                 assert not isinstance(subject, Literal)
-                about = self._nodes.setdefault(subject, {})
-                about.setdefault(modern(predicate), []).append(_modern_term(value))
+                value = modern(value) if isinstance(value, IRI) else value
+                self._nodes.setdefault(subject, {}).setdefault(modern(predicate), []).append(value)
         except SyntaxError as error:
             place = Position(file, error.lineno or 1, error.offset or 1)
             reason = str(error.args[0]).rpartition(": ")[2]
@@ -153,7 +153,3 @@ class MappingGraph:
     def _position(self, offset: int) -> Position:
         line = bisect_right(self._lines, offset)
         return Position(self.file, line, offset - self._lines[line - 1] + 1)
-
-
-def _modern_term(term: Term) -> Term:
-    return modern(term) if isinstance(term, IRI) else term

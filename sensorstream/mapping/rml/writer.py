@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from sensorstream.language.syntax import Hole
-from sensorstream.mapping.functions import VALUE
-from sensorstream.mapping.functions.definition import PARAMETER
+from sensorstream.mapping.functions.definition import PARAMETER, VALUE
 from sensorstream.mapping.rml.model import (
     ConstantTerm,
     Expression,
@@ -22,6 +21,7 @@ from sensorstream.mapping.rml.model import (
     StringTemplate,
     TermMap,
     TriplesMap,
+    makes_literals,
 )
 from sensorstream.mapping.rml.template import print_template
 from sensorstream.mapping.rml.turtle import RML
@@ -107,7 +107,10 @@ class _Writer:
         if isinstance(expression, ConstantTerm) and shortcut and _is_plain(term_map):
             return f"rml:{what} {self._term(expression.term)}"
         parts = [*self._term_parts(term_map)]
-        default = "Literal" if _is_literal(what, term_map) else "IRI"
+        is_literal = what == "object" and makes_literals(
+            expression, term_map.datatype, term_map.language
+        )
+        default = "Literal" if is_literal or what == "language" else "IRI"
         if term_map.type != default and not isinstance(expression, ConstantTerm):
             parts.append(f"rml:termType rml:{term_map.type}")
         return f"rml:{what}Map {_node(parts)}"
@@ -188,18 +191,6 @@ def _policies(term_map: TermMap) -> Iterator[str]:
         yield f"ss:missing {_text(term_map.missing)}"
     if term_map.if_valid:
         yield 'ss:invalid "missing"'
-
-
-def _is_literal(what: str, term_map: TermMap) -> bool:
-    """Whether a map without a term type makes literals (RML-Core, "Default Term Types")."""
-    return what == "language" or (
-        what == "object"
-        and (
-            isinstance(term_map.expression, Reference | FunctionValue)
-            or term_map.datatype is not None
-            or term_map.language is not None
-        )
-    )
 
 
 def _name(source: LogicalSource) -> str:

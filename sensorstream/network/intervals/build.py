@@ -10,7 +10,6 @@ from typing import Any, Final
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI, Term, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.network.aggregates import kind_of
 from sensorstream.network.intervals import joins, simple
 from sensorstream.network.intervals import plan as timed
 from sensorstream.network.intervals.conditions import Clock, timed_test, timed_value
@@ -23,11 +22,10 @@ from sensorstream.network.intervals.simple import Known
 from sensorstream.network.intervals.source import Holds, Occurrences, Occurring
 from sensorstream.network.network import Network
 from sensorstream.network.node import operators
-from sensorstream.network.operators.group import Column
+from sensorstream.network.operators.group import columns_of
 from sensorstream.network.plan import nodes as plans
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.sparql.algebra import Aggregate, Consumption, Expression
-from sensorstream.sparql.printing import expression_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,17 +108,8 @@ class _Builder:
             case plans.Project(source, names):
                 rearranged = simple.laid_out(source.variables, names)
                 return simple.TimedMapped(plan, one, rearranged, merges=True)
-            case timed.Group(source, _, aggregates):
-                columns = [
-                    Column(
-                        variable.name,
-                        kind_of(each),
-                        each.expression,
-                        _value(each, source.variables, clock),
-                        expression_text(each),
-                    )
-                    for variable, each in aggregates
-                ]
+            case timed.Group(source):
+                columns = columns_of(plan, lambda each: _value(each, source.variables, clock))
                 fits = _all_of([timed_test(each, (), clock) for each in plan.lengths])
                 return TimedGroup(plan, one, columns, fits, longest_of(plan, clock))
         raise AssertionError(plan)

@@ -9,10 +9,10 @@ Source: "EP-SPARQL", section 4.1 (what they give), 4.2 (the interval that a filt
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.model.terms import IRI, Literal, Term, valued
@@ -27,6 +27,7 @@ from sensorstream.sparql.functions import OF_EVENTS
 from sensorstream.sparql.printing import expression_text
 from sensorstream.sparql.walk import nodes, replaced
 
+_Found = TypeVar("_Found")
 _MOST_DAYS_OF_A_MONTH: Final = 31
 
 
@@ -128,9 +129,7 @@ def timed_test(
     found = _against_constant(condition, clock)
     if found is not None:
         return _length_test(*found, clock)
-    asked = _asked(condition)
-    test = test_of(_with_variables(condition), slots_of((*names, *map(_place, asked))))
-    return lambda row: test((*row[:-2], *[clock.literal(each, row) for each in asked]))
+    return _with_times(test_of, condition, names, clock)
 
 
 def timed_value(
@@ -143,9 +142,20 @@ def timed_value(
     """
     if not asks_for_time(expression):
         return value_of(expression, slots_of(names))
-    asked = _asked(expression)
-    value = value_of(_with_variables(expression), slots_of((*names, *map(_place, asked))))
-    return lambda row: value((*row[:-2], *[clock.literal(each, row) for each in asked]))
+    return _with_times(value_of, expression, names, clock)
+
+
+def _with_times(
+    made: Callable[[Expression, Mapping[str, int]], Callable[[TimedRow], _Found]],
+    expression: Expression,
+    names: Sequence[str],
+    clock: Clock,
+) -> Callable[[TimedRow], _Found]:
+    """What is made of an expression for rows that have what the three functions give, too."""
+    calls = (each.name for each in nodes(expression) if isinstance(each, Call))
+    asked = tuple(dict.fromkeys(name for name in calls if name in OF_EVENTS))
+    found = made(_with_variables(expression), slots_of((*names, *map(_place, asked))))
+    return lambda row: found((*row[:-2], *[clock.literal(each, row) for each in asked]))
 
 
 def check_lengths(condition: Expression, clock: Clock) -> None:
@@ -164,12 +174,6 @@ def check_lengths(condition: Expression, clock: Clock) -> None:
                     'durations only: expected e.g. getDURATION() < "PT10M"^^xsd:duration',
                     part=each,
                 )
-
-
-def _asked(expression: Expression) -> tuple[str, ...]:
-    """Which of the three functions stand in an expression, each once."""
-    calls = (each.name for each in nodes(expression) if isinstance(each, Call))
-    return tuple(dict.fromkeys(name for name in calls if name in OF_EVENTS))
 
 
 def _place(function: str) -> str:

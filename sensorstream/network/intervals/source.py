@@ -21,8 +21,10 @@ from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI, Term, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.network.components import prune
 from sensorstream.network.intervals.node import TimedNode
 from sensorstream.network.intervals.plan import ALWAYS, Occurrence
+from sensorstream.network.plan.nodes import constant
 from sensorstream.network.recursion.kinds import Conclusions
 from sensorstream.network.rows import compiled
 from sensorstream.sparql.algebra import Variable
@@ -56,8 +58,8 @@ class Occurrences(TimedNode):
         self._source = source
         self._background = background
         self._holds = holds
-        self.predicate = _constant(pattern.predicate)
-        self.object = _constant(pattern.object)
+        self.predicate = constant(pattern.predicate)
+        self.object = constant(pattern.object)
         self.stream = pattern.stream
         self.fit, self.shape = _fitting(pattern)
         self.since = 0
@@ -73,7 +75,7 @@ class Occurrences(TimedNode):
         pattern = self._pattern
         if pattern.stream is not None:
             return
-        ends: tuple[Any, Any, Any] = (_constant(pattern.subject), self.predicate, self.object)
+        ends: tuple[Any, Any, Any] = (constant(pattern.subject), self.predicate, self.object)
         found = (self.fit(*t, *ALWAYS) for t in self._background.match(*ends) if self._holds(t))
         self.always = [row for row in found if row is not None]
 
@@ -83,10 +85,6 @@ class Occurrences(TimedNode):
 
     def release(self) -> None:
         self._source.forget(self)
-
-
-def _constant(end: Variable | Term) -> Term | None:
-    return None if isinstance(end, Variable) else end
 
 
 def _fitting(pattern: Occurrence) -> tuple[Fit, Hashable]:
@@ -133,15 +131,7 @@ class _Readers:
 
     def remove(self, reader: Occurrences) -> None:
         self._whatever.clear()
-        by_object = self._by_predicate[reader.predicate]
-        by_shape = by_object[reader.object]
-        del by_shape[reader.shape][reader]
-        if not by_shape[reader.shape]:
-            del by_shape[reader.shape]
-            if not by_shape:
-                del by_object[reader.object]
-                if not by_object:
-                    del self._by_predicate[reader.predicate]
+        prune(self._by_predicate, reader.predicate, reader.object, reader.shape, reader)
 
     def of(self, predicate: Term, object_: Term) -> list[dict[Occurrences, None]]:
         """The readers of triples with these terms, those of one shape together."""

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from itertools import chain
 
 from sensorstream.errors import UnsupportedQuery
-from sensorstream.model.terms import IRI, Term
+from sensorstream.model.terms import IRI
 from sensorstream.network.components import components
 from sensorstream.network.intervals import plan as timed
-from sensorstream.network.plan.nodes import Plan
+from sensorstream.network.plan.nodes import Plan, constant
 from sensorstream.network.recursion.kinds import Conclusions, KindIndex, with_conclusions
 from sensorstream.network.recursion.reads import Kind
-from sensorstream.sparql.algebra import Construct, Query, TriplePattern, Variable
+from sensorstream.sparql.algebra import Construct, Query, TriplePattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ def _read(plan: Plan, *, asked: bool) -> Iterator[tuple[Kind, bool]]:
     """The kinds of triples that may end a solution, and whether their absence matters."""
     match plan:
         case timed.Occurrence(_, predicate, object_):
-            yield Kind(predicate if isinstance(predicate, IRI) else None, _constant(object_)), asked
+            yield Kind(predicate if isinstance(predicate, IRI) else None, constant(object_)), asked
         case timed.Seq(left, right):
             yield from _read(right, asked=asked)
             yield from _asked(left)
@@ -141,10 +141,6 @@ def _read(plan: Plan, *, asked: bool) -> Iterator[tuple[Kind, bool]]:
 def _asked(past: Plan) -> Iterator[tuple[Kind, bool]]:
     """Of what must have ended before: what is asked for in it, each time something ends there."""
     return (each for each in _read(past, asked=False) if each[1])
-
-
-def _constant(end: object) -> Term | None:
-    return None if isinstance(end, Variable) else end  # type: ignore[return-value]
 
 
 def _added(template: Iterable[TriplePattern], conclusions: Conclusions) -> frozenset[Kind]:

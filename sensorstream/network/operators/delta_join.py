@@ -7,7 +7,7 @@ solution is found once: a triple that fits several patterns of a solution counts
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from types import CodeType
@@ -21,10 +21,9 @@ from sensorstream.network.budget import Meter
 from sensorstream.network.cost import fan_out
 from sensorstream.network.dispatch import Dispatcher, Guard, Watched
 from sensorstream.network.node import Node
+from sensorstream.network.plan.nodes import End, constant
 from sensorstream.network.rows import Row
 from sensorstream.sparql.algebra import Variable
-
-End = Variable | Term
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +67,10 @@ class DeltaJoin(Node):
 
     def load(self) -> None:
         for place, pattern in enumerate(self._patterns):
-            predicate, object_ = pattern.predicate, pattern.object
-            self._dispatcher_of(pattern.index).subscribe(
+            self._dispatcher_of(self._watched(pattern)).subscribe(
                 self,
-                None if isinstance(predicate, Variable) else predicate,
-                None if isinstance(object_, Variable) else object_,
+                constant(pattern.predicate),
+                constant(pattern.object),
                 self._writer().trigger(place),
                 guard_of(pattern, self._patterns),
             )
@@ -82,22 +80,26 @@ class DeltaJoin(Node):
         """See :attr:`.Node.graphs`."""
         return tuple(pattern.index for pattern in self._patterns)
 
+    def _watched(self, pattern: Pattern) -> Watched:
+        """What tells of the triples of a pattern."""
+        return pattern.index
+
     def _writer(self) -> JoinWriter:
         return JoinWriter(self._patterns, self._tests, self.variables, self.meter)
 
     def flush(self) -> None:
         """The triggers have done the work already."""
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterable[Row]:
         if self._scan is None:
             self._scan = self._writer().scan()
         found: list[Row] = []
         self._scan(found)
-        return iter(found)
+        return found
 
     def release(self) -> None:
         for pattern in self._patterns:
-            self._dispatcher_of(pattern.index).forget(self)
+            self._dispatcher_of(self._watched(pattern)).forget(self)
 
     def describe(self) -> str:
         return f"Pattern {patterns_text(self._patterns, self._tests)}"

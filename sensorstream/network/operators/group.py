@@ -6,9 +6,12 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sensorstream.network.aggregates import Kind
+from sensorstream.network.aggregates import Kind, kind_of
 from sensorstream.network.node import Node
+from sensorstream.network.plan.nodes import Group as GroupPlan
 from sensorstream.network.rows import Row, key_of, slots_of
+from sensorstream.sparql.algebra import Aggregate
+from sensorstream.sparql.printing import expression_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,14 @@ class Column:
     values: Hashable
     value: Callable[[Row], Any]
     text: str
+
+
+def columns_of(plan: GroupPlan, value: Callable[[Aggregate], Callable[[Row], Any]]) -> list[Column]:
+    """The aggregates of a plan; ``value`` tells what one takes of a row."""
+    return [
+        Column(name.name, kind_of(each), each.expression, value(each), expression_text(each))
+        for name, each in plan.aggregates
+    ]
 
 
 class Columns:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from sensorstream.network.node import Node
-from sensorstream.network.rows import Bag, Row, key_of, merged, merged_backward, slots_of
+from sensorstream.network.rows import Bag, Row, key_of, merged, slots_of
 
 _NO_ROWS: Final[Bag] = {}
 
@@ -93,6 +93,9 @@ def join_key(left: Node, right: Node) -> tuple[tuple[str, ...], tuple[str, ...]]
     )
 
 
+_Side: TypeAlias = tuple[Callable[[Row], Any], Memory, Callable[[Row, Iterable[Row]], list[Row]]]
+
+
 class Join(Node):
     """Remembers both sides by what they share; ``output`` selects and orders the variables.
 
@@ -109,13 +112,13 @@ class Join(Node):
         )
         keys, loose = join_key(left, right)
         lefts, rights = slots_of(left.variables), slots_of(right.variables)
-        self._left_key = key_of([lefts[name] for name in keys])
-        self._right_key = key_of([rights[name] for name in keys])
-        self._left = Memory(self._left_key)
-        self._right = Memory(self._right_key)
+        left_key = key_of([lefts[name] for name in keys])
+        right_key = key_of([rights[name] for name in keys])
+        self._left, self._right = Memory(left_key), Memory(right_key)
         layout = (left.variables, right.variables, variables, loose)
-        self._forward = merged(*layout)
-        self._backward = merged_backward(*layout)
+        # For the rows of each side: their key, those of the other side, and how they are joined.
+        self._of_left = (left_key, self._right, merged(*layout))
+        self._of_right = (right_key, self._left, merged(*layout, backward=True))
         self._whole = not loose and set(variables) == set(everything)
         self._apart = False
 
@@ -126,16 +129,16 @@ class Join(Node):
         unique = not self._left.repeats and not self._right.repeats
         # Most often only one of the four is there.
         if left_removed:
-            self._left_changes(left_removed, self.removed)
+            self._join(left_removed, self._of_left, self.removed)
             self._left.update((), left_removed)
         if right_removed:
-            self._right_changes(right_removed, self.removed)
+            self._join(right_removed, self._of_right, self.removed)
             self._right.update((), right_removed)
         if left_added:
-            self._left_changes(left_added, self.added)
+            self._join(left_added, self._of_left, self.added)
             self._left.update(left_added, ())
         if right_added:
-            self._right_changes(right_added, self.added)
+            self._join(right_added, self._of_right, self.added)
             self._right.update(right_added, ())
         unique = unique and not self._left.repeats and not self._right.repeats
         self._apart = unique and self._whole
@@ -144,21 +147,14 @@ class Join(Node):
     def apart(self) -> bool:
         return self._apart or not self.added or not self.removed
 
-    def _left_changes(self, rows: Iterable[Row], out: list[Row]) -> None:
-        key, memory, forward, take = self._left_key, self._right, self._forward, self.meter.take
+    def _join(self, rows: Iterable[Row], side: _Side, out: list[Row]) -> None:
+        key, memory, joined = side
+        take = self.meter.take
         for row in rows:
             at = key(row)
             if (ways := memory.count(at)) > 1:
                 take(ways)
-            out += forward(row, memory.at(at))
-
-    def _right_changes(self, rows: Iterable[Row], out: list[Row]) -> None:
-        key, memory, backward, take = self._right_key, self._left, self._backward, self.meter.take
-        for row in rows:
-            at = key(row)
-            if (ways := memory.count(at)) > 1:
-                take(ways)
-            out += backward(row, memory.at(at))
+            out += joined(row, memory.at(at))
 
     def load(self) -> None:
         left, right = self.inputs
@@ -166,11 +162,11 @@ class Join(Node):
         self._right.update(right.rows(), ())
 
     def rows(self) -> Iterator[Row]:
-        key, memory, forward, take = self._left_key, self._right, self._forward, self.meter.take
+        key, memory, joined = self._of_left
         for row in self._left.rows():
             at = key(row)
-            take(1 + memory.count(at))
-            yield from forward(row, memory.at(at))
+            self.meter.take(1 + memory.count(at))
+            yield from joined(row, memory.at(at))
 
     def expected(self) -> int:
         return self._left.ways(self._right)

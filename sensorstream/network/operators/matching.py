@@ -6,10 +6,8 @@ leaves or reaches zero (SPARQL 1.1, sections 18.5 LeftJoin and Minus, 17.4.1.4 E
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 
-from sensorstream.model.terms import Literal
 from sensorstream.network.node import Node
 from sensorstream.network.operators.join import Memory, join_key
 from sensorstream.network.rows import (
@@ -22,6 +20,7 @@ from sensorstream.network.rows import (
     overlapping,
     slots_of,
 )
+from sensorstream.sparql.values import FALSE, TRUE
 
 Condition = Callable[[Row], bool]
 
@@ -36,8 +35,15 @@ class Matching(Node):
         variables: Sequence[str],
         certain: frozenset[str],
         test: Callable[[Row, Row], bool] | None,
+        alone: Row | None = None,
+        together: Row | None = None,
     ) -> None:
+        """``alone``: what a left row has more without a match, ``together``: with any, once.
+
+        None: it gives nothing then.
+        """
         super().__init__((left, right), variables, certain)
+        self._more = (alone, together)
         keys, loose = join_key(left, right)
         lefts, rights = slots_of(left.variables), slots_of(right.variables)
         self._left_key = key_of([lefts[name] for name in keys])
@@ -51,13 +57,13 @@ class Matching(Node):
         if tests:
             self._test = tests[0] if len(tests) == 1 else _both(*tests)
 
-    @abstractmethod
     def _alone(self, row: Row) -> Row | None:
-        """What a left row without a match gives; None for nothing."""
+        more = self._more[0]
+        return None if more is None else row + more
 
-    @abstractmethod
     def _together(self, row: Row) -> Row | None:
-        """What a left row with any match gives, once; None for nothing."""
+        more = self._more[1]
+        return None if more is None else row + more
 
     def _pairs(self, left: Row, right: Bag) -> list[Row]:
         """What a left row gives together with each matching right row."""
@@ -167,16 +173,10 @@ class LeftJoin(Matching):
         _, loose = join_key(left, right)
         merge = merged(left.variables, right.variables, variables, loose)
         test = None if condition is None else _of_joined(condition, merge)
-        super().__init__(left, right, variables, left.certain, test)
+        pad = (None,) * (len(variables) - len(left.variables))
+        super().__init__(left, right, variables, left.certain, test, alone=pad)
         self._merge = merge
-        self._pad = (None,) * (len(variables) - len(left.variables))
         self._text = text
-
-    def _alone(self, row: Row) -> Row:
-        return row + self._pad
-
-    def _together(self, row: Row) -> None:
-        return None
 
     def _pairs(self, left: Row, right: Bag) -> list[Row]:
         if all(count == 1 for count in right.values()):
@@ -199,13 +199,7 @@ class Minus(Matching):
         if not keys:
             # Without a variable that both always bind, the domains may be disjoint.
             test = overlapping(left.variables, right.variables, loose) if loose else _never
-        super().__init__(left, right, left.variables, left.certain, test)
-
-    def _alone(self, row: Row) -> Row:
-        return row
-
-    def _together(self, row: Row) -> None:
-        return None
+        super().__init__(left, right, left.variables, left.certain, test, alone=())
 
     def describe(self) -> str:
         keys, loose = join_key(*self.inputs)
@@ -223,10 +217,7 @@ class Mark(Matching):
         left: Node,
         right: Node,
         flag: str,
-        yes: Literal,
-        no: Literal,
         condition: Condition | None = None,
-        text: str = "",
     ) -> None:
         everything = tuple(dict.fromkeys((*left.variables, *right.variables)))
         _, loose = join_key(left, right)
@@ -234,15 +225,8 @@ class Mark(Matching):
         if condition is not None:
             merge = merged(left.variables, right.variables, everything, loose)
             test = _of_joined(condition, merge)
-        super().__init__(left, right, (*left.variables, flag), left.certain | {flag}, test)
-        self._yes, self._no = (yes,), (no,)
-        self._text = text
-
-    def _alone(self, row: Row) -> Row:
-        return row + self._no
-
-    def _together(self, row: Row) -> Row:
-        return row + self._yes
+        variables, certain = (*left.variables, flag), left.certain | {flag}
+        super().__init__(left, right, variables, certain, test, alone=(FALSE,), together=(TRUE,))
 
     def describe(self) -> str:
         return f"Mark ?{self.variables[-1]} where a match exists"

@@ -19,14 +19,13 @@ from sensorstream.network.agenda import Agenda
 from sensorstream.network.dispatch import Dispatcher, Watched
 from sensorstream.network.node import Node
 from sensorstream.network.operators.delta_join import (
+    DeltaJoin,
     JoinWriter,
     Pattern,
     Test,
-    guard_of,
     patterns_text,
 )
 from sensorstream.network.rows import Bag, Row
-from sensorstream.sparql.algebra import Variable
 
 OLDEST: Final = ".oldest"
 """The last variable of a :class:`ScopedJoin`: the number of a solution's oldest triple."""
@@ -36,7 +35,7 @@ _Held: TypeAlias = Row | Bag
 """The solutions of one number: the row itself where there is one, as most often."""
 
 
-class ScopedJoin(Node):
+class ScopedJoin(DeltaJoin):
     """The solutions of ``patterns`` over the occurrences of a stream, with their numbers.
 
     Its output is a relation: a solution, and the number of its oldest triple. What expires is
@@ -51,48 +50,22 @@ class ScopedJoin(Node):
         output: Sequence[str],
         dispatchers: Callable[[Watched], Dispatcher],
     ) -> None:
-        super().__init__((), (*output, OLDEST), (*output, OLDEST))
-        self._patterns = tuple(patterns)
-        self._tests = tuple(tests)
+        super().__init__(patterns, tests, (*output, OLDEST), dispatchers)
         self._occurrences = occurrences
-        self._dispatcher_of = dispatchers
-        self._scan: Callable[[list[Row]], None] | None = None
 
     @property
     def graphs(self) -> tuple[object, ...]:
-        """See :attr:`.Node.graphs`."""
         return (self._occurrences,)
+
+    def _watched(self, pattern: Pattern) -> Watched:
+        return self._occurrences
 
     def _writer(self) -> JoinWriter:
         output, numbers = self.variables[:-1], self._occurrences.latest
         return JoinWriter(self._patterns, self._tests, output, self.meter, numbers)
 
-    def load(self) -> None:
-        dispatcher = self._dispatcher_of(self._occurrences)
-        for place, pattern in enumerate(self._patterns):
-            predicate, object_ = pattern.predicate, pattern.object
-            dispatcher.subscribe(
-                self,
-                None if isinstance(predicate, Variable) else predicate,
-                None if isinstance(object_, Variable) else object_,
-                self._writer().trigger(place),
-                guard_of(pattern, self._patterns),
-            )
-
-    def flush(self) -> None:
-        """The triggers have done the work already."""
-
     def rows(self) -> Iterable[Row]:
-        if self._occurrences.empty:
-            return ()
-        if self._scan is None:
-            self._scan = self._writer().scan()
-        found: list[Row] = []
-        self._scan(found)
-        return found
-
-    def release(self) -> None:
-        self._dispatcher_of(self._occurrences).forget(self)
+        return () if self._occurrences.empty else super().rows()
 
     def describe(self) -> str:
         return f"Stream pattern {patterns_text(self._patterns, self._tests)}"

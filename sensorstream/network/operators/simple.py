@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
@@ -40,49 +41,62 @@ class Constant(Node):
         return f"Values {' '.join(f'?{name}' for name in self.variables)} ({len(self._rows)} rows)"
 
 
-class Filter(Node):
-    """FILTER and HAVING: the rows that pass a test."""
+class _RowByRow(Node):
+    """Each row of the input gives its rows of the output by itself: nothing is remembered."""
 
-    def __init__(self, source: Node, holds: Callable[[Row], bool], text: str) -> None:
-        super().__init__((source,), source.variables, source.certain)
-        self._holds = holds
+    def __init__(
+        self, source: Node, variables: Sequence[str], certain: Iterable[str], text: str
+    ) -> None:
+        super().__init__((source,), variables, certain)
         self._text = text
+
+    @abstractmethod
+    def given(self, rows: Iterable[Row]) -> Iterable[Row]:
+        """The rows of the output for some of the input."""
 
     def flush(self) -> None:
         (source,) = self.inputs
         through = self.meter.through
-        self.added += filter(self._holds, through(source.added))
-        self.removed += filter(self._holds, through(source.removed))
+        self.added += self.given(through(source.added))
+        self.removed += self.given(through(source.removed))
 
     @property
     def apart(self) -> bool:
         return self.inputs[0].apart
 
     def expected(self) -> int:
-        return sum(each.expected() for each in self.inputs)
+        return self.inputs[0].expected()
 
-    def rows(self) -> Iterator[Row]:
-        return filter(self._holds, self.inputs[0].rows())
+    def rows(self) -> Iterable[Row]:
+        return self.given(self.inputs[0].rows())
 
     def describe(self) -> str:
-        return f"Filter {self._text}"
+        return self._text
 
 
-class Extend(Node):
+class Filter(_RowByRow):
+    """FILTER and HAVING: the rows that pass a test."""
+
+    def __init__(self, source: Node, holds: Callable[[Row], bool], text: str) -> None:
+        super().__init__(source, source.variables, source.certain, f"Filter {text}")
+        self._holds = holds
+
+    def given(self, rows: Iterable[Row]) -> Iterable[Row]:
+        return filter(self._holds, rows)
+
+
+class Extend(_RowByRow):
     """BIND and SELECT expressions: each row with one more value, unbound where it is an error."""
 
     def __init__(
         self, source: Node, variable: str, value: Callable[[Row], Term | None], text: str
     ) -> None:
-        super().__init__((source,), (*source.variables, variable), source.certain)
+        names = (*source.variables, variable)
+        super().__init__(source, names, source.certain, f"Extend ?{variable} = {text}")
         self._value = value
-        self._text = text
 
-    def flush(self) -> None:
-        (source,) = self.inputs
-        extended, through = self._extended, self.meter.through
-        self.added += [extended(row) for row in through(source.added)]
-        self.removed += [extended(row) for row in through(source.removed)]
+    def given(self, rows: Iterable[Row]) -> Iterable[Row]:
+        return map(self._extended, rows)
 
     def _extended(self, row: Row) -> Row:
         value = self._value(row)
@@ -90,19 +104,6 @@ class Extend(Node):
             # It is kept in memory with the row.
             self.meter.take(len(value.lexical) // _LONG)
         return (*row, value)
-
-    @property
-    def apart(self) -> bool:
-        return self.inputs[0].apart
-
-    def expected(self) -> int:
-        return sum(each.expected() for each in self.inputs)
-
-    def rows(self) -> Iterator[Row]:
-        return map(self._extended, self.inputs[0].rows())
-
-    def describe(self) -> str:
-        return f"Extend ?{self.variables[-1]} = {self._text}"
 
 
 class Project(Node):
@@ -118,7 +119,7 @@ class Project(Node):
         self.removed += self._rearrange(source.removed)
 
     def expected(self) -> int:
-        return sum(each.expected() for each in self.inputs)
+        return self.inputs[0].expected()
 
     def rows(self) -> Iterable[Row]:
         return self._rearrange(self.inputs[0].rows())

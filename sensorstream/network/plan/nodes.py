@@ -26,6 +26,11 @@ from sensorstream.sparql.algebra import (
 End: TypeAlias = Variable | Term
 
 
+def constant(end: End) -> Term | None:
+    """What an end of a pattern must be; None: any term."""
+    return None if isinstance(end, Variable) else end
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """One operator to be, above those that feed it.

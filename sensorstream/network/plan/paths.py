@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 from sensorstream.model.terms import IRI, Term
 from sensorstream.network.plan import nodes as plans
 from sensorstream.network.plan.conjunction import Conjunction, assembled, matched, projected
-from sensorstream.network.plan.nodes import End, Plan, Triple
+from sensorstream.network.plan.nodes import End, Plan, Triple, constant
 from sensorstream.network.sources import Source
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Path, Variable
@@ -38,12 +38,8 @@ def add_path(
             add_path(parts, (subject, left, between), source, fresh)
             add_path(parts, (between, right, object_), source, fresh)
         case _:
-            fixed = (_constant(subject), _constant(object_))
+            fixed = (constant(subject), constant(object_))
             parts.others.append(plans.Ends(_pairs(path, source, fixed, fresh), subject, object_))
-
-
-def _constant(end: End) -> Term | None:
-    return None if isinstance(end, Variable) else end
 
 
 def _pairs(path: Path, source: Source, fixed: _Fixed, fresh: Iterator[int]) -> Plan:

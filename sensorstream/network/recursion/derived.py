@@ -55,12 +55,7 @@ class Derived:
             elif not marks & known:
                 new.append(triple)
         self.kb.apply(self._origin, Delta(self.time, added=tuple(new)))
-        weights = self._weights
-        for triple in new:
-            if triple in weights:
-                del weights[triple]
-            else:
-                weights[triple] = 1
+        self._weigh(new, 1)
 
     def remove(self, triples: Iterable[Triple]) -> Iterable[Triple]:
         """A stratum does not derive these triples any more; returns others that go along: none."""
@@ -78,13 +73,16 @@ class Derived:
                 self._also[triple] = others - 1
             self._bereft(triple)
         self.kb.apply(self._origin, Delta(self.time, removed=tuple(gone)))
+        self._weigh(gone, -1)
+        return ()
+
+    def _weigh(self, triples: Iterable[Triple], weight: int) -> None:
         weights = self._weights
-        for triple in gone:
+        for triple in triples:
             if triple in weights:
                 del weights[triple]
             else:
-                weights[triple] = -1
-        return ()
+                weights[triple] = weight
 
     def elsewhere(self, triple: Triple) -> bool:
         """Whether a triple that a stratum derives is asserted, or derived by another stratum."""

@@ -11,26 +11,12 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.network.components import reached as reached_by
 from sensorstream.network.recursion.linear import FlatClosure
 from sensorstream.network.recursion.reads import Kind, written
 from sensorstream.network.recursion.rule import Clause, Invention, Sort
-from sensorstream.sparql.algebra import (
-    BGP,
-    And,
-    Call,
-    Expression,
-    Extend,
-    Filter,
-    Graph,
-    Join,
-    LeftJoin,
-    Minus,
-    Not,
-    Pattern,
-    TriplePattern,
-    Variable,
-    Window,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Expression, Pattern, TriplePattern, Variable
 from sensorstream.sparql.scope import certain
 
 _Place: TypeAlias = tuple[Kind, int]
@@ -80,7 +66,7 @@ def endless(
         for place in range(len(found))
     }
     for place, invention in enumerate(found):
-        if place in _from(place, feeds):
+        if place in reached_by(feeds[place], feeds.__getitem__):
             yield invention
 
 
@@ -116,17 +102,6 @@ class _Body:
             isinstance(part, Variable) and part.name != name and part.name in self._joined
             for part in kind
         )
-
-
-def _from(place: int, feeds: dict[int, list[int]]) -> set[int]:
-    """Everything that one feeds, directly or not."""
-    seen: set[int] = set()
-    ahead = [place]
-    while ahead:
-        new = [each for each in feeds[ahead.pop()] if each not in seen]
-        seen.update(new)
-        ahead += new
-    return seen
 
 
 def _reached(clause: Clause, invention: Invention, moves: Sequence[_Move]) -> list[_Place]:
@@ -210,12 +185,17 @@ def _parts(triple: TriplePattern) -> tuple[object, ...]:
 def _patterns(body: Pattern) -> Iterator[TriplePattern]:
     """The triple patterns that may be recursive and that every solution matches."""
     match body:
-        case BGP(patterns):
+        case algebra.BGP(patterns):
             yield from patterns
-        case Join(left, right):
+        case algebra.Join(left, right):
             yield from _patterns(left)
             yield from _patterns(right)
-        case Filter(_, inner) | Extend(inner, _, _) | LeftJoin(inner, _, _) | Minus(inner, _):
+        case (
+            algebra.Filter(_, inner)
+            | algebra.Extend(inner, _, _)
+            | algebra.LeftJoin(inner, _, _)
+            | algebra.Minus(inner, _)
+        ):
             yield from _patterns(inner)
 
 
@@ -225,24 +205,26 @@ def _never(body: Pattern, sort: Sort) -> frozenset[str]:
     By its conditions, or because it reads them in a graph that rules do not write.
     """
     match body:
-        case Filter(condition, inner):
+        case algebra.Filter(condition, inner):
             return _never(inner, sort) | frozenset(_kept(condition, sort))
-        case Join(left, right):
+        case algebra.Join(left, right):
             return _never(left, sort) | _never(right, sort)
-        case Extend(inner, _, _) | LeftJoin(inner, _, _) | Minus(inner, _):
+        case algebra.Extend(inner, _, _) | algebra.LeftJoin(inner, _, _) | algebra.Minus(inner, _):
             return _never(inner, sort)
-        case Graph(_, inner) | Window(_, inner):
+        case algebra.Graph(_, inner) | algebra.Window(_, inner):
             return certain(inner)
     return frozenset()
 
 
 def _kept(condition: Expression, sort: Sort) -> Iterator[str]:
     match condition:
-        case And(left, right):
+        case algebra.And(left, right):
             yield from _kept(left, sort)
             yield from _kept(right, sort)
-        case Not(Call(function, (Variable(name),))) if sort in _TRUE_FOR.get(function, ()):
+        case algebra.Not(algebra.Call(function, (Variable(name),))) if sort in _TRUE_FOR.get(
+            function, ()
+        ):
             yield name
-        case Call(function, (Variable(name),)) if sort not in _TRUE_FOR.get(function, Sort):
+        case algebra.Call(function, (Variable(name),)) if sort not in _TRUE_FOR.get(function, Sort):
             if sort is not Sort.ANY:
                 yield name

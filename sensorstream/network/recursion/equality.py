@@ -18,7 +18,7 @@ from sensorstream.errors import Overrun
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.vocabulary import OWL_SAME_AS
 from sensorstream.network.budget import Budget, Meter
-from sensorstream.network.components import components
+from sensorstream.network.components import components, reached
 from sensorstream.network.recursion.clusters import (
     Cluster,
     Clusters,
@@ -149,14 +149,7 @@ def feeding(
         for table in linear.tables:
             for kind in table.heads:
                 writers.add(kind, frozenset((Kind(table.predicate, None),)))
-    found = {goal}
-    ahead = [goal]
-    while ahead:
-        for premises in list(writers.meeting(ahead.pop())):
-            new = premises - found
-            found |= new
-            ahead += new
-    return frozenset(found)
+    return frozenset(reached((goal,), lambda kind: chain.from_iterable([*writers.meeting(kind)])))
 
 
 def _linking(head: Iterable[TriplePattern]) -> Iterator[Kind]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Generic, TypeAlias, TypeVar
 
 from sensorstream.model.terms import IRI, Term, Triple
+from sensorstream.network.components import prune, reached
 from sensorstream.network.recursion.reads import Kind
 
 T = TypeVar("T", bound=Hashable)
@@ -27,12 +28,7 @@ class KindIndex(Generic[T]):
 
     def remove(self, kind: Kind, thing: T) -> None:
         """Forget what was added."""
-        objects = self._found[kind.predicate]
-        del objects[kind.object][thing]
-        if not objects[kind.object]:
-            del objects[kind.object]
-        if not objects:
-            del self._found[kind.predicate]
+        prune(self._found, kind.predicate, kind.object, thing)
 
     def meeting(self, kind: Kind) -> Iterator[T]:
         """The things under kinds that a triple of this kind may be of; some perhaps twice."""
@@ -51,16 +47,11 @@ class KindIndex(Generic[T]):
 
 def with_conclusions(kinds: Iterable[Kind], conclusions: Conclusions) -> frozenset[Kind]:
     """Kinds of triples, and those of what the reasoner concludes from such triples."""
-    ahead = list(kinds)
-    found = set(ahead)
-    while ahead:
-        kind = ahead.pop()
-        if kind.predicate is None:
-            continue
-        sample = _ANY if kind.object is None else kind.object
-        for _, predicate, object_ in conclusions((_ANY, kind.predicate, sample)):
-            new = Kind(predicate, None if object_ == _ANY else object_)
-            if new not in found:
-                found.add(new)
-                ahead.append(new)
-    return frozenset(found)
+
+    def following(kind: Kind) -> Iterator[Kind]:
+        if kind.predicate is not None:
+            sample = _ANY if kind.object is None else kind.object
+            for _, predicate, object_ in conclusions((_ANY, kind.predicate, sample)):
+                yield Kind(predicate, None if object_ == _ANY else object_)
+
+    return frozenset(reached(kinds, following))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from sensorstream.dotr.syntax import Clause
@@ -14,10 +14,12 @@ from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.network.budget import Budget
 from sensorstream.network.build import build
+from sensorstream.network.components import reached
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.plan.planner import plan_in_step
+from sensorstream.network.recursion.kinds import KindIndex
 from sensorstream.network.recursion.program import Program
 from sensorstream.network.recursion.reads import Kind, reads, written
 from sensorstream.network.recursion.rule import DerivationRule
@@ -181,28 +183,15 @@ def _triple(atom: TriplePattern) -> Triple:
 
 def relevant(clauses: Sequence[Clause], kinds: Iterable[Kind]) -> list[Clause]:
     """The Datalog rules that may help to derive a triple of some kinds, in their order."""
-    by_predicate: dict[IRI | None, list[int]] = {}
+    writers = KindIndex[int]()
     for number, clause in enumerate(clauses):
-        for predicate in {written(each).predicate for each in clause.head}:
-            by_predicate.setdefault(predicate, []).append(number)
-    found: set[int] = set()
-    asked = set(kinds)
-    ahead = list(asked)
-    while ahead:
-        kind = ahead.pop()
-        if kind.predicate is None:
-            near: Iterable[int] = range(len(clauses))
-        else:
-            near = (*by_predicate.get(kind.predicate, ()), *by_predicate.get(None, ()))
-        for number in near:
-            clause = clauses[number]
-            if number in found or not any(written(each).meets(kind) for each in clause.head):
-                continue
-            found.add(number)
-            for read in reads(clause.body):
-                if read.kind not in asked:
-                    asked.add(read.kind)
-                    ahead.append(read.kind)
+        for each in clause.head:
+            writers.add(written(each), number)
+
+    def writing(asked: Iterable[Kind]) -> Iterator[int]:
+        return (number for kind in asked for number in writers.meeting(kind))
+
+    found = reached(writing(kinds), lambda n: writing(e.kind for e in reads(clauses[n].body)))
     return [clauses[number] for number in sorted(found)]
 
 

@@ -34,6 +34,7 @@ from sensorstream.model.vocabulary import (
     OWL_SAME_AS,
     RDF_TYPE,
 )
+from sensorstream.reasoning.dl.axioms import line_of
 from sensorstream.reasoning.dl.datatypes import Datatypes, Numbers
 from sensorstream.reasoning.dl.process import HEAP, JavaProcess
 from sensorstream.reasoning.dl.protocol import Explain, Explained
@@ -136,7 +137,7 @@ class Explainer:
         if triples is None:
             return _unexplained(suspects, "the reasoner did not find it a second time")
         axioms, limits = self._axioms_against(triples, end)
-        return Contradiction(tuple(_line(t) for t in triples), axioms, limits)
+        return Contradiction(tuple(line_of(t) for t in triples), axioms, limits)
 
     def _contract(
         self, kb: KnowledgeBase, members: Sequence[Subject], suspects: list[Triple], end: float
@@ -247,7 +248,7 @@ def _unexplained(suspects: Sequence[Triple], why: str) -> Contradiction:
     left = len(suspects) - MOST_KEPT
     more = f"; {left} more assertions" if left > 0 else ""
     return Contradiction(
-        tuple(_line(triple) for triple in suspects[:MOST_KEPT]),
+        tuple(line_of(triple) for triple in suspects[:MOST_KEPT]),
         limits=f"some of these contradict the ontology: {why}{more}",
     )
 
@@ -299,10 +300,6 @@ def _subject(name: str) -> Subject:
     return found
 
 
-def _line(triple: Triple) -> str:
-    return " ".join(each.n3 for each in triple) + " ."
-
-
 def triple_of(line: str) -> Triple:
     """The triple of a line of a contradiction, which is not shortened."""
     subject, predicate, rest = line.removesuffix(" .").split(" ", 2)
@@ -326,7 +323,8 @@ def _local(name: str) -> str:
 MOST_ASSERTIONS: Final = 300
 """Assertions of the window among which those are sought that entail a triple; the nearest."""
 _NICENESS: Final = 10
-_BLANK: Final = "urn:sensorstream:node:"
+BLANK: Final = "urn:sensorstream:node:"
+"""Prefix of the names that blank nodes have for HermiT."""
 _DENIAL: Final = BlankNode("_:denial")
 
 
@@ -409,7 +407,7 @@ def _without_model(
     numbers = datatypes.numbers()
 
     def told(triples: Iterable[Triple]) -> str:
-        return to_ntriples(datatypes.rewritten(_named(triples), numbers)).decode()
+        return to_ntriples(datatypes.rewritten(named_blanks(triples), numbers)).decode()
 
     candidates = [told([*declarations([each], ontology.schema), each]) for each in assertions]
     request = Explain(_axioms(ontology, terminology, numbers), told(denied), seconds, candidates)
@@ -434,7 +432,7 @@ def _without_model(
 
 
 def _axioms(ontology: Ontology, terminology: Terminology, numbers: Numbers) -> str:
-    said = _named(axioms_of(ontology), terminology.individuals)
+    said = named_blanks(axioms_of(ontology), terminology.individuals)
     return to_ntriples(terminology.datatypes.rewritten(said, numbers)).decode()
 
 
@@ -465,7 +463,7 @@ def _denial(triple: Triple) -> Iterator[Triple]:
         yield _DENIAL, IRI(f"{OWL}{target}"), o
 
 
-def _named(
+def named_blanks(
     triples: Iterable[Triple], individuals: Iterable[Term] | None = None
 ) -> Iterator[Triple]:
     """The triples with names for blank nodes: of these individuals, or of all but the denial.
@@ -477,7 +475,7 @@ def _named(
     def name(term: Term) -> Term:
         if not isinstance(term, BlankNode) or term == _DENIAL:
             return term
-        return IRI(f"{_BLANK}{term[2:]}") if among is None or term in among else term
+        return IRI(f"{BLANK}{term[2:]}") if among is None or term in among else term
 
     for s, p, o in triples:
         yield name(s), p, name(o)  # type: ignore[misc]

@@ -15,12 +15,13 @@ from sensorstream.clock import Clock
 from sensorstream.errors import ReasonerError, TermError
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple, term
-from sensorstream.model.vocabulary import OWL_IMPORTS, OWL_ONTOLOGY, OWL_SAME_AS, RDF_TYPE
+from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
 from sensorstream.model.xsd import (
     NUMERIC_TYPES,
     XSD_DOUBLE,
     XSD_FLOAT,
 )
+from sensorstream.reasoning.dl.contradictions import BLANK, axioms_of, named_blanks
 from sensorstream.reasoning.dl.datatypes import Numbers, meaning
 from sensorstream.reasoning.dl.process import JavaProcess
 from sensorstream.reasoning.dl.protocol import (
@@ -38,7 +39,6 @@ from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.ontology import Ontology, to_ntriples
 
 _LOG: Final = logging.getLogger(__name__)
-_BLANK: Final = "urn:sensorstream:blank:"
 _INFERRED: Final = Origin.INFERRED | Origin.STATIC_INFERRED
 _ASSERTED: Final = Origin.STATIC | Origin.WINDOW
 _NICE: Final = 15
@@ -264,23 +264,17 @@ def _document(
     ontology: Ontology, terminology: Terminology, window: Iterable[Triple], numbers: Numbers
 ) -> str:
     """Ontology and window for HermiT; blank nodes that are individuals get a name."""
-    schema = ontology.schema
+    properties = ontology.schema.datatype_properties
     asserted = [t for t in window if not isinstance(t[2], Literal) or _is_value(t, terminology)]
     nodes = {*terminology.individuals, *(part for s, _, o in asserted for part in (s, o))}
+    # Other literals are annotations or parts of axioms.
     said = (
-        (s, p, o)
-        for s, p, o in ontology.triples
-        if p != OWL_IMPORTS and o != OWL_ONTOLOGY
-        # Other literals are annotations or parts of axioms.
-        if p not in schema.datatype_properties or _is_value((s, p, o), terminology)
+        triple
+        for triple in axioms_of(ontology)
+        if triple[1] not in properties or _is_value(triple, terminology)
     )
-
-    def told(term: Term) -> Term:
-        return _forth(term, numbers) if term in nodes else term
-
-    everything = [(told(s), p, told(o)) for s, p, o in (*said, *asserted)]
-    rewritten = terminology.datatypes.rewritten(everything, numbers)  # type: ignore[arg-type]
-    return to_ntriples(rewritten).decode()
+    told = named_blanks((*said, *asserted), nodes)
+    return to_ntriples(terminology.datatypes.rewritten(told, numbers)).decode()
 
 
 def _is_value(triple: Triple, terminology: Terminology) -> bool:
@@ -300,7 +294,7 @@ def _is_value(triple: Triple, terminology: Terminology) -> bool:
 def _forth(term: Term, numbers: Numbers) -> Term:
     """A term in a form that HermiT accepts: with a name, or a value of a datatype it knows."""
     if isinstance(term, BlankNode):
-        return IRI(_BLANK + term[2:])
+        return IRI(BLANK + term[2:])
     return numbers.literal(term) if isinstance(term, Literal) else term
 
 
@@ -310,7 +304,7 @@ def _back(statement: Statement, numbers: Numbers) -> Triple:
     def node(read: Term) -> Term:
         if isinstance(read, Literal):
             return numbers.original(read)
-        blank = isinstance(read, IRI) and read.startswith(_BLANK)
-        return BlankNode(f"_:{read.removeprefix(_BLANK)}") if blank else read
+        blank = isinstance(read, IRI) and read.startswith(BLANK)
+        return BlankNode(f"_:{read.removeprefix(BLANK)}") if blank else read
 
     return node(s), p, node(o)  # type: ignore[return-value]

@@ -1,4 +1,4 @@
-"""What runs with HermiT in a process with a Java virtual machine.
+"""HermiT and the OWL API, in a process with a Java virtual machine.
 
 Types of islands, resident (:class:`Hermit`); minimal sets of axioms that contradict assertions
 (:class:`Justifier`); all that follows from one document, in one new run (:class:`Realisation`).
@@ -17,8 +17,15 @@ from typing import Any, Final, TypeAlias
 from sensorstream.model.terms import Literal, term
 from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
 from sensorstream.model.xsd import XSD_STRING
-from sensorstream.reasoning.dl.probes import IS, PREFIX, TAG
-from sensorstream.reasoning.dl.protocol import Explained, IslandFacts, Statement, Types
+from sensorstream.reasoning.dl.protocol import (
+    IS,
+    PREFIX,
+    TAG,
+    Explained,
+    IslandFacts,
+    Statement,
+    Types,
+)
 from sensorstream.reasoning.dl.quickxplain import minimal_conflict
 
 
@@ -55,7 +62,7 @@ class OwlApi:
         return self.java("org.semanticweb.HermiT.Reasoner")(configuration, ontology)
 
     def named(self, kind: str, name: str) -> Any:
-        """What has a name: ``Class``, ``ObjectProperty``, ``DataProperty``, ``Datatype``, …"""
+        """An entity by its kind and name: ``Class``, ``ObjectProperty``, ``Datatype``, …"""
         found = self._known.get((kind, name))
         if found is None:
             make = getattr(self.factory, f"getOWL{kind}")
@@ -102,7 +109,7 @@ class Hermit:
     HermiT reads types from one model and marks those that may hold only there, to test them. The
     mark is lost if two names are one individual in that model only: HermiT then gives each the
     types of the other, although they are different in other models. The probing classes of equality
-    (:mod:`.probes`) detect that this may have happened, and then every type is tested.
+    (:mod:`.terminology`) detect that this may have happened, and then every type is tested.
     """
 
     def __init__(self, axioms: bytes) -> None:

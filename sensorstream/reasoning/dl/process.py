@@ -127,7 +127,7 @@ class JavaLimits(TypedDict, total=False):
     heap: int
 
 
-class Worker(JavaProcess):
+class Worker:
     """One reasoner in a separate process, started at its first use.
 
     A question contains all assertions of its islands, so a process that died or hung is replaced by
@@ -146,12 +146,23 @@ class Worker(JavaProcess):
         clock: Clock | None = None,
     ) -> None:
         """``nice`` lowers the process's priority; see :class:`JavaLimits` for the others."""
-        name = {"hermit": "HermiT", "pellet": "Pellet"}.get(reasoner, reasoner)
-        super().__init__(name, java=java, heap=heap, nice=nice, clock=clock or SystemClock())
         self._load = LoadAxioms(reasoner, axioms.decode())
         self._timeout = timeout
+        self._name = {"hermit": "HermiT", "pellet": "Pellet"}.get(reasoner, reasoner)
+        self._clock = clock or SystemClock()
         self._until: float | None = None
+        self._process = JavaProcess(self._name, java=java, heap=heap, nice=nice, clock=self._clock)
         self._consistent = False
+
+    @property
+    def pid(self) -> int | None:
+        """The process, while there is one."""
+        return self._process.pid
+
+    @property
+    def waiting(self) -> float:
+        """Seconds for which a question has been without an answer; for any thread."""
+        return self._process.waiting
 
     def start(self) -> bool:
         """Classify the axioms; returns whether they have a model.
@@ -161,10 +172,10 @@ class Worker(JavaProcess):
         Raises:
             ReasonerError: there is no Java, or the reasoner cannot read the axioms.
         """
-        if self.pid is None:
-            self.launch()
+        if self._process.pid is None:
+            self._process.launch()
             try:
-                answer = self._answer_to(self._load, _START_SECONDS + self._timeout)
+                answer = self._exchange(self._load, _START_SECONDS + self._timeout)
             except ReasonerError:
                 self.close()
                 raise
@@ -179,8 +190,8 @@ class Worker(JavaProcess):
         """
         self.start()
         if self._until is None:
-            return self._answer_to(AskTypes(islands), self._timeout)
-        return self._answer_to(AskTypes(islands), self._until - self._clock.counter())
+            return self._exchange(AskTypes(islands), self._timeout)
+        return self._exchange(AskTypes(islands), self._until - self._clock.counter())
 
     @contextmanager
     def one_question(self) -> Iterator[None]:
@@ -192,9 +203,13 @@ class Worker(JavaProcess):
         finally:
             self._until = None
 
-    def _answer_to(self, request: LoadAxioms | AskTypes, seconds: float) -> list[Types | None]:
+    def close(self) -> None:
+        """End the process; doing it twice is fine."""
+        self._process.close()
+
+    def _exchange(self, request: LoadAxioms | AskTypes, seconds: float) -> list[Types | None]:
         limit = None if self._until is None else self._timeout
-        answer = self.exchange(request, seconds, limit)
+        answer = self._process.exchange(request, seconds, limit)
         assert isinstance(answer, Answer)
         if answer.error:
             raise ReasonerError(f"{self._name}: {answer.error}")

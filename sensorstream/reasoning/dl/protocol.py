@@ -7,8 +7,16 @@ a pickle takes twice as long.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
+PREFIX: Final = "urn:sensorstream:class:"
+"""Prefix of the names of probing classes."""
+
+TAG: Final = f"{PREFIX}tag-"
+"""Prefix of the classes that stand for one member of an island."""
+
+IS: Final = f"{PREFIX}is:"
+"""Prefix of the classes that stand for an individual that axioms name; its IRI follows."""
 Types: TypeAlias = list[list[str]]
 """Per member of an island the IRIs of all named classes it belongs to, ``owl:Thing`` left out."""
 

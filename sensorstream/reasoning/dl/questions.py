@@ -18,16 +18,14 @@ from sensorstream.errors import Contradiction, Inconsistent, ReasonerError, Term
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple
 from sensorstream.model.vocabulary import OWL_DIFFERENT_FROM, OWL_SAME_AS, RDF_TYPE
-from sensorstream.reasoning.dl.axioms import Axioms
+from sensorstream.reasoning.dl.axioms import EQUALITY, Axioms, line_of
 from sensorstream.reasoning.dl.datatypes import Numbers
-from sensorstream.reasoning.dl.probes import Entailed
 from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.protocol import IslandFacts
-from sensorstream.reasoning.dl.terminology import HELPER, PropertyEnds, Terminology
+from sensorstream.reasoning.dl.terminology import HELPER, Entailed, PropertyEnds, Terminology
 from sensorstream.reasoning.dl.value_classes import ValueClasses
 
 _ASSERTED: Final = int(Origin.STATIC | Origin.WINDOW)
-_EQUALITY: Final = frozenset({OWL_SAME_AS, OWL_DIFFERENT_FROM})
 _NO_ENDS: Final = PropertyEnds()
 
 
@@ -45,7 +43,7 @@ def whole_window(kb: KnowledgeBase, terminology: Terminology) -> Island:
     Raises:
         Inconsistent: a literal is not in its datatype's lexical space.
     """
-    links = terminology.schema.object_properties | _EQUALITY
+    links = terminology.schema.object_properties | EQUALITY
     members: dict[Subject, None] = dict.fromkeys(sorted(terminology.named))
     members.update(dict.fromkeys(terminology.individuals))
     for s, p, o in kb.triples(Origin.WINDOW):
@@ -78,7 +76,7 @@ def unlinked(terminology: Terminology, triples: Iterable[Triple]) -> Iterator[Tr
     """The same facts, where a link that joins nobody is what it says of each of its ends."""
     for triple in triples:
         s, p, o = triple
-        joins = p in terminology.linking or p in (RDF_TYPE, OWL_SAME_AS, OWL_DIFFERENT_FROM)
+        joins = p in terminology.linking or p == RDF_TYPE or p in EQUALITY
         if joins or isinstance(o, Literal):
             yield triple
             continue
@@ -120,7 +118,7 @@ def _checked(triple: Triple, value: Literal, values: Numbers) -> tuple[str, str,
     try:
         told = values.tell(value)
     except TermError as error:
-        wrong = Contradiction((" ".join(term.n3 for term in triple) + " .",))
+        wrong = Contradiction((line_of(triple),))
         where = f"{triple[0].n3} {triple[1].n3}: {error.message}"
         raise Inconsistent(where, contradiction=wrong) from None
     return told.lexical, told.datatype, told.language

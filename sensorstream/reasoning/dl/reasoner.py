@@ -25,8 +25,7 @@ from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.protocol import IslandFacts
 from sensorstream.reasoning.dl.questions import Memo, Questions
 from sensorstream.reasoning.dl.terminology import Terminology
-from sensorstream.reasoning.reasoner import Limited, change_between
-from sensorstream.reasoning.schema_closure import SchemaClosure
+from sensorstream.reasoning.reasoner import Limited, SchemaClosure, change_between
 
 _LOG = logging.getLogger(__name__)
 _REMEMBERED: Final = 4096

@@ -39,9 +39,8 @@ from sensorstream.model.xsd import (
     XSD_STRING,
     parse,
 )
-from sensorstream.reasoning.dl.axioms import COUNTS, Axioms
+from sensorstream.reasoning.dl.axioms import COUNTS, HAS_KEY, Axioms, has_keys, has_rules
 from sensorstream.reasoning.dl.datatypes import TEXT_FACETS, Datatypes
-from sensorstream.reasoning.dl.gate import has_keys, has_rules
 
 _ZONE: Final = re.compile(r"(?:Z|[+-]\d\d:\d\d)$")
 _EXACT: Final = INTEGER_TYPES | {XSD_DECIMAL}
@@ -54,7 +53,6 @@ _TEXT_TYPES: Final = frozenset(
 _DISJOINT: Final = frozenset(
     f"{OWL}{word}" for word in ("propertyDisjointWith", "AllDisjointProperties")
 )
-_HAS_KEY: Final = f"{OWL}hasKey"
 Value: TypeAlias = tuple[int, str, str, str, str | None]
 """The number of its owner, property, text, datatype and language."""
 _BELOW: Final = frozenset({RDFS_SUBPROPERTY_OF, OWL_EQUIVALENT_PROPERTY})
@@ -164,7 +162,7 @@ class ValueClasses:
 def _in_keys(axioms: Axioms) -> frozenset[Term]:
     """The properties of keys, and all below them."""
     found: set[Term] = {
-        each for _, p, o in axioms.triples if p == _HAS_KEY for each in axioms.members(o)
+        each for _, p, o in axioms.triples if p == HAS_KEY for each in axioms.members(o)
     }
     for _ in axioms.triples:
         below: set[Term] = {s for s, p, o in axioms.triples if p in _BELOW and o in found}

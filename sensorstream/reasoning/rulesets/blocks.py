@@ -20,7 +20,7 @@ _CLOSING: Final = frozenset(("_END_BRACE", "_END_PAREN", "_END_BRACKET"))
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One rule of a text: its first word, what its kind is, and the lines of comment above it.
+    """One rule of a text, and the lines of comment above it.
 
     ``start`` is where it begins in the source, ``end`` the semicolon after it (None: there is
     none), ``groups`` where its outermost braces begin and end; ``prefixes`` are the IRIs of those
@@ -28,7 +28,6 @@ class Block:
     """
 
     position: Position
-    word: str
     comment: tuple[str, ...]
     start: int = 0
     end: Position | None = None
@@ -65,7 +64,7 @@ def blocks_of(source: Source, text: str) -> Iterator[Block]:
         position = source.position(token.start)
         comment = comment_above(lines, position)
         found = dict(prefixes)
-        return Block(position, token.type, comment, token.start, end, tuple(groups), found, base)
+        return Block(position, comment, token.start, end, tuple(groups), found, base)
 
     for token in tokens(source):
         if declaration:

@@ -28,20 +28,19 @@ from sensorstream.network.recursion.rule import DerivationRule, clauses
 from sensorstream.network.rows import Row
 from sensorstream.reasoning.dl.quickxplain import minimal_conflict
 from sensorstream.reasoning.rulesets.graphs_read import GraphsRead
-from sensorstream.reasoning.rulesets.solving import Binding, bound, filled, filled_triple, solutions
-from sensorstream.reasoning.rulesets.substitution import (
+from sensorstream.reasoning.rulesets.solving import (
+    Binding,
     Substitution,
+    bound,
     can_be_substituted,
+    filled,
+    filled_triple,
+    solutions,
     triples_of,
 )
 from sensorstream.sparql.algebra import (
     BGP,
-    Extend,
     Filter,
-    Graph,
-    Join,
-    LeftJoin,
-    Minus,
     Pattern,
     Project,
     TriplePattern,
@@ -94,7 +93,7 @@ class Applications:
         for rule in rules:
             for clause in clauses(rule):
                 body = clause.body.pattern
-                asked = tuple(dict.fromkeys(_matched(body)))
+                asked = tuple(dict.fromkeys(triples_of(body, in_graphs=True)))
                 tests = _tests(body)
                 for head in clause.head:
                     way = _Way(number, rule.name, head, body, asked, tests)
@@ -121,20 +120,6 @@ class Applications:
         for row in solutions(way.triples, self._kb.index, given):
             if all(test(tuple(row.get(name) for name in names)) for names, test in way.tests):
                 yield row
-
-
-def _matched(body: Pattern) -> Iterator[TriplePattern]:
-    """The triple patterns that every solution matches, in whichever graph."""
-    match body:
-        case Join(left, right):
-            yield from _matched(left)
-            yield from _matched(right)
-        case Filter(_, inner) | Extend(inner, _, _) | LeftJoin(inner, _, _) | Minus(inner, _):
-            yield from _matched(inner)
-        case Graph(_, inner):
-            yield from _matched(inner)
-        case _:
-            yield from triples_of(body)
 
 
 def _tests(body: Pattern) -> tuple[_Test, ...] | None:

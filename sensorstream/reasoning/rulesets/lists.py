@@ -1,4 +1,4 @@
-"""Which triples are of the schema, known before anything streams, and rules about its lists.
+"""Triples of the schema, known before anything streams, and rules about its lists.
 
 The static graph's lists take the place of EACH and of paths over ``rdf:first`` and ``rdf:rest``:
 there is one rule for each list.
@@ -30,12 +30,12 @@ from sensorstream.model.vocabulary import (
 from sensorstream.network.recursion.reads import Kind, written
 from sensorstream.network.recursion.rule import Clause, DerivationRule, clauses
 from sensorstream.reasoning.rulesets.graphs_read import check_plan
-from sensorstream.reasoning.rulesets.solving import solutions
-from sensorstream.reasoning.rulesets.substitution import (
+from sensorstream.reasoning.rulesets.solving import (
     Substitution,
     can_be_substituted,
     changed,
     eaches_of,
+    solutions,
     together,
     triples_of,
 )
@@ -287,15 +287,14 @@ def _conjunctions(rule: DerivationRule, index: TripleIndex) -> Iterator[Derivati
     if isinstance(each.members, Variable):
         return
     outside = names_in(rule.head) | names_in(
-        changed(rule.body, lambda triple: triple, lambda part: BGP() if part is each else part)
+        changed(rule.body, each=lambda part: BGP() if part is each else part)
     )
     for members in readings(rule.name, index, each.members):
         made = _conjunction(each, members, outside, rule.name)
         if made is not None:
             body = changed(
                 rule.body,
-                lambda triple: triple,
-                lambda part, made=made: made if part is each else part,  # type: ignore[misc]
+                each=lambda part, made=made: made if part is each else part,  # type: ignore[misc]
             )
             yield from _conjunctions(replace(rule, body=body), index)
 

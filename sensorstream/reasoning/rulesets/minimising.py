@@ -22,9 +22,8 @@ from sensorstream.network.recursion.reads import Kind, reads, written
 from sensorstream.network.recursion.rule import DerivationRule
 from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
 from sensorstream.reasoning.rulesets.rule_set import RuleSet, lasting, renamed
-from sensorstream.reasoning.rulesets.solving import filled_triple
+from sensorstream.reasoning.rulesets.solving import filled_triple, triples_of
 from sensorstream.reasoning.rulesets.specialise import Specialisation, standard_name
-from sensorstream.reasoning.rulesets.substitution import triples_of
 from sensorstream.sparql.algebra import (
     BGP,
     And,

@@ -37,6 +37,7 @@ from sensorstream.network.recursion.linear import (
 )
 from sensorstream.network.recursion.program import Program
 from sensorstream.network.recursion.rule import DerivationRule
+from sensorstream.reasoning.dl.axioms import line_of
 from sensorstream.reasoning.reasoner import Limited, change_between
 from sensorstream.reasoning.rulesets.derivation import Applications, grounds
 from sensorstream.reasoning.rulesets.graphs_read import GraphsRead
@@ -63,11 +64,11 @@ def contradicting(
     premises = dict.fromkeys(each for step in found.steps.values() for each in step.premises)
     static = [each for each in premises if each not in found.steps and each not in said]
     rules = dict.fromkeys(step.rule for step in found.steps.values())
-    axioms = (told, *(f"rule {each}" for each in rules), *map(_line, static))
+    axioms = (told, *(f"rule {each}" for each in rules), *map(line_of, static))
     return Inconsistent(
         f"the message contradicts the ontology: {told}",
         individuals=(subject.n3,),
-        contradiction=Contradiction(tuple(map(_line, said)), axioms, limits),
+        contradiction=Contradiction(tuple(map(line_of, said)), axioms, limits),
     )
 
 
@@ -75,10 +76,6 @@ def contradiction_text(subject: Term, text: Term) -> str:
     """What a rule says of an individual."""
     said = text.lexical if isinstance(text, Literal) else str(text)
     return f"{said}: {subject.n3}"
-
-
-def _line(triple: Triple) -> str:
-    return " ".join(each.n3 for each in triple) + " ."
 
 
 _LOG = logging.getLogger(__name__)

@@ -23,11 +23,15 @@ from sensorstream.network.recursion.reads import Kind, reads, written
 from sensorstream.network.recursion.rule import Clause, DerivationRule, clauses, meant
 from sensorstream.reasoning.rulesets.lists import is_schema, kinds_of, kinds_of_lists, unrolled
 from sensorstream.reasoning.rulesets.rule_set import renamed
-from sensorstream.reasoning.rulesets.solving import Binding, bound, filled, filled_triple, solutions
-from sensorstream.reasoning.rulesets.substitution import (
+from sensorstream.reasoning.rulesets.solving import (
+    Binding,
     Substitution,
+    bound,
     can_be_substituted,
     changed,
+    filled,
+    filled_triple,
+    solutions,
     triples_of,
 )
 from sensorstream.sparql.algebra import BGP, Graph, PatternTerm, TriplePattern, Variable
@@ -254,11 +258,6 @@ class Division:
         ]
 
 
-def divided(rule: DerivationRule) -> list[Division]:
-    """The clauses of a rule, taken apart."""
-    return [Division(clause) for clause in clauses(rule)]
-
-
 class Specialisation:
     """What a schema makes of rules: :attr:`rules` about what streams.
 
@@ -288,7 +287,7 @@ class Specialisation:
             ProgramError: a list does not fit; see :func:`.lists.unrolled`.
         """
         given = tuple(rules)
-        divisions = [each for rule in unrolled(given, index) for each in divided(rule)]
+        divisions = [Division(each) for rule in unrolled(given, index) for each in clauses(rule)]
         self._tables: dict[Division, SchemaTable] = {}
         if is_static is not None:
             for each in divisions:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Annotated, Any, Final, Literal
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Header, Path, Query, Request
+from fastapi import APIRouter, Depends, Header, Path, Query
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse
 from fastapi.sse import EventSourceResponse, ServerSentEvent
@@ -20,9 +20,8 @@ from sensorstream.alerts.records import AlertChange, Incident, IncidentState, Ra
 from sensorstream.app.application import Application
 from sensorstream.client.operations import Operations
 from sensorstream.journal.records import message_id
-from sensorstream.server.answers import RaisedAlertBody
-from sensorstream.server.known import App, AskedBody, Moment, next_page, routed
-from sensorstream.server.rest.versioned import who
+from sensorstream.server.rest.versioned import By
+from sensorstream.server.routes import App, AskedBody, Moment, RaisedAlertBody, next_page, routed
 
 routes = APIRouter(tags=["alerts"])
 _PAGE: Final = 100
@@ -279,31 +278,29 @@ def get_history(
 
 
 @routed(routes, Operations.acknowledge, "Acknowledge an alert", IncidentBody)
-def acknowledge(
-    app: App, id_: _Alert, request: Request, body: SaidBody | None = None
-) -> JSONResponse:
+def acknowledge(app: App, id_: _Alert, by: By, body: SaidBody | None = None) -> JSONResponse:
     """Somebody sees to it: no more reminders, no escalation."""
     text = "" if body is None else body.text
-    return _told(app, app.incidents.acknowledge(id_, who(request), text))
+    return _told(app, app.incidents.acknowledge(id_, by, text))
 
 
 @routed(routes, Operations.clear_alert, "Clear an alert", IncidentBody)
-def clear(app: App, id_: _Alert, request: Request, body: SaidBody | None = None) -> JSONResponse:
+def clear(app: App, id_: _Alert, by: By, body: SaidBody | None = None) -> JSONResponse:
     """It has ended: the next alert of its rule and key opens another."""
     text = "" if body is None else body.text
-    return _told(app, app.incidents.clear(id_, who(request), text))
+    return _told(app, app.incidents.clear(id_, by, text))
 
 
 @routed(routes, Operations.comment, "Comment on an alert", IncidentBody)
-def comment(app: App, id_: _Alert, body: CommentBody, request: Request) -> JSONResponse:
+def comment(app: App, id_: _Alert, body: CommentBody, by: By) -> JSONResponse:
     """Add a text to the history of an alert."""
-    return _told(app, app.incidents.comment(id_, who(request), body.text))
+    return _told(app, app.incidents.comment(id_, by, body.text))
 
 
 @routed(routes, Operations.assign, "Assign an alert", IncidentBody)
-def assign(app: App, id_: _Alert, body: AssigneeBody, request: Request) -> JSONResponse:
+def assign(app: App, id_: _Alert, body: AssigneeBody, by: By) -> JSONResponse:
     """Say who is to see to it."""
-    return _told(app, app.incidents.assign(id_, who(request), body.to))
+    return _told(app, app.incidents.assign(id_, by, body.to))
 
 
 @routed(routes, Operations.silences, "List silences")
@@ -313,14 +310,14 @@ def list_silences(app: App) -> SilencesBody:
 
 
 @routed(routes, Operations.silence, "Begin a silence", status_code=201)
-def begin_silence(app: App, body: NewSilenceBody, request: Request) -> Silence:
+def begin_silence(app: App, body: NewSilenceBody, by: By) -> Silence:
     """Do not tell receivers of alerts that match, for a while; they are kept all the same."""
     return app.incidents.silence(
         body.rule,
         body.key,
         body.severity,
         body.ends_at,
-        who(request),
+        by,
         body.comment,
         body.starts_at,
     )

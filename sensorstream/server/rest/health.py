@@ -13,9 +13,8 @@ from pydantic import BaseModel, Field
 
 from sensorstream.client.operations import Operations
 from sensorstream.server.access import user_of
-from sensorstream.server.answers import body_of
-from sensorstream.server.known import App, next_page, routed
 from sensorstream.server.problems import http_problem, respond
+from sensorstream.server.routes import App, body_of, next_page, routed
 
 routes = APIRouter(tags=["operation"])
 _NEWEST: Final = 2**63 - 1
@@ -138,7 +137,7 @@ def audit(
 
 
 @routed(routes, Operations.settings, "List the settings")
-def settings(request: Request) -> SettingsBody:
+def settings(app: App, request: Request) -> SettingsBody:
     """All settings that the server has read when it started, and where each comes from.
 
     None, where a program has made them without a file.

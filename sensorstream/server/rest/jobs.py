@@ -13,15 +13,15 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
-from sensorstream.app.job_folder import RUNNING, Job
-from sensorstream.app.running import Run, is_question
+from sensorstream.app.questions.asking import Run, is_question
+from sensorstream.app.questions.jobs import RUNNING, Job
 from sensorstream.client.operations import Operations
 from sensorstream.errors import UnfinishedJob
 from sensorstream.history.asking.formats import GRAPHS, SOLUTIONS
-from sensorstream.server.known import App, AskedBody, routed
 from sensorstream.server.negotiation import choose
 from sensorstream.server.problems import ProblemBody, problem_of
-from sensorstream.server.results import answer_response
+from sensorstream.server.questions import answer_response
+from sensorstream.server.routes import App, AskedBody, routed
 from sensorstream.spark.jobs.answer_files import PIECES, read_answer
 from sensorstream.spark.jobs.protocol import JobText
 

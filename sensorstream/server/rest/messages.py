@@ -25,18 +25,16 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from sensorstream.alerts.formats import alert_data, plain_time
 from sensorstream.alerts.records import LoggedDelivery
 from sensorstream.app.application import Application
-from sensorstream.app.messages import MOST_INDIVIDUALS, Known
-from sensorstream.app.pipeline import failed
+from sensorstream.app.life.pipeline import failed
+from sensorstream.app.questions.messages import MOST_INDIVIDUALS, Known
 from sensorstream.client.operations import Operations
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import Busy, MessageTooLarge, Position, RepeatedMessage, SensorStreamError
 from sensorstream.history.kept_messages import KeptMessage, Wanted
 from sensorstream.server.access import check_source
 from sensorstream.server.addresses import admitted
-from sensorstream.server.answers import OutcomeBody, RaisedAlertBody, outcome_answer
 from sensorstream.server.batches import JSON, LINES, read_batch
 from sensorstream.server.idempotency import HEADER, REPLAYED, again, origin_of
-from sensorstream.server.known import App, Moment, next_page, routed
 from sensorstream.server.negotiation import XML_TYPES, check_xml, xml_of
 from sensorstream.server.problems import (
     ContradictionBody,
@@ -45,6 +43,15 @@ from sensorstream.server.problems import (
     problem_of,
     refusal,
     respond,
+)
+from sensorstream.server.routes import (
+    App,
+    Moment,
+    OutcomeBody,
+    RaisedAlertBody,
+    next_page,
+    outcome_answer,
+    routed,
 )
 
 routes = APIRouter(tags=["messages"])
@@ -181,7 +188,7 @@ class Shortcut:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         source = _SOURCE
-        plain = scope["type"] == "http" and scope["path"] == _PATH and scope["method"] == "POST"
+        plain = scope["path"] == _PATH and scope["method"] == "POST"
         if plain and scope["query_string"]:
             given = QueryParams(scope["query_string"])
             source = given.get("source", _SOURCE)

@@ -13,16 +13,23 @@ from pydantic import BaseModel, BeforeValidator, Field
 from starlette.concurrency import run_in_threadpool
 
 from sensorstream.app.application import Application
-from sensorstream.app.replays import MOST, Replayed
+from sensorstream.app.questions.messages import MOST, Replayed
 from sensorstream.client.operations import Operations
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import RepeatedMessage
 from sensorstream.history.kept_messages import Chosen
 from sensorstream.server.addresses import admitted
-from sensorstream.server.answers import OutcomeBody, body_of, outcome_answer
-from sensorstream.server.known import App, Moment, next_page, routed
 from sensorstream.server.negotiation import xml_of
 from sensorstream.server.problems import ContradictionBody, ProblemBody, problem_of
+from sensorstream.server.routes import (
+    App,
+    Moment,
+    OutcomeBody,
+    body_of,
+    next_page,
+    outcome_answer,
+    routed,
+)
 
 routes = APIRouter(tags=["messages"])
 _Kind = Literal["unmatched", "partial", "rejected", "skipped"]

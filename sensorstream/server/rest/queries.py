@@ -19,27 +19,26 @@ from sensorstream.alerts.feed import Subscription
 from sensorstream.alerts.formats import query_report_data
 from sensorstream.analysis.note import Note
 from sensorstream.app.application import Application
-from sensorstream.app.registered_queries import TEXT, QueryView, ResultSet
-from sensorstream.app.trials import QueryTrial
-from sensorstream.app.versions import Match, digest_of
+from sensorstream.app.control.queries import TEXT, QueryView
+from sensorstream.app.control.versions import digest_of
+from sensorstream.app.why.trials import QueryTrial
 from sensorstream.client.operations import Operations
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.history.asking.answer import Answer, Graph, Solutions
 from sensorstream.history.asking.formats import GRAPHS, SOLUTIONS
 from sensorstream.model.timeline import Timeline
-from sensorstream.server.answers import Time, body_of
-from sensorstream.server.known import App, routed
 from sensorstream.server.negotiation import choose, media_type_of
+from sensorstream.server.questions import answer_response
 from sensorstream.server.rest.versioned import (
     IF_MATCH,
+    By,
     DryRun,
     FaultBody,
+    WantedChange,
     add_versions,
     fault_bodies,
-    wanted,
-    who,
 )
-from sensorstream.server.results import answer_response
+from sensorstream.server.routes import App, Time, body_of, routed
 
 routes = APIRouter(tags=["queries"])
 _NAMED: Final = (b"/queries/", b"/individuals/")
@@ -121,10 +120,9 @@ class EncodedNames:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            raw = scope.get("raw_path", b"")
-            if raw.startswith(_NAMED):
-                scope = {**scope, "path": raw.partition(b"?")[0].decode("ascii", "replace")}
+        raw = scope.get("raw_path", b"")
+        if raw.startswith(_NAMED):
+            scope = {**scope, "path": raw.partition(b"?")[0].decode("ascii", "replace")}
         await self._app(scope, receive, send)
 
 
@@ -145,6 +143,7 @@ _Unquoted = Annotated[str, Depends(_name)]
 async def register(
     app: App,
     request: Request,
+    by: By,
     response: Response,
     name: Annotated[
         str | None, Query(description="instead of the name in its REGISTER clause")
@@ -152,7 +151,7 @@ async def register(
 ) -> QueryBody:
     """Start a query; it begins with the present content of the knowledge base."""
     text = await _text(request)
-    query = await run_in_threadpool(app.queries.register, text, name, who(request))
+    query = await run_in_threadpool(app.queries.register, text, name, by)
     response.headers["Location"] = f"/queries/{quote(query.name, safe='')}"
     return body_of(QueryBody, query, app.timeline)
 
@@ -177,7 +176,8 @@ async def put_query(
     app: App,
     name: _Unquoted,
     request: Request,
-    match: Annotated[Match, Depends(wanted)],
+    by: By,
+    match: WantedChange,
     dry_run: DryRun = None,
 ) -> QueryBody | QueryTriedBody:
     """Start a query, instead of the one of this name if there is one."""
@@ -186,7 +186,7 @@ async def put_query(
         return query_tried_body(
             await run_in_threadpool(app.queries.try_put, name, text), app.timeline
         )
-    query = await run_in_threadpool(app.queries.put, name, text, who(request), match)
+    query = await run_in_threadpool(app.queries.put, name, text, by, match)
     return body_of(QueryBody, query, app.timeline)
 
 
@@ -197,11 +197,9 @@ async def put_query(
     status_code=204,
     headers=IF_MATCH[:1],
 )
-def delete_query(
-    app: App, name: _Unquoted, request: Request, match: Annotated[Match, Depends(wanted)]
-) -> None:
+def delete_query(app: App, name: _Unquoted, by: By, match: WantedChange) -> None:
     """Stop a query; its followers get an `end` event."""
-    app.queries.remove(name, who(request), match)
+    app.queries.remove(name, by, match)
 
 
 add_versions(
@@ -280,16 +278,14 @@ async def _text(request: Request) -> str:
         raise HTTPException(400, f"the query is not UTF-8: {error}") from None
 
 
-def _results(application: Application, name: str, accept: str) -> Response:
-    return answer_response(_answer(application.queries.results(name)), accept)
-
-
-def _answer(found: ResultSet) -> Answer:
+def _results(app: Application, name: str, accept: str) -> Response:
+    found = app.queries.results(name)
+    answer: Answer = Solutions(found.variables, iter(found.rows))
     if found.triples is not None:
-        return Graph(iter(found.triples))
-    if found.answer is not None:
-        return found.answer
-    return Solutions(found.variables, iter(found.rows))
+        answer = Graph(iter(found.triples))
+    elif found.answer is not None:
+        answer = found.answer
+    return answer_response(answer, accept)
 
 
 async def _follow(

@@ -1,43 +1,56 @@
-"""``/rules``: the rules in force, and their files, which can be changed."""
+"""``/rules`` and ``/trials``: the rules in force, and their files, changed and tried."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import PurePath
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, Field
 from starlette.exceptions import HTTPException
 
 from sensorstream.app.application import Application
-from sensorstream.app.mapping_files import (
+from sensorstream.app.control.mapping_files import (
     RML_TYPE,
     RULE_SET_TYPE,
     RULES_TYPE,
     STYLESHEET_TYPE,
     type_of,
 )
-from sensorstream.app.rulebook import OnDisk
-from sensorstream.app.versions import Match, Version, digest_of
+from sensorstream.app.control.rulebook import OnDisk
+from sensorstream.app.control.versions import Match, Version, digest_of
+from sensorstream.app.why.trials import MOST_MESSAGES, MOST_STATEMENTS
 from sensorstream.client.operations import Operations
 from sensorstream.dotr.reader import is_rules
-from sensorstream.errors import Position, QueryError, RulesError, UnknownQuery, UnknownRules
-from sensorstream.server.answers import body_of
-from sensorstream.server.known import App, AskedBody, routed
+from sensorstream.errors import (
+    MalformedMessage,
+    Position,
+    QueryError,
+    RulesError,
+    UnknownQuery,
+    UnknownRules,
+)
+from sensorstream.mapping.rule_report import Explanation
+from sensorstream.model.terms import Triple
 from sensorstream.server.negotiation import media_type_of, tagged
 from sensorstream.server.rest.queries import QueryTriedBody, query_tried_body
 from sensorstream.server.rest.versioned import (
     IF_MATCH,
+    By,
     ChangedBody,
     DryRun,
+    FaultBody,
     TriedBody,
+    WantedChange,
     add_versions,
+    fault_bodies,
     tried_body,
-    wanted,
-    who,
 )
+from sensorstream.server.routes import TOLD, App, AskedBody, body_of, routed
 
 routes = APIRouter(tags=["rules"])
 _TEXT: Final[dict[str, Any]] = {
@@ -120,14 +133,14 @@ def list_rules(app: App, response: Response) -> RulesBody:
 def put_rules(
     app: App,
     body: RuleSetBody,
-    request: Request,
-    match: Annotated[Match, Depends(wanted)],
+    by: By,
+    match: WantedChange,
     dry_run: DryRun = None,
 ) -> ChangedBody | TriedBody:
     """Check and swap, whole or not at all; answers when they are in force."""
     if dry_run is not None:
         return tried_body(app.rulebook.try_all(body.files))
-    return ChangedBody(change=app.rulebook.put_all(body.files, who(request), match))
+    return ChangedBody(change=app.rulebook.put_all(body.files, by, match))
 
 
 @routed(
@@ -156,7 +169,8 @@ async def put_rule_file(
     app: App,
     name: str,
     request: Request,
-    match: Annotated[Match, Depends(wanted)],
+    by: By,
+    match: WantedChange,
     dry_run: DryRun = None,
 ) -> ChangedBody | TriedBody | QueryTriedBody:
     """Check and swap: a new file, or instead of the one of this name, which says its language.
@@ -172,7 +186,7 @@ async def put_rule_file(
         raise RulesError(f"the text is not UTF-8: {error}") from None
     if dry_run is None:
         put = OverTime(app).put if is_over_time(name) else app.rulebook.put
-        return ChangedBody(change=await run_in_threadpool(put, name, text, who(request), match))
+        return ChangedBody(change=await run_in_threadpool(put, name, text, by, match))
     if is_over_time(name):
         trial = await run_in_threadpool(app.queries.try_put, _query(name), text)
         return query_tried_body(trial, app.timeline)
@@ -180,12 +194,10 @@ async def put_rule_file(
 
 
 @routed(routes, Operations.delete_rule_file, "Take a rule file out of force", headers=IF_MATCH[:1])
-def delete_rule_file(
-    app: App, name: str, request: Request, match: Annotated[Match, Depends(wanted)]
-) -> ChangedBody:
+def delete_rule_file(app: App, name: str, by: By, match: WantedChange) -> ChangedBody:
     """What its rules have done stays; they do nothing more."""
     remove = OverTime(app).remove if is_over_time(name) else app.rulebook.remove
-    return ChangedBody(change=remove(name, who(request), match))
+    return ChangedBody(change=remove(name, by, match))
 
 
 def _check_type(name: str, request: Request) -> None:
@@ -287,3 +299,82 @@ add_versions(
     ),
     {"content": _TEXT},
 )
+
+
+_ENCODING: Final = re.compile(r"""\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z][\w.-]*)["']""")
+
+
+def _lines(triples: tuple[Triple, ...]) -> list[str]:
+    return [" ".join(term.n3 for term in triple) for triple in triples[:MOST_STATEMENTS]]
+
+
+_Lines: TypeAlias = Annotated[list[str], BeforeValidator(_lines)]
+
+
+class MessageTrialBody(AskedBody):
+    """A message, and texts of rule files by name that count instead of those in force."""
+
+    message: str = Field(examples=["<Message/>"])
+    source: str = Field(default="rest", max_length=200)
+    files: dict[str, str] = Field(default={}, examples=[{"tracking.rules": "prefix : <urn:x:>"}])
+    after: int = Field(
+        default=0, ge=0, le=MOST_MESSAGES, description="so many of the last messages come first"
+    )
+
+
+class AlertTriedBody(BaseModel):
+    """An alert that would be raised."""
+
+    severity: str
+    rule: str = Field(description="or the kind of an alert of the system")
+    text: str
+
+
+class MessageTriedBody(BaseModel):
+    """Nothing was taken in: what is wrong with the rules, or what they make of the message."""
+
+    model_config = TOLD
+
+    faults: list[FaultBody]
+    status: str = Field(description="that the message would have; empty: nothing was tried")
+    reason: str
+    matched: list[str]
+    warnings: list[str]
+    explanations: list[Explanation]
+    unexplained: str = Field(description="why there are no explanations; empty if there are")
+    statements: _Lines = Field(description="what mapping rules make of it, as N-Triples")
+    added: _Lines = Field(description="what semantic rules insert")
+    inferred: _Lines = Field(description="what follows, by the profile `reasoner`")
+    reasoner: str = Field(description="the profile of the deployment, which has inferred")
+    left_out: int = Field(description=f"statements beyond the first {MOST_STATEMENTS} of a sort")
+    alerts: list[AlertTriedBody]
+    preceding: int = Field(description="messages that were taken in first")
+
+
+@routed(routes, Operations.try_message, "Try a message")
+def try_message(app: App, body: MessageTrialBody) -> MessageTriedBody:
+    """What the rules, or others, would make of a message: nothing is taken in or put.
+
+    An engine of its own takes the message in: it holds nothing else, or the last messages.
+    """
+    content = _content(body.message)
+    trial = app.rulebook.try_message(content, body.source, body.files, body.after)
+    sorts = (trial.statements, trial.added, trial.inferred)
+    told = {each.name: getattr(trial, each.name) for each in fields(trial)}
+    told["faults"] = fault_bodies(trial.faults)
+    told["alerts"] = [
+        AlertTriedBody(severity=each.severity, rule=each.rule or each.kind, text=each.text)
+        for each in trial.alerts
+    ]
+    told["left_out"] = sum(max(0, len(each) - MOST_STATEMENTS) for each in sorts)
+    return MessageTriedBody(**told)
+
+
+def _content(message: str) -> bytes:
+    """The bytes of a message, in the encoding that it declares."""
+    declared = _ENCODING.match(message)
+    encoding = "utf-8" if declared is None else declared.group(1)
+    try:
+        return message.encode(encoding)
+    except (LookupError, UnicodeError) as error:
+        raise MalformedMessage(f"the message is not text in {encoding}: {error}") from None

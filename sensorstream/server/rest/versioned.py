@@ -1,21 +1,24 @@
-"""What rules, queries, webhooks and the ontology share: conditions, versions, trials."""
+"""What has versions: conditions, trials and lists of them; and ``/ontology``, which is one."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from datetime import datetime
-from typing import Annotated, Any, Final, Protocol
+from typing import Annotated, Any, Final, Protocol, TypeAlias
 
 from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, BeforeValidator, Field
+from starlette.exceptions import HTTPException
 
 from sensorstream.app.application import Application
-from sensorstream.app.trials import DeploymentTrial, Difference
-from sensorstream.app.versions import Match, Version
+from sensorstream.app.control.versions import Match, Version
+from sensorstream.app.why.trials import DeploymentTrial, Difference
+from sensorstream.client.operations import Operations
 from sensorstream.errors import Position, SensorStreamError
-from sensorstream.server.answers import body_of
-from sensorstream.server.known import TOLD, App
-from sensorstream.server.negotiation import tagged
+from sensorstream.reasoning.documents import MEDIA_TYPES
+from sensorstream.server.negotiation import media_type_of, tagged, xml_of
+from sensorstream.server.routes import TOLD, App, body_of, routed
 
 IF_MATCH: Final[list[dict[str, Any]]] = [
     {
@@ -96,13 +99,19 @@ async def wanted(request: Request) -> Match:
     return fits
 
 
+WantedChange: TypeAlias = Annotated[Match, Depends(wanted)]
+
+
 def _names(tags: str, digest: str) -> bool:
     return tags == "*" or f'"{digest}"' in [each.strip() for each in tags.split(",")]
 
 
-def who(request: Request) -> str:
-    """Who sends a request, as the journal names them."""
+async def _who(request: Request) -> str:
     return str(request.scope["user"])
+
+
+By: TypeAlias = Annotated[str, Depends(_who)]
+"""Who sends a request, as the journal names them."""
 
 
 def fault_bodies(faults: Iterable[SensorStreamError]) -> list[FaultBody]:
@@ -163,3 +172,68 @@ def add_versions(
     ) -> Response:
         found = versions(app).one(change, name)
         return tagged(Response(found.text, media_type=found.media_type), request)
+
+
+routes = APIRouter(tags=["ontology"])
+_TEXT: Final[dict[str, Any]] = {each: {"schema": {"type": "string"}} for each in MEDIA_TYPES}
+
+
+@routed(
+    routes,
+    Operations.ontology,
+    "Read the ontology in force",
+    types=_TEXT,
+    response_class=Response,
+)
+def read_ontology(app: App, request: Request) -> Response:
+    """Its text; the header `SensorStream-Origin` is `settings` or the change's id."""
+    found = app.ontologies.in_force()
+    headers = {"SensorStream-Origin": found.origin}
+    return tagged(Response(found.content, media_type=found.media_type, headers=headers), request)
+
+
+@routed(
+    routes,
+    Operations.put_ontology,
+    "Put another ontology in force",
+    headers=IF_MATCH[:1],
+    body=_TEXT,
+)
+async def put_ontology(
+    app: App,
+    request: Request,
+    by: By,
+    match: WantedChange,
+    dry_run: DryRun = None,
+) -> ChangedBody | TriedBody:
+    """Check, classify and swap; answers when it is in force. Messages come in meanwhile."""
+    content_type = request.headers.get("content-type", "")
+    media_type = media_type_of(content_type)
+    if media_type not in MEDIA_TYPES:
+        told = f"'{media_type}' is not an ontology: expected one of {', '.join(MEDIA_TYPES)}"
+        raise HTTPException(415, told)
+    content = await request.body()
+    if media_type.endswith("+xml"):
+        content = xml_of(content, content_type)
+    if dry_run is not None:
+        return tried_body(await run_in_threadpool(app.ontologies.try_put, content, media_type))
+    put = app.ontologies.put
+    return ChangedBody(change=await run_in_threadpool(put, content, media_type, by, match))
+
+
+async def _unnamed() -> str:
+    return ""
+
+
+add_versions(
+    routes,
+    "/ontology",
+    "the ontology",
+    lambda app: app.ontologies.versions,
+    _unnamed,
+    (
+        "Oldest first; none while the ontology of the settings has always been in force.",
+        "The text that a change has put.",
+    ),
+    {"content": _TEXT},
+)

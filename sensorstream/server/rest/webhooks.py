@@ -7,7 +7,7 @@ from dataclasses import fields
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.encoders import jsonable_encoder
 from fastapi.responses import JSONResponse
@@ -22,10 +22,19 @@ from sensorstream.alerts.records import (
     WebhookState,
 )
 from sensorstream.alerts.targets import place_of
-from sensorstream.app.versions import Match, digest_of
+from sensorstream.app.control.versions import digest_of
 from sensorstream.client.operations import Operations
 from sensorstream.server.access import user_of
-from sensorstream.server.known import (
+from sensorstream.server.rest.versioned import (
+    IF_MATCH,
+    By,
+    DryRun,
+    FaultBody,
+    WantedChange,
+    add_versions,
+    fault_bodies,
+)
+from sensorstream.server.routes import (
     ASKED,
     TOLD,
     App,
@@ -34,15 +43,6 @@ from sensorstream.server.known import (
     next_page,
     routed,
     storable,
-)
-from sensorstream.server.rest.versioned import (
-    IF_MATCH,
-    DryRun,
-    FaultBody,
-    add_versions,
-    fault_bodies,
-    wanted,
-    who,
 )
 from sensorstream.webhook_definition import WebhookDefinition
 
@@ -142,9 +142,9 @@ class RecoveredBody(BaseModel):
     RegisteredBody,
     status_code=201,
 )
-def register(app: App, body: NewWebhookBody, request: Request) -> JSONResponse:
+def register(app: App, body: NewWebhookBody, request: Request, by: By) -> JSONResponse:
     """Deliver the alerts raised from now on to a URL, and reports of the named queries."""
-    return _registered(app.webhooks.register(body, body.secret, who(request)), request)
+    return _registered(app.webhooks.register(body, body.secret, by), request)
 
 
 @routed(routes, Operations.webhooks, "List webhooks")
@@ -174,7 +174,8 @@ def put_webhook(
     webhook_id: str,
     body: DefinitionBody,
     request: Request,
-    match: Annotated[Match, Depends(wanted)],
+    by: By,
+    match: WantedChange,
     dry_run: DryRun = None,
 ) -> WebhookBody | WebhookTriedBody | JSONResponse:
     """Register a webhook by this id (201, with its secret), or change the one that has it."""
@@ -185,7 +186,7 @@ def put_webhook(
             faults=fault_bodies([] if fault is None else [fault]),
             absent=[each for each in body.queries if each not in running],
         )
-    made = app.webhooks.put(webhook_id, body, who(request), match)
+    made = app.webhooks.put(webhook_id, body, by, match)
     if made is not None:
         return _registered(made, request)
     return _body(app.webhooks.one(webhook_id), request)
@@ -198,11 +199,9 @@ def put_webhook(
     status_code=204,
     headers=IF_MATCH[:1],
 )
-def delete_webhook(
-    app: App, webhook_id: str, request: Request, match: Annotated[Match, Depends(wanted)]
-) -> None:
+def delete_webhook(app: App, webhook_id: str, by: By, match: WantedChange) -> None:
     """Stop delivering to a webhook; its deliveries are dropped."""
-    app.webhooks.delete(webhook_id, who(request), match)
+    app.webhooks.delete(webhook_id, by, match)
 
 
 async def _id(webhook_id: str) -> str:

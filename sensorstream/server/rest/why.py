@@ -10,16 +10,15 @@ from fastapi import APIRouter, Path, Query
 from pydantic import AliasPath, BaseModel, BeforeValidator, Field
 
 from sensorstream.alerts.formats import alert_data
-from sensorstream.app.holding import Applied, Held
-from sensorstream.app.reasons import RuleText
+from sensorstream.app.why.present_state import Applied, Held
+from sensorstream.app.why.reasons import RuleText
 from sensorstream.client.operations import Operations
 from sensorstream.errors import Position
 from sensorstream.mapping.places import Node
 from sensorstream.model.events import Basis
 from sensorstream.model.terms import Term, Triple
 from sensorstream.model.timeline import Timeline
-from sensorstream.server.answers import RaisedAlertBody, Time, body_of
-from sensorstream.server.known import App, routed
+from sensorstream.server.routes import App, RaisedAlertBody, Time, body_of, routed
 
 routes = APIRouter()
 

@@ -12,12 +12,11 @@ from pydantic import BaseModel, Field
 
 from sensorstream.alerts.formats import plain_time
 from sensorstream.app.application import Application
-from sensorstream.app.individuals import KnownIndividual
+from sensorstream.app.questions.individuals import KnownIndividual
 from sensorstream.client.operations import Operations
 from sensorstream.history.statements import Latest
 from sensorstream.model.terms import BlankNode, Literal, Triple
-from sensorstream.server.answers import Time, body_of
-from sensorstream.server.known import App, routed
+from sensorstream.server.routes import App, Time, body_of, routed
 
 routes = APIRouter()
 

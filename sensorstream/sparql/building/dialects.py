@@ -15,17 +15,8 @@ from lark import Token, v_args
 from lark.tree import Meta
 
 from sensorstream.model.terms import IRI
-from sensorstream.sparql.algebra import (
-    FunctionCall,
-    Pattern,
-    Registration,
-    Relation,
-    ReportClause,
-    ReportKind,
-    Stream,
-    Variable,
-    Window,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Pattern, Variable
 from sensorstream.sparql.building.streams import SECOND, StreamBuilder
 from sensorstream.sparql.building.term_builder import NO_PREFIXES
 from sensorstream.sparql.lexer import Source
@@ -39,8 +30,8 @@ _TIMESTAMP: Final = IRI("http://larkc.eu/csparql/sparql/jena/ext#timestamp")
 class Registered:
     """What a REGISTER clause says."""
 
-    registration: Registration
-    report: ReportClause | None = None
+    registration: algebra.Registration
+    report: algebra.ReportClause | None = None
     """``COMPUTED EVERY``."""
 
 
@@ -79,7 +70,7 @@ class DialectBuilder(StreamBuilder):
                 f"FROM NAMED WINDOW <w> [{text}] before WHERE, and WINDOW <w> {{ … }} here",
             )
         name = self.named(replace(definition, stream=stream))
-        return self.operation(meta.start_pos, Window(name, group.whole))
+        return self.operation(meta.start_pos, algebra.Window(name, group.whole))
 
     @v_args(meta=True)
     def stream_of_events(self, meta: Meta, children: list[Any]) -> Pattern:
@@ -90,33 +81,33 @@ class DialectBuilder(StreamBuilder):
                 f"STREAM {stream}: name the stream, or leave STREAM and its braces out: patterns "
                 "in time match what happens in all streams",
             )
-        return self.operation(meta.start_pos, Stream(stream, group.whole))
+        return self.operation(meta.start_pos, algebra.Stream(stream, group.whole))
 
     # Registrations
 
     @v_args(meta=True)
     def register(self, meta: Meta, children: list[Any]) -> Registered:
         word, name, *how = children
-        relation = None if word.type == "QUERY" else Relation(word.type)
+        relation = None if word.type == "QUERY" else algebra.Relation(word.type)
         return self._registered(meta.start_pos, name, relation, how)
 
     @v_args(meta=True)
     def register_stream(self, meta: Meta, children: list[Any]) -> Registered:
         name, *how = children
-        return self._registered(meta.start_pos, name, Relation.RSTREAM, how)
+        return self._registered(meta.start_pos, name, algebra.Relation.RSTREAM, how)
 
     def _registered(
-        self, offset: int, name: Any, relation: Relation | None, how: list[Any]
+        self, offset: int, name: Any, relation: algebra.Relation | None, how: list[Any]
     ) -> Registered:
         registration = self.operation(
-            offset, Registration(name if isinstance(name, IRI) else str(name), relation)
+            offset, algebra.Registration(name if isinstance(name, IRI) else str(name), relation)
         )
         if len(how) > 1:
             self.fail_at(how[1], "a query reports in one way: expected one COMPUTED EVERY")
         return Registered(registration, how[0] if how else None)
 
     @v_args(meta=True)
-    def computed(self, meta: Meta, children: list[Any]) -> ReportClause:
+    def computed(self, meta: Meta, children: list[Any]) -> algebra.ReportClause:
         return self.at(meta.start_pos, self.periodic(meta.start_pos, children[0], SECOND))
 
     @v_args(meta=True)
@@ -129,22 +120,25 @@ class DialectBuilder(StreamBuilder):
         )
 
     @v_args(meta=True)
-    def to_stream(self, meta: Meta, children: list[Token]) -> Relation:
-        return self.at(meta.start_pos, Relation(children[0].type))
+    def to_stream(self, meta: Meta, children: list[Token]) -> algebra.Relation:
+        return self.at(meta.start_pos, algebra.Relation(children[0].type))
 
     # What has another form here
 
     def function_call(self, children: list[Any]) -> Any:
         function, (_, arguments) = children
         if function == _TIMESTAMP:
-            self.fail_at(function, _instead_of_timestamp(FunctionCall(function, arguments)))
+            self.fail_at(function, _instead_of_timestamp(algebra.FunctionCall(function, arguments)))
         return super().function_call(children)
 
     # Reports
 
     def reporting(
-        self, registered: Registered | None, relation: Relation | None, report: ReportClause | None
-    ) -> tuple[Registration | None, ReportClause | None]:
+        self,
+        registered: Registered | None,
+        relation: algebra.Relation | None,
+        report: algebra.ReportClause | None,
+    ) -> tuple[algebra.Registration | None, algebra.ReportClause | None]:
         """What a query reports, and when.
 
         Raises:
@@ -164,13 +158,13 @@ class DialectBuilder(StreamBuilder):
             return registration, report
         # A C-SPARQL query gives its whole result whenever a window closes.
         if registration is not None and registration.relation is None:
-            registration = replace(registration, relation=Relation.RSTREAM)
+            registration = replace(registration, relation=algebra.Relation.RSTREAM)
         if report is None and all(each.step is not None for each in self._windows.values()):
-            report = ReportClause(ReportKind.WINDOW_CLOSE)
+            report = algebra.ReportClause(algebra.ReportKind.WINDOW_CLOSE)
         return registration, report
 
 
-def _instead_of_timestamp(call: FunctionCall) -> str:
+def _instead_of_timestamp(call: algebra.FunctionCall) -> str:
     told = "f:timestamp: a pattern in time knows when things happen: write "
     if len(call.arguments) != 3:
         return f"{told}getSTARTTIME() in a query with SEQ"

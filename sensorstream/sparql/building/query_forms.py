@@ -14,34 +14,8 @@ from lark import Token, v_args
 from lark.tree import Meta
 
 from sensorstream.model.terms import BlankNode
-from sensorstream.sparql.algebra import (
-    BGP,
-    Aggregate,
-    AlertClause,
-    And,
-    Ask,
-    Construct,
-    Describe,
-    Distinct,
-    Exists,
-    Expression,
-    Extend,
-    Filter,
-    Group,
-    GroupKey,
-    OrderBy,
-    OrderCondition,
-    Pattern,
-    Project,
-    Query,
-    Reduced,
-    Relation,
-    Select,
-    Slice,
-    TriplePattern,
-    Values,
-    Variable,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Expression, Pattern, Query, TriplePattern, Variable
 from sensorstream.sparql.building.dialects import DialectBuilder
 from sensorstream.sparql.building.patterns import joined
 from sensorstream.sparql.building.streams import Clauses
@@ -49,7 +23,7 @@ from sensorstream.sparql.building.term_builder import Triples
 from sensorstream.sparql.walk import aggregates, replaced, variables, visible
 
 _HOLE: Final = re.compile(r"\{\?(\w+)\}")
-_Item = tuple[int, Variable, Expression | Aggregate | None]
+_Item = tuple[int, Variable, Expression | algebra.Aggregate | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +32,14 @@ class _SelectClause:
     """The offset, the name and the expression of each item; None is ``*``."""
     mark: str
     offset: int
-    relation: Relation | None = None
+    relation: algebra.Relation | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Modifiers:
-    keys: tuple[GroupKey, ...] | None = None
+    keys: tuple[algebra.GroupKey, ...] | None = None
     having: tuple[Any, ...] = ()
-    order: tuple[OrderCondition, ...] = ()
+    order: tuple[algebra.OrderCondition, ...] = ()
     limit: int | None = None
     offset: int = 0
 
@@ -74,13 +48,15 @@ class _Modifiers:
 class _Form:
     """A query whose VALUES clause has not been read yet."""
 
-    kind: type[Select] | type[Ask] | type[Construct] | type[Describe]
+    kind: (
+        type[algebra.Select] | type[algebra.Ask] | type[algebra.Construct] | type[algebra.Describe]
+    )
     where: Pattern
     modifiers: _Modifiers
     clauses: Clauses
     clause: _SelectClause | None = None
     extra: Any = None
-    relation: Relation | None = None
+    relation: algebra.Relation | None = None
     offset: int = 0
 
 
@@ -94,13 +70,13 @@ class QueryBuilder(DialectBuilder):
         )
         pattern = self._modified(form.where, form.modifiers, values, form.clause)
         made: Any
-        if form.kind is Construct:
-            made = Construct(form.extra, pattern)
-        elif form.kind is Describe:
+        if form.kind is algebra.Construct:
+            made = algebra.Construct(form.extra, pattern)
+        elif form.kind is algebra.Describe:
             terms = form.extra or tuple(
                 each for each in visible(pattern) if not each.name.startswith(".")
             )
-            made = Describe(terms, pattern)
+            made = algebra.Describe(terms, pattern)
         else:
             made = form.kind(pattern)
         self.operation(form.offset, made)
@@ -116,10 +92,12 @@ class QueryBuilder(DialectBuilder):
             self._checked(clauses.alert, made),
         )
 
-    def _checked(self, alert: AlertClause | None, form: object) -> AlertClause | None:
+    def _checked(
+        self, alert: algebra.AlertClause | None, form: object
+    ) -> algebra.AlertClause | None:
         if alert is None:
             return None
-        if not isinstance(form, Select):
+        if not isinstance(form, algebra.Select):
             self.fail_at(alert, "ALERT: each solution raises one: expected SELECT")
         selected = set(visible(form.pattern))
         for template in (alert.text, alert.key or ""):
@@ -135,7 +113,7 @@ class QueryBuilder(DialectBuilder):
     def select_query(self, children: list[Any]) -> _Form:
         clause, clauses, where, modifiers = children
         return _Form(
-            Select,
+            algebra.Select,
             where.whole,
             modifiers,
             clauses,
@@ -157,7 +135,7 @@ class QueryBuilder(DialectBuilder):
     def construct(self, meta: Meta, children: list[Any]) -> _Form:
         *relation, template, clauses, where, modifiers = children
         return _Form(
-            Construct,
+            algebra.Construct,
             where.whole,
             modifiers,
             clauses,
@@ -170,7 +148,9 @@ class QueryBuilder(DialectBuilder):
     def construct_where(self, meta: Meta, children: list[Any]) -> _Form:
         clauses, template, modifiers = children
         where = self.block(template)
-        return _Form(Construct, where, modifiers, clauses, extra=template, offset=meta.start_pos)
+        return _Form(
+            algebra.Construct, where, modifiers, clauses, extra=template, offset=meta.start_pos
+        )
 
     def template(self, children: list[Triples]) -> tuple[TriplePattern, ...]:
         triples = children[0].patterns if children else ()
@@ -183,19 +163,21 @@ class QueryBuilder(DialectBuilder):
         terms = () if isinstance(children[0], Token) else tuple(children[:split])
         clauses = children[split]
         *where, modifiers = children[split + 1 :]
-        pattern = where[0].whole if where else BGP()
-        return _Form(Describe, pattern, modifiers, clauses, extra=terms, offset=meta.start_pos)
+        pattern = where[0].whole if where else algebra.BGP()
+        return _Form(
+            algebra.Describe, pattern, modifiers, clauses, extra=terms, offset=meta.start_pos
+        )
 
     @v_args(meta=True)
     def ask_query(self, meta: Meta, children: list[Any]) -> _Form:
         clauses, where, modifiers = children
-        return _Form(Ask, where.whole, modifiers, clauses, offset=meta.start_pos)
+        return _Form(algebra.Ask, where.whole, modifiers, clauses, offset=meta.start_pos)
 
     # Clauses
 
     @v_args(meta=True)
     def select_clause(self, meta: Meta, children: list[Any]) -> _SelectClause:
-        relation = children.pop(0) if isinstance(children[0], Relation) else None
+        relation = children.pop(0) if isinstance(children[0], algebra.Relation) else None
         mark = ""
         if isinstance(children[0], Token) and children[0].type != "STAR":
             mark = children.pop(0).type
@@ -211,27 +193,29 @@ class QueryBuilder(DialectBuilder):
     def solution_modifier(self, children: list[tuple[str, Any]]) -> _Modifiers:
         return _Modifiers(**dict(children))
 
-    def group_by(self, children: list[GroupKey]) -> tuple[str, Any]:
+    def group_by(self, children: list[algebra.GroupKey]) -> tuple[str, Any]:
         return "keys", tuple(children)
 
-    def group_key(self, children: list[Any]) -> GroupKey:
+    def group_key(self, children: list[Any]) -> algebra.GroupKey:
         expression = self.without_aggregates(children[0], "GROUP BY")
         if len(children) == 2:
             self._places[_key(children[1])] = self._places[children[1]]
-            return GroupKey(expression, children[1])
-        return GroupKey(expression, expression if isinstance(expression, Variable) else None)
+            return algebra.GroupKey(expression, children[1])
+        return algebra.GroupKey(
+            expression, expression if isinstance(expression, Variable) else None
+        )
 
     def having(self, children: list[Any]) -> tuple[str, Any]:
         return "having", tuple(children)
 
-    def order_by(self, children: list[OrderCondition]) -> tuple[str, Any]:
+    def order_by(self, children: list[algebra.OrderCondition]) -> tuple[str, Any]:
         return "order", tuple(children)
 
     @v_args(meta=True)
-    def order_condition(self, meta: Meta, children: list[Any]) -> OrderCondition:
+    def order_condition(self, meta: Meta, children: list[Any]) -> algebra.OrderCondition:
         *direction, expression = children
         descending = bool(direction) and direction[0].type == "DESC"
-        return self.operation(meta.start_pos, OrderCondition(expression, descending))
+        return self.operation(meta.start_pos, algebra.OrderCondition(expression, descending))
 
     def limit(self, children: list[Token]) -> tuple[str, int]:
         return "limit", int(children[0].value)
@@ -239,7 +223,7 @@ class QueryBuilder(DialectBuilder):
     def offset(self, children: list[Token]) -> tuple[str, int]:
         return "offset", int(children[0].value)
 
-    def values_clause(self, children: list[Values]) -> Values | None:
+    def values_clause(self, children: list[algebra.Values]) -> algebra.Values | None:
         return children[0] if children else None
 
     # Translation
@@ -248,7 +232,7 @@ class QueryBuilder(DialectBuilder):
         self,
         where: Pattern,
         modifiers: _Modifiers,
-        values: Values | None,
+        values: algebra.Values | None,
         clause: _SelectClause | None,
     ) -> Pattern:
         items = clause.items if clause is not None and clause.items is not None else ()
@@ -265,23 +249,27 @@ class QueryBuilder(DialectBuilder):
         if grouped:
             keys = modifiers.keys or ()
             self._check_grouping(clause, keys)
-            pattern = Group(where, keys, tuple((name, of) for of, name in named.items()))
+            pattern = algebra.Group(where, keys, tuple((name, of) for of, name in named.items()))
         if modifiers.having:
-            pattern = Filter(reduce(And, _named(modifiers.having, named)), pattern)
+            pattern = algebra.Filter(reduce(algebra.And, _named(modifiers.having, named)), pattern)
         if values is not None:
             pattern = joined(pattern, values)
         for _, variable, expression in items:
             if expression is not None:
-                pattern = Extend(pattern, variable, _named(expression, named))
+                pattern = algebra.Extend(pattern, variable, _named(expression, named))
         if modifiers.order:
-            pattern = OrderBy(pattern, _named(modifiers.order, named))
+            pattern = algebra.OrderBy(pattern, _named(modifiers.order, named))
         if clause is not None:
             columns = visible(pattern) if clause.items is None else (item[1] for item in items)
-            pattern = Project(pattern, tuple(dict.fromkeys(columns)))
+            pattern = algebra.Project(pattern, tuple(dict.fromkeys(columns)))
             if clause.mark:
-                pattern = Distinct(pattern) if clause.mark == "DISTINCT" else Reduced(pattern)
+                pattern = (
+                    algebra.Distinct(pattern)
+                    if clause.mark == "DISTINCT"
+                    else algebra.Reduced(pattern)
+                )
         if modifiers.limit is not None or modifiers.offset:
-            pattern = Slice(pattern, modifiers.offset, modifiers.limit)
+            pattern = algebra.Slice(pattern, modifiers.offset, modifiers.limit)
         return pattern
 
     def _check_names(self, where: Pattern, modifiers: _Modifiers, items: tuple[_Item, ...]) -> None:
@@ -299,7 +287,9 @@ class QueryBuilder(DialectBuilder):
                 self.fail(offset, f"{variable} has a value already: AS needs a new variable")
             taken.add(variable)
 
-    def _check_grouping(self, clause: _SelectClause | None, keys: tuple[GroupKey, ...]) -> None:
+    def _check_grouping(
+        self, clause: _SelectClause | None, keys: tuple[algebra.GroupKey, ...]
+    ) -> None:
         """Section 11.4: a variable neither grouped by nor aggregated has no single value."""
         if clause is None:
             return
@@ -312,7 +302,9 @@ class QueryBuilder(DialectBuilder):
                 self.fail(offset, f"{each} is neither grouped by nor aggregated")
             known.add(variable)
 
-    def _group_themselves(self, modifiers: _Modifiers, found: dict[Aggregate, None]) -> bool:
+    def _group_themselves(
+        self, modifiers: _Modifiers, found: dict[algebra.Aggregate, None]
+    ) -> bool:
         named = any(True for _ in aggregates((modifiers.having, modifiers.order)))
         written = bool(found) and self.luposdate_aggregates.issuperset(found)
         return written and modifiers.keys is None and not named
@@ -329,7 +321,7 @@ class QueryBuilder(DialectBuilder):
         keys = [item for item in items if item[2] is None and item[1] not in aggregated]
         inner = self._modified(
             self._with_fresh_blanks(where),
-            _Modifiers(keys=tuple(GroupKey(variable, variable) for _, variable, _ in keys)),
+            _Modifiers(keys=tuple(algebra.GroupKey(variable, variable) for _, variable, _ in keys)),
             None,
             _SelectClause((*keys, *(item for item in items if item[2] is not None)), "", 0),
         )
@@ -349,16 +341,17 @@ class QueryBuilder(DialectBuilder):
         return replaced(pattern, renamed)
 
 
-def _named(expression: Any, named: dict[Aggregate, Variable]) -> Any:
+def _named(expression: Any, named: dict[algebra.Aggregate, Variable]) -> Any:
     return replaced(
-        expression, lambda part: named.get(part) if isinstance(part, Aggregate) else None
+        expression, lambda part: named.get(part) if isinstance(part, algebra.Aggregate) else None
     )
 
 
 def _ungrouped(expression: object) -> set[Variable]:
     """The variables of an expression outside its aggregates and EXISTS."""
     outside = replaced(
-        expression, lambda part: () if isinstance(part, Aggregate | Exists) else None
+        expression,
+        lambda part: () if isinstance(part, algebra.Aggregate | algebra.Exists) else None,
     )
     return set(variables(outside))
 

@@ -15,19 +15,8 @@ from sensorstream.errors import TermError
 from sensorstream.model.events import SEVERITIES
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.xsd import NUMERIC_TYPES, XSD_DATE_TIME, XSD_STRING, parse_duration
-from sensorstream.sparql.algebra import (
-    AlertClause,
-    Dataset,
-    Pattern,
-    ReportClause,
-    ReportKind,
-    ValidTime,
-    Variable,
-    Window,
-    WindowDefinition,
-    WindowKind,
-    WindowUnit,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Pattern, Variable
 from sensorstream.sparql.building.patterns import PatternBuilder
 from sensorstream.sparql.building.term_builder import NO_PREFIXES
 from sensorstream.sparql.lexer import Source
@@ -61,10 +50,10 @@ _UNIT_NAMES: Final = {
 class Clauses:
     """What stands between the form of a query and its WHERE, but for the windows."""
 
-    dataset: Dataset
-    report: ReportClause | None
-    valid_time: ValidTime | None
-    alert: AlertClause | None = None
+    dataset: algebra.Dataset
+    report: algebra.ReportClause | None
+    valid_time: algebra.ValidTime | None
+    alert: algebra.AlertClause | None = None
 
 
 def _option(name: str) -> Any:
@@ -77,12 +66,12 @@ def _option(name: str) -> Any:
     return option
 
 
-def _report(kind: ReportKind) -> Any:
+def _report(kind: algebra.ReportKind) -> Any:
     """The rule of a report that has no length."""
 
     @v_args(meta=True)
-    def report(self: StreamBuilder, meta: Meta, children: list[Any]) -> ReportClause:
-        return self.operation(meta.start_pos, ReportClause(kind))
+    def report(self: StreamBuilder, meta: Meta, children: list[Any]) -> algebra.ReportClause:
+        return self.operation(meta.start_pos, algebra.ReportClause(kind))
 
     return report
 
@@ -94,50 +83,52 @@ class StreamBuilder(PatternBuilder):
         self, source: Source, base: str | None, prefixes: Mapping[str, str] = NO_PREFIXES
     ) -> None:
         super().__init__(source, base, prefixes)
-        self._windows: dict[IRI, WindowDefinition] = {}
+        self._windows: dict[IRI, algebra.WindowDefinition] = {}
 
     # Dataset
 
     @v_args(meta=True)
     def clauses(self, meta: Meta, children: list[Any]) -> Clauses:
-        reports = [child for child in children if isinstance(child, ReportClause)]
+        reports = [child for child in children if isinstance(child, algebra.ReportClause)]
         if len(reports) > 1:
             self.fail(meta.start_pos, "a query reports in one way: expected one REPORT or STREAM")
-        times = [child for child in children if isinstance(child, ValidTime)]
+        times = [child for child in children if isinstance(child, algebra.ValidTime)]
         if len(times) > 1:
             self.fail_at(times[-1], "a query has one valid time: expected one AT or DURING")
-        alerts = [child for child in children if isinstance(child, AlertClause)]
+        alerts = [child for child in children if isinstance(child, algebra.AlertClause)]
         if len(alerts) > 1:
             self.fail_at(alerts[1], "a query raises one kind of alert: expected one ALERT")
         graphs = [child for child in children if isinstance(child, tuple)]
         default = tuple(iri for kind, iri in graphs if kind == "default")
         named = tuple(iri for kind, iri in graphs if kind == "named")
         return Clauses(
-            Dataset(default, named),
+            algebra.Dataset(default, named),
             reports[0] if reports else None,
             times[0] if times else None,
             alerts[0] if alerts else None,
         )
 
     @v_args(meta=True)
-    def alert(self, meta: Meta, children: list[Any]) -> AlertClause:
+    def alert(self, meta: Meta, children: list[Any]) -> algebra.AlertClause:
         severity, text, *key = children
         if severity.value not in SEVERITIES:
             self.fail(
                 severity.start_pos,
                 f"unknown severity '{severity.value}': expected {', '.join(SEVERITIES)}",
             )
-        return self.at(meta.start_pos, AlertClause(severity.value, text, key[0] if key else None))
+        return self.at(
+            meta.start_pos, algebra.AlertClause(severity.value, text, key[0] if key else None)
+        )
 
     @v_args(meta=True)
-    def valid_at(self, meta: Meta, children: list[Any]) -> ValidTime:
-        return self.at(meta.start_pos, ValidTime(self._time(meta.start_pos, children[0])))
+    def valid_at(self, meta: Meta, children: list[Any]) -> algebra.ValidTime:
+        return self.at(meta.start_pos, algebra.ValidTime(self._time(meta.start_pos, children[0])))
 
     @v_args(meta=True)
-    def valid_during(self, meta: Meta, children: list[Any]) -> ValidTime:
+    def valid_during(self, meta: Meta, children: list[Any]) -> algebra.ValidTime:
         start, _, end = children
         times = (self._time(meta.start_pos, each) for each in (start, end))
-        return self.at(meta.start_pos, ValidTime(*times))
+        return self.at(meta.start_pos, algebra.ValidTime(*times))
 
     def _time(self, offset: int, time: Literal | Variable) -> str | Variable:
         if isinstance(time, Variable):
@@ -162,7 +153,7 @@ class StreamBuilder(PatternBuilder):
 
     def _define(self, children: list[Any], *, in_default: bool) -> tuple[str, IRI]:
         name, *rest = (child for child in children if not isinstance(child, Token))
-        definition = next(each for each in rest if isinstance(each, WindowDefinition))
+        definition = next(each for each in rest if isinstance(each, algebra.WindowDefinition))
         stream = [each for each in rest if each is not definition]
         if name in self._windows:
             self.fail_at(name, f"the window <{name}> is defined twice")
@@ -171,7 +162,7 @@ class StreamBuilder(PatternBuilder):
         )
         return "window", name
 
-    def extent(self, children: list[Any]) -> WindowDefinition:
+    def extent(self, children: list[Any]) -> algebra.WindowDefinition:
         """What stands in the brackets of a window, which has no name yet."""
         (offset, extent), *options = children
         definition = self._definition(extent, options)
@@ -180,27 +171,27 @@ class StreamBuilder(PatternBuilder):
 
     def _definition(
         self, extent: dict[str, Any], options: list[tuple[int, str, Any]]
-    ) -> WindowDefinition:
+    ) -> algebra.WindowDefinition:
         made = dict(extent)
         counts = made.pop("counts", False) or isinstance(made.get("range"), int)
-        if made.get("kind") is WindowKind.NOW and options:
+        if made.get("kind") is algebra.WindowKind.NOW and options:
             self.fail(options[0][0], "NOW is one instant: leave the options of the window out")
         for offset, option, value in options:
-            if option == "instances_of" and made.get("unit") is WindowUnit.TRIPLES:
+            if option == "instances_of" and made.get("unit") is algebra.WindowUnit.TRIPLES:
                 self.fail(offset, "a window of triples has no instances: expected INDIVIDUALS")
             if option in made and made[option] != value:
                 self.fail(offset, f"{_OPTION_NAMES[option]} is given twice, or does not fit here")
             made[option] = value
         if "instances_of" in made:
-            made["unit"] = WindowUnit.INDIVIDUALS
-        if made.get("kind") is WindowKind.TUMBLING:
+            made["unit"] = algebra.WindowUnit.INDIVIDUALS
+        if made.get("kind") is algebra.WindowKind.TUMBLING:
             if "step" in made:
                 self.fail(made["step"][0], "a tumbling window steps by its range: leave STEP out")
             made["step"] = made["range"]
         elif isinstance(step := made.get("step"), tuple):
             offset, number, length = step
             made["step"] = self._step(offset, (number, length), counts)
-        return WindowDefinition(IRI(""), **made)
+        return algebra.WindowDefinition(IRI(""), **made)
 
     def _step(
         self, offset: int, span: tuple[Decimal | None, timedelta | None], counts: bool
@@ -212,7 +203,7 @@ class StreamBuilder(PatternBuilder):
             self.fail(offset, "the window counts: expected a STEP that is a whole number")
         return int(number)
 
-    def _check(self, offset: int, window: WindowDefinition) -> None:
+    def _check(self, offset: int, window: algebra.WindowDefinition) -> None:
         for what, value in (("range", window.range), ("step", window.step)):
             if value is not None and (not value or value != abs(value)):
                 self.fail(offset, f"the window's {what} must be greater than zero")
@@ -222,19 +213,19 @@ class StreamBuilder(PatternBuilder):
         word, *value = children
         match word.type:
             case "LANDMARK" | "ALL":
-                extent: dict[str, Any] = {"kind": WindowKind.LANDMARK}
+                extent: dict[str, Any] = {"kind": algebra.WindowKind.LANDMARK}
                 if value:
-                    extent |= {"unit": WindowUnit[value[0].type], "counts": True}
+                    extent |= {"unit": algebra.WindowUnit[value[0].type], "counts": True}
             case "NOW":
-                extent = {"kind": WindowKind.NOW}
+                extent = {"kind": algebra.WindowKind.NOW}
             case "RANGE" if isinstance(value[0], Token):
-                extent = {"range": int(value[1]), "unit": WindowUnit.TRIPLES}
+                extent = {"range": int(value[1]), "unit": algebra.WindowUnit.TRIPLES}
             case "RANGE":
                 extent = {"range": self._length(meta.start_pos, value[0], SECOND)}
             case "TRIPLES":
-                extent = {"range": int(value[0]), "unit": WindowUnit.TRIPLES}
+                extent = {"range": int(value[0]), "unit": algebra.WindowUnit.TRIPLES}
             case _:
-                extent = {"range": int(value[0]), "unit": WindowUnit.INDIVIDUALS}
+                extent = {"range": int(value[0]), "unit": algebra.WindowUnit.INDIVIDUALS}
         return meta.start_pos, extent
 
     @v_args(meta=True)
@@ -268,7 +259,7 @@ class StreamBuilder(PatternBuilder):
 
     @v_args(meta=True)
     def of_individuals(self, meta: Meta, children: list[Token]) -> tuple[int, str, Any]:
-        return meta.start_pos, "unit", WindowUnit.INDIVIDUALS
+        return meta.start_pos, "unit", algebra.WindowUnit.INDIVIDUALS
 
     @v_args(meta=True)
     def step(self, meta: Meta, children: list[Any]) -> tuple[int, str, Any]:
@@ -276,7 +267,7 @@ class StreamBuilder(PatternBuilder):
 
     @v_args(meta=True)
     def tumbling(self, meta: Meta, children: list[Any]) -> tuple[int, str, Any]:
-        return meta.start_pos, "kind", WindowKind.TUMBLING
+        return meta.start_pos, "kind", algebra.WindowKind.TUMBLING
 
     of_class = _option("instances_of")
     starting_at = _option("origin")
@@ -291,7 +282,7 @@ class StreamBuilder(PatternBuilder):
                 name,
                 f"the window <{name}> is not defined: expected FROM NAMED WINDOW <{name}> ON …",
             )
-        return self.operation(meta.start_pos, Window(name, group.whole))
+        return self.operation(meta.start_pos, algebra.Window(name, group.whole))
 
     @v_args(meta=True)
     def typed_window(self, meta: Meta, children: list[Any]) -> Pattern:
@@ -300,9 +291,9 @@ class StreamBuilder(PatternBuilder):
         bounds = [part for part in parts if not isinstance(part[1], dict)]
         definition = self._definition(extent, bounds)
         self._check(offset, definition)
-        return self.operation(meta.start_pos, Window(self.named(definition), group.whole))
+        return self.operation(meta.start_pos, algebra.Window(self.named(definition), group.whole))
 
-    def named(self, definition: WindowDefinition) -> IRI:
+    def named(self, definition: algebra.WindowDefinition) -> IRI:
         """The name of a window that is unnamed in the text; equal windows share it."""
         number = 0
         while True:
@@ -317,7 +308,7 @@ class StreamBuilder(PatternBuilder):
         *of_class, word, value = children
         extent: dict[str, Any] = {}
         if of_class:
-            extent = {"unit": WindowUnit.INDIVIDUALS, "instances_of": of_class[0]}
+            extent = {"unit": algebra.WindowUnit.INDIVIDUALS, "instances_of": of_class[0]}
         if word.type == "SLIDINGDURATION":
             extent["range"] = self._length(meta.start_pos, value, _MILLISECOND)
         else:
@@ -396,34 +387,36 @@ class StreamBuilder(PatternBuilder):
     # Reports
 
     @v_args(meta=True)
-    def report_milliseconds(self, meta: Meta, children: list[Any]) -> ReportClause:
+    def report_milliseconds(self, meta: Meta, children: list[Any]) -> algebra.ReportClause:
         return self.periodic(meta.start_pos, children[0], _MILLISECOND)
 
     def sliding_duration(self, children: list[Any]) -> Any:
         return children[0]
 
     @v_args(meta=True)
-    def report_every(self, meta: Meta, children: list[Any]) -> ReportClause:
+    def report_every(self, meta: Meta, children: list[Any]) -> algebra.ReportClause:
         return self.periodic(meta.start_pos, children[0], SECOND)
 
-    def periodic(self, offset: int, span: Any, unit: timedelta) -> ReportClause:
+    def periodic(self, offset: int, span: Any, unit: timedelta) -> algebra.ReportClause:
         length = self._length(offset, span, unit)
         if length <= timedelta(0):
             self.fail(offset, "the time between two reports must be greater than zero")
-        return self.operation(offset, ReportClause(ReportKind.PERIOD, length))
+        return self.operation(offset, algebra.ReportClause(algebra.ReportKind.PERIOD, length))
 
     @v_args(meta=True)
-    def report_triples(self, meta: Meta, children: list[Token]) -> ReportClause:
+    def report_triples(self, meta: Meta, children: list[Token]) -> algebra.ReportClause:
         every = next(int(child.value) for child in children if child.type == "INTEGER")
         if every < 1:
             self.fail(
                 meta.start_pos, "the number of triples between two reports must be at least 1"
             )
-        return self.operation(meta.start_pos, ReportClause(ReportKind.TRIPLES, every))
+        return self.operation(
+            meta.start_pos, algebra.ReportClause(algebra.ReportKind.TRIPLES, every)
+        )
 
-    report_change = _report(ReportKind.CHANGE)
-    report_close = _report(ReportKind.WINDOW_CLOSE)
-    report_instant = _report(ReportKind.INSTANT)
+    report_change = _report(algebra.ReportKind.CHANGE)
+    report_close = _report(algebra.ReportKind.WINDOW_CLOSE)
+    report_instant = _report(algebra.ReportKind.INSTANT)
 
 
 _OPTION_NAMES: Final = {

@@ -12,7 +12,7 @@ from xml.sax.saxutils import quoteattr
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.app.standing import present
+from sensorstream.app.questions.asking import present
 from sensorstream.history.asking.answer import Graph, Solutions
 from sensorstream.history.asking.question import read_question
 from sensorstream.kb.graph import Origin
@@ -71,14 +71,14 @@ def test_all_is_every_statement_that_was_ever_asserted(application: Application,
     ever: set[Triple] = set()
     for sent, content in enumerate([*places, *readings]):
         send(application, content)
-        ever.update(application._engine.kb.triples(Origin.WINDOW))
+        ever.update(application.engine.kb.triples(Origin.WINDOW))
         if sent % 15 == 14:
             asked = triples(application, GRAPH_WINDOW) | triples(application, GRAPH_PERSISTENT)
             assert ever <= asked
             assert asked <= triples(application)
     graphs = (GRAPH_WINDOW, GRAPH_STATIC, GRAPH_INFERRED)
     now: dict[IRI, set[Triple]] = {graph: set() for graph in graphs}
-    for each in present(application._engine).statements:
+    for each in present(application.engine).statements:
         if each.marks == Origin.WINDOW:
             now[GRAPH_WINDOW].add(each.triple)
         elif each.marks == Origin.STATIC:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from sensorstream.alerts.formats import plain_alert, report_json
-from sensorstream.app.exchange import Exchange
-from sensorstream.app.wiring import build_machine, read_deployment
+from sensorstream.app.control.exchange import Exchange
+from sensorstream.app.control.wiring import build_machine, read_deployment
 from sensorstream.clock import SystemClock
 from sensorstream.engine.engine import Engine
 from sensorstream.history.terms import TermKey, term_key

@@ -18,7 +18,8 @@ from sensorstream.errors import LanguageError, TermError
 from sensorstream.language import parse
 from sensorstream.language.syntax import Call, Hole
 from sensorstream.language.walk import nodes
-from sensorstream.mapping.functions import Library, compile_call
+from sensorstream.mapping.functions.definition import Library
+from sensorstream.mapping.functions.registry import compile_call
 
 LIBRARY = Library({"rooms": {"A1": "hall", "A2": "kitchen"}})
 

@@ -10,7 +10,7 @@ from typing import Final
 
 import pyoxigraph as ox
 
-from sensorstream.app.mapping_files import with_mapping_files
+from sensorstream.app.control.mapping_files import MappingFiles
 from sensorstream.errors import SensorStreamError
 from sensorstream.mapping import MappingPlan, parse_document
 from sensorstream.model.events import Event, Message
@@ -88,7 +88,7 @@ def run_case(case: RmlCase) -> str:
 
 def plan_of(mapping: Path, base: str = BASE) -> MappingPlan:
     """The plan of an RML file."""
-    return with_mapping_files(MappingPlan(()), [], [mapping], Schema(), Timeline.INTEGER, base)
+    return MappingFiles([mapping], Schema(), Timeline.INTEGER, base).added_to(MappingPlan(()), [])
 
 
 def quads(plan: MappingPlan, xml: bytes, source: str = "") -> list[str]:

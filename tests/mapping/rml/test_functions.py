@@ -7,7 +7,7 @@ import pytest
 from sensorstream.errors import LanguageError, MappingError
 from sensorstream.language import print_rules
 from sensorstream.mapping import MappingPlan, parse_document
-from sensorstream.mapping.functions import Definition, Function, Library, ValueKind
+from sensorstream.mapping.functions.definition import Definition, Function, Library, ValueKind
 from sensorstream.mapping.rml import Surroundings, compile_rml, read_rml
 from sensorstream.mapping.rml.rml_check import faults
 from sensorstream.mapping.rml.to_rules import to_rules

@@ -18,7 +18,7 @@ from sensorstream.network.recursion.equality_rules import EQUALITY, equality_amo
 from sensorstream.network.recursion.linear import FlatClosure, parted
 from sensorstream.network.recursion.program import Program
 from sensorstream.network.recursion.rule import DerivationRule
-from sensorstream.reasoning.rulesets.library import bundled_rules
+from sensorstream.reasoning.rulesets.reader import bundled_rules
 from tests.network.recursion.oracle import rematerialised
 from tests.network.recursion.strategies import CLASSICS, NODES, PROPERTIES, Change
 from tests.network.recursion.test_program import ANY_PROPERTY

@@ -22,7 +22,7 @@ from sensorstream.model.vocabulary import (
     RDF_TYPE,
     RDFS_SUBPROPERTY_OF,
 )
-from sensorstream.reasoning.dl import probes
+from sensorstream.reasoning.dl import terminology as probes
 from sensorstream.reasoning.dl.bounds import expressions
 from sensorstream.reasoning.dl.bounds.clauses import Clause, Untreated
 from sensorstream.reasoning.dl.bounds.stated import LINKS, Stated

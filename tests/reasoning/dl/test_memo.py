@@ -18,12 +18,11 @@ from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
 from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.reasoning.dl.axioms import Axioms
-from sensorstream.reasoning.dl.probes import Entailed
 from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.protocol import IslandFacts
 from sensorstream.reasoning.dl.questions import Memo
 from sensorstream.reasoning.dl.reasoner import DlReasoner
-from sensorstream.reasoning.dl.terminology import Terminology
+from sensorstream.reasoning.dl.terminology import Entailed, Terminology
 from sensorstream.reasoning.dl.value_classes import ValueClasses
 from sensorstream.reasoning.ontology import Ontology, load_ontology
 

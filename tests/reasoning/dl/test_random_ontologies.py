@@ -304,10 +304,10 @@ def java() -> Iterator[JavaProcess]:
 def resident(java: JavaProcess, name: str, axioms: bytes) -> Worker:
     """A worker in a process that runs already: starting Java costs seconds."""
     worker = Worker(name, axioms, timeout=60)
+    worker._process = java
     if java.pid is None:
         java.launch()
-    worker._process, worker._said = java._process, java._said
-    answer = worker._answer_to(worker._load, 60)
+    answer = worker._exchange(worker._load, 60)
     worker._consistent = answer[0] is not None
     return worker
 
@@ -380,7 +380,8 @@ def follow(
         COUNTS["windows"] += 1
         COUNTS["inferred"] += len(expected or ())
         yield said(kb), expected, f"after +{delta.added} -{delta.removed}"
-    found = compare(loaded, marks_of(kb), worker, seconds=60, clock=SystemClock())
+    process = worker._process
+    found = compare(loaded, marks_of(kb), process, seconds=60, clock=SystemClock())
     yield found, Differences(), "the cross-check"
 
 

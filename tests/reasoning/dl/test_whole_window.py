@@ -14,8 +14,7 @@ from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
 from sensorstream.reasoning.ontology import Ontology, load_ontology
 from sensorstream.reasoning.profiles import make_reasoner
-from sensorstream.reasoning.reasoner import NoReasoner, Reasoner
-from sensorstream.reasoning.schema_closure import SchemaClosure
+from sensorstream.reasoning.reasoner import NoReasoner, Reasoner, SchemaClosure
 
 AXIOMS = """
 @prefix : <http://x.example/#> .

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 
 from sensorstream.model.terms import BlankNode, Literal, Term, Triple
 from sensorstream.model.vocabulary import OWL, RDFS
-from sensorstream.reasoning.rulesets.library import bundled_rules
+from sensorstream.reasoning.rulesets.reader import bundled_rules
 from tests.reasoning.rulesets.graphs import graph
 from tests.reasoning.rulesets.strategies import schemas, windows
 from tests.reasoning.rulesets.test_reasoner import World

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sensorstream.model.terms import Triple
-from sensorstream.reasoning.rulesets.library import bundled_rules, text_of
+from sensorstream.reasoning.rulesets.reader import bundled_rules, text_of
 from sensorstream.reasoning.rulesets.rule_set import combined
 from tests.reasoning.rulesets.oracle import as_stored, closed
 from tests.reasoning.rulesets.strategies import schemas, windows

@@ -10,8 +10,8 @@ from sensorstream.model.events import Delta
 from sensorstream.model.terms import Triple
 from sensorstream.model.vocabulary import RDF_FIRST, RDF_REST
 from sensorstream.reasoning.rulesets.derivation import Applications, Derivation, derivation, minimal
-from sensorstream.reasoning.rulesets.library import bundled_rules, text_of
 from sensorstream.reasoning.rulesets.lists import unrolled
+from sensorstream.reasoning.rulesets.reader import bundled_rules, text_of
 from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
 from sensorstream.reasoning.rulesets.rule_set import RuleSet
 from tests.reasoning.rulesets.graphs import graph, rules

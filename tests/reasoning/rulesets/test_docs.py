@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from sensorstream.reasoning.rulesets.library import SUMMARIES, bundled_rules
-from sensorstream.reasoning.rulesets.reader import read
+from sensorstream.reasoning.rulesets.reader import SUMMARIES, bundled_rules, read
 from sensorstream.reasoning.rulesets.rule_set import renamed
 from tests.reasoning.rulesets.graphs import PREFIXES
 

@@ -8,7 +8,7 @@ import pytest
 
 from sensorstream.model.vocabulary import CONTRADICTION, RDF_TYPE
 from sensorstream.model.xsd import XSD_INTEGER
-from sensorstream.reasoning.rulesets.library import SUMMARIES, bundled_rules, text_of
+from sensorstream.reasoning.rulesets.reader import SUMMARIES, bundled_rules, text_of
 from sensorstream.reasoning.rulesets.rule_set import RuleSet, combined, renamed
 from tests.reasoning.rulesets.graphs import graph
 from tests.reasoning.rulesets.oracle import as_stored, closed, updates_of

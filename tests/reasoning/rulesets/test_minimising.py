@@ -15,9 +15,8 @@ from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
 from sensorstream.network.recursion.reads import Kind
 from sensorstream.reasoning.rulesets.blocks import excerpt
-from sensorstream.reasoning.rulesets.library import bundled_rules, text_of
 from sensorstream.reasoning.rulesets.minimising import kinds_asked, minimised
-from sensorstream.reasoning.rulesets.reader import read
+from sensorstream.reasoning.rulesets.reader import bundled_rules, read, text_of
 from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
 from sensorstream.reasoning.rulesets.rule_set import RuleSet
 from sensorstream.sparql.parser import parse_query

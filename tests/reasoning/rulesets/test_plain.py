@@ -9,10 +9,10 @@ from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import Triple
+from sensorstream.reasoning.reasoner import SchemaClosure
 from sensorstream.reasoning.rulesets.derivation import Applications, derivation
-from sensorstream.reasoning.rulesets.library import plain_rules
 from sensorstream.reasoning.rulesets.lists import unrolled
-from sensorstream.reasoning.schema_closure import SchemaClosure
+from sensorstream.reasoning.rulesets.reader import plain_rules
 from tests.reasoning.rulesets.graphs import graph
 from tests.reasoning.rulesets.strategies import windows
 

@@ -12,7 +12,7 @@ from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.network.budget import NO_LIMITS, Limits
-from sensorstream.reasoning.rulesets.library import bundled_rules, text_of
+from sensorstream.reasoning.rulesets.reader import bundled_rules, text_of
 from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
 from sensorstream.reasoning.rulesets.rule_set import RuleSet, combined
 from tests.reasoning.rulesets.graphs import PREFIXES, graph, rules

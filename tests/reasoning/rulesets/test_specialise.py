@@ -6,8 +6,7 @@ import pytest
 
 from sensorstream.model.terms import BlankNode
 from sensorstream.network.recursion.rule import DerivationRule
-from sensorstream.reasoning.rulesets.library import bundled_rules
-from sensorstream.reasoning.rulesets.reader import read
+from sensorstream.reasoning.rulesets.reader import bundled_rules, read
 from sensorstream.reasoning.rulesets.rule_set import renamed
 from sensorstream.reasoning.rulesets.specialise import standard_name
 from tests.reasoning.rulesets.graphs import PREFIXES, graph, indexed, rules

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sensorstream.model.terms import Triple
 from sensorstream.network.recursion.reads import Kind
 from sensorstream.reasoning.rulesets import specialise as tables
-from sensorstream.reasoning.rulesets.library import bundled_rules, text_of
+from sensorstream.reasoning.rulesets.reader import bundled_rules, text_of
 from sensorstream.reasoning.rulesets.specialise import Specialisation
 from tests.reasoning.rulesets.graphs import PREFIXES, graph, indexed, rules
 from tests.reasoning.rulesets.oracle import as_stored, closed

@@ -10,8 +10,8 @@ from xml.sax.saxutils import escape
 import httpx
 import pytest
 
-from sensorstream.app.pipeline import failed
-from sensorstream.app.rates import Rates
+from sensorstream.app.life.access import Rates
+from sensorstream.app.life.pipeline import failed
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import Busy
 from sensorstream.mapping import parse_document

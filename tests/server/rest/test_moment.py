@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from sensorstream.server.known import Moment
+from sensorstream.server.routes import Moment
 
 TIMES = TypeAdapter[datetime](Moment)
 

@@ -12,7 +12,7 @@ import pytest
 
 from sensorstream.history.asking.question import Interval, Moment
 from sensorstream.model.vocabulary import GRAPH_PERSISTENT
-from sensorstream.server import results
+from sensorstream.server import questions as results
 from sensorstream.sparql.algebra import Dataset
 
 SELECT = "select ?name { ?s ?p ?name }"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from lxml import etree
 
-from sensorstream.server.soap.envelope import element_of
+from sensorstream.server.soap import element_of
 
 
 def test_lists_repeat_and_mappings_nest() -> None:

@@ -1,4 +1,4 @@
-"""What certain clauses conclude, worked out beforehand, and what that tells of others.
+"""Conclusions of certain clauses, worked out beforehand, and what they tell of others.
 
 *Foreseen* is what follows for an individual because somebody else must exist. The lower bound makes
 no unnamed individuals. But what certain clauses conclude about someone from the neighbour that a

@@ -28,7 +28,7 @@ from sensorstream.model.vocabulary import (
 )
 from sensorstream.model.xsd import XSD
 from sensorstream.network.recursion.rule import constant
-from sensorstream.reasoning.dl.axioms import Axioms
+from sensorstream.reasoning.dl.axioms import EQUALITY, SWRL, Axioms, named_individuals
 from sensorstream.reasoning.dl.bounds.clauses import (
     OPEN,
     THING,
@@ -44,7 +44,6 @@ from sensorstream.reasoning.dl.bounds.expressions import UNION, Expressions
 from sensorstream.reasoning.dl.bounds.foreseen import Enumerations, enumerations, foreseen
 from sensorstream.reasoning.dl.bounds.stated import NUMBER, Needs, Stated
 from sensorstream.reasoning.dl.bounds.values import Values, stand_ins
-from sensorstream.reasoning.dl.gate import SWRL, named_individuals
 from sensorstream.sparql.algebra import TriplePattern, Variable
 
 _X, _Y = Variable("x"), Variable("y")
@@ -96,7 +95,7 @@ def tells_pairs_apart(clauses: Iterable[Clause]) -> bool:
 def things(axioms: Axioms, clauses: list[Clause]) -> Iterator[Clause]:
     """Everything an assertion or an axiom speaks of is an individual."""
     classes = set(axioms.typed(f"{OWL}Class")) | {OWL_THING, IRI(f"{OWL}NamedIndividual")}
-    links = {*axioms.typed(f"{OWL}ObjectProperty"), OWL_SAME_AS, OWL_DIFFERENT_FROM}
+    links = {*axioms.typed(f"{OWL}ObjectProperty"), *EQUALITY}
     values = set(axioms.typed(f"{OWL}DatatypeProperty"))
     # Also where an axiom that names them has no clauses.
     named = {constant(each) for each in named_individuals(axioms)}

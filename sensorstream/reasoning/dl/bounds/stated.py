@@ -1,4 +1,4 @@
-"""What axioms say, as clauses, and what each needs to say anything about an individual.
+"""Axioms as clauses, and what each needs to say anything about an individual.
 
 An axiom whose condition nobody meets is true: if nobody is of its class, or has its property. So
 with a bound that derives none of these triples of an individual, an axiom without clauses adds
@@ -40,7 +40,7 @@ from sensorstream.model.vocabulary import (
     RDFS_SUBPROPERTY_OF,
 )
 from sensorstream.network.recursion.rule import constant
-from sensorstream.reasoning.dl.axioms import COUNTS, Axioms, name_of
+from sensorstream.reasoning.dl.axioms import COUNTS, RULE, Atom, Axioms, atoms_of, name_of
 from sensorstream.reasoning.dl.bounds.clauses import (
     NAMED,
     THING,
@@ -60,7 +60,6 @@ from sensorstream.reasoning.dl.bounds.expressions import (
     kind_of,
     limits_of,
 )
-from sensorstream.reasoning.dl.gate import RULE, Atom, atoms_of
 from sensorstream.sparql.algebra import PatternTerm, TriplePattern, Variable
 
 Needs: TypeAlias = tuple[TriplePattern, ...]
@@ -92,26 +91,44 @@ class Stated:
         return self.triple[0], self.triple[2]
 
     def clauses(self) -> Iterator[Clause]:
-        """What the axiom says.
+        """Clauses that say the same.
 
         Raises:
-            Untreated: it has no clauses here.
+            Untreated: it has none here.
         """
         _, p, o = self.triple
         if p == RDF_TYPE and isinstance(o, BlankNode):
             return self.reach(member(_X, IRI(str(constant(o)))), o)
-        says, _ = _TYPES.get(str(o), _NOTHING) if p == RDF_TYPE else LINKS.get(p, _NOTHING)
+        says, _ = self._entry
         return says(self)
 
     def needs(self) -> Needs:
-        """What the axiom needs; ``ANYBODY`` where that is not known."""
-        _, p, o = self.triple
-        _, needed = _TYPES.get(str(o), _NOTHING) if p == RDF_TYPE else LINKS.get(p, _NOTHING)
+        """Triples of which the axiom needs one; ``ANYBODY`` where that is not known."""
         try:
-            found = needed(self)
+            found = self._needs(self._entry[1])
         except Untreated:
             return ANYBODY
         return ANYBODY if ANYBODY[0] in found else tuple(dict.fromkeys(found))
+
+    @property
+    def _entry(self) -> _Entry:
+        _, p, o = self.triple
+        return _TYPES.get(str(o), _NOTHING) if p == RDF_TYPE else LINKS.get(p, _NOTHING)
+
+    def _needs(self, needed: str) -> Needs:
+        one, other = self.ends
+        kind, _, which = needed.partition(" ")
+        of = _of_class if kind == "class" else _of_property
+        match which:
+            case "1":
+                return of(self, one)
+            case "1 or 2":
+                return of(self, one) + of(self, other)
+            case "1 and 2":
+                return min(of(self, one), of(self, other), key=_width)
+            case "first":
+                return of(self, self.axioms.members(other)[0])
+        return ANYBODY
 
     def roles(self, *terms: Term) -> list[Role]:
         """Properties, or inverses of them."""
@@ -423,67 +440,38 @@ def _width(found: Needs) -> tuple[bool, int]:
     return ANYBODY[0] in found, len(found)
 
 
-def _class_of_subject(axiom: Stated) -> Needs:
-    return _of_class(axiom, axiom.triple[0])
-
-
-def _either_class(axiom: Stated) -> Needs:
-    one, other = axiom.ends
-    return _of_class(axiom, one) + _of_class(axiom, other)
-
-
-def _narrower_class(axiom: Stated) -> Needs:
-    return min((_of_class(axiom, each) for each in axiom.ends), key=_width)
-
-
-def _property_of_subject(axiom: Stated) -> Needs:
-    return _of_property(axiom, axiom.triple[0])
-
-
-def _either_property(axiom: Stated) -> Needs:
-    one, other = axiom.ends
-    return _of_property(axiom, one) + _of_property(axiom, other)
-
-
-def _first_step(axiom: Stated) -> Needs:
-    return _of_property(axiom, axiom.axioms.members(axiom.triple[2])[0])
-
-
-def _anybody(axiom: Stated) -> Needs:
-    return ANYBODY
-
-
-_Entry: TypeAlias = tuple[Callable[[Stated], Iterator[Clause]], Callable[[Stated], Needs]]
-_NOTHING: Final[_Entry] = (lambda _: iter(()), _anybody)
+_Entry: TypeAlias = tuple[Callable[[Stated], Iterator[Clause]], str]
+"""What an axiom says; and what it needs: of the class or property that is its subject (1), of that
+or the one that is its object (2), of the narrower of both classes, or of the first of a list.
+"""
+_NOTHING: Final[_Entry] = (lambda _: iter(()), "")
 LINKS: Final[Mapping[str, _Entry]] = {
-    RDFS_SUBCLASS_OF: (_subclass, _class_of_subject),
-    OWL_EQUIVALENT_CLASS: (_equal_classes, _either_class),
-    f"{OWL}disjointWith": (lambda each: each.apart(each.ends), _narrower_class),
-    f"{OWL}hasKey": (_key, _class_of_subject),
-    RDFS_DOMAIN: (_domain, _property_of_subject),
-    RDFS_RANGE: (_range, _property_of_subject),
-    RDFS_SUBPROPERTY_OF: (lambda each: _below(each, *each.ends), _property_of_subject),
-    OWL_EQUIVALENT_PROPERTY: (_equal_properties, _either_property),
-    OWL_INVERSE_OF: (_inverse, _either_property),
-    f"{OWL}propertyDisjointWith": (lambda each: each.disjoint(each.ends), _property_of_subject),
-    f"{OWL}propertyChainAxiom": (_chain, _first_step),
+    RDFS_SUBCLASS_OF: (_subclass, "class 1"),
+    OWL_EQUIVALENT_CLASS: (_equal_classes, "class 1 or 2"),
+    f"{OWL}disjointWith": (lambda each: each.apart(each.ends), "class 1 and 2"),
+    f"{OWL}hasKey": (_key, "class 1"),
+    RDFS_DOMAIN: (_domain, "property 1"),
+    RDFS_RANGE: (_range, "property 1"),
+    RDFS_SUBPROPERTY_OF: (lambda each: _below(each, *each.ends), "property 1"),
+    OWL_EQUIVALENT_PROPERTY: (_equal_properties, "property 1 or 2"),
+    OWL_INVERSE_OF: (_inverse, "property 1 or 2"),
+    f"{OWL}propertyDisjointWith": (lambda each: each.disjoint(each.ends), "property 1"),
+    f"{OWL}propertyChainAxiom": (_chain, "property first"),
 }
 """What an axiom says, and what it needs, by the property of its main triple."""
-KINDS: Final = frozenset(
-    f"{OWL}{word}Property"
-    for word in (
-        *("Functional", "InverseFunctional", "Symmetric", "Asymmetric", "Transitive"),
-        *("Reflexive", "Irreflexive"),
-    )
-)
-"""What a property may be, beside one of objects or values."""
 _TYPES: Final[Mapping[str, _Entry]] = {
-    **dict.fromkeys(KINDS, (_kind, _property_of_subject)),
-    f"{OWL}ReflexiveProperty": (_kind, _anybody),
-    f"{OWL}AllDisjointClasses": (lambda each: each.apart(each.listed("members")), _anybody),
-    f"{OWL}AllDisjointProperties": (lambda each: each.disjoint(each.listed("members")), _anybody),
-    f"{OWL}AllDifferent": (_all_different, _anybody),
-    OWL_NEGATIVE_ASSERTION: (_negative, _anybody),
-    RULE: (_rule, _anybody),
+    **{
+        f"{OWL}{word}Property": (_kind, "property 1")
+        for word in (
+            *("Functional", "InverseFunctional", "Symmetric", "Asymmetric", "Transitive"),
+            "Irreflexive",
+        )
+    },
+    f"{OWL}ReflexiveProperty": (_kind, ""),
+    f"{OWL}AllDisjointClasses": (lambda each: each.apart(each.listed("members")), ""),
+    f"{OWL}AllDisjointProperties": (lambda each: each.disjoint(each.listed("members")), ""),
+    f"{OWL}AllDifferent": (_all_different, ""),
+    OWL_NEGATIVE_ASSERTION: (_negative, ""),
+    RULE: (_rule, ""),
 }
 """The same by the type that the main triple gives."""

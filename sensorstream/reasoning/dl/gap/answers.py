@@ -22,9 +22,8 @@ from sensorstream.reasoning.dl.gap.components import (
 )
 from sensorstream.reasoning.dl.gap.pair import Moved, Pair, is_whole
 from sensorstream.reasoning.dl.gap.twins import Kind, Part, Twins
-from sensorstream.reasoning.dl.probes import Entailed, triples_of
 from sensorstream.reasoning.dl.questions import Answer, Island, Questions, names, of_facts, unlinked
-from sensorstream.reasoning.dl.terminology import Terminology
+from sensorstream.reasoning.dl.terminology import Entailed, Terminology, triples_of
 
 
 @dataclass(frozen=True, slots=True)

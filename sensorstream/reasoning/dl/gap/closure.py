@@ -25,7 +25,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 from sensorstream.errors import Overrun, TooCostly
 from sensorstream.model.terms import IRI, Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import CONTRADICTION, OWL_SAME_AS, RDF_TYPE
-from sensorstream.network.budget import Budget, Limits
+from sensorstream.network.budget import Budget, Limits, Meter
 from sensorstream.reasoning.dl.bounds.rules import Conclusion
 from sensorstream.reasoning.dl.gap.plans import (
     Derivation,
@@ -89,7 +89,7 @@ class Closure:
     def __init__(self, rules: Sequence[Conclusion], budget: Budget) -> None:
         self.touched: dict[Triple, None] = {}
         self._budget = budget
-        self._store = Store.empty(budget)
+        self._store = Store(Meter(budget))
         self._told: dict[Triple, None] = {}
         self._counts: dict[Triple, int] = {}
         self._grounded: dict[Triple, int] = {}
@@ -141,10 +141,6 @@ class Closure:
         for p in self._properties:
             for o in self._store.objects.get((p, node), ()):
                 yield node, p, o
-
-    def matching(self, predicate: IRI) -> Iterator[Triple]:
-        """All triples with a property; O(everything)."""
-        return (triple for triple in self._store.ranks if triple[1] == predicate)
 
     def begin(self, told: Iterable[Triple] = (), found: Iterable[Triple] = ()) -> None:
         """Derive what follows from the conclusions without premises, and from what is told.

@@ -7,9 +7,10 @@ from typing import Final, NamedTuple
 
 from sensorstream.errors import Overrun
 from sensorstream.model.terms import IRI, Literal, Subject, Term, Triple
-from sensorstream.model.vocabulary import OWL_DIFFERENT_FROM, OWL_SAME_AS, RDF_TYPE
+from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.network.budget import NO_LIMITS, Budget, Limits
 from sensorstream.network.recursion.rule import constant
+from sensorstream.reasoning.dl.axioms import EQUALITY
 from sensorstream.reasoning.dl.bounds.clauses import NAMED, PREFIX, THING, Crowd, member
 from sensorstream.reasoning.dl.bounds.rules import Bound, Conclusion, lower, upper
 from sensorstream.reasoning.dl.bounds.stated import Needs
@@ -115,7 +116,6 @@ class Crowds:
 
 TIMES: Final = 4
 """How often as many rows as the lower bound the upper one may visit, as it says more."""
-_EQUALITY: Final = frozenset({OWL_SAME_AS, OWL_DIFFERENT_FROM})
 
 
 class Moved(NamedTuple):
@@ -312,7 +312,7 @@ class Pair:
                 yield triple
             if p in terminology.data and terminology.datatypes.is_told(o.datatype):
                 yield from self._lower.facts_of(o)
-        elif p in schema.object_properties or p in _EQUALITY:
+        elif p in schema.object_properties or p in EQUALITY:
             yield triple
             yield from self._lower.facts_of(o)
         yield from self._lower.facts_of(s)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from sensorstream.errors import InternalFault
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
-from sensorstream.network.budget import Budget, Meter
+from sensorstream.network.budget import Meter
 from sensorstream.network.recursion.rule import meant
 from sensorstream.network.rows import compiled
 from sensorstream.reasoning.dl.bounds.clauses import PREFIX, renamed
@@ -193,17 +193,12 @@ class Store:
     that searches visit.
     """
 
-    ranks: dict[Triple, int]
-    objects: dict[tuple[IRI, Subject], dict[Term, None]]
-    subjects: dict[tuple[IRI, Term], dict[Subject, None]]
-    pairs: dict[IRI, dict[tuple[Subject, Term], None]]
-    closed: dict[Triple, None]
     meter: Meter
-
-    @classmethod
-    def empty(cls, budget: Budget) -> Store:
-        """A store without triples."""
-        return cls({}, {}, {}, {}, {}, Meter(budget))
+    ranks: dict[Triple, int] = field(default_factory=dict)
+    objects: dict[tuple[IRI, Subject], dict[Term, None]] = field(default_factory=dict)
+    subjects: dict[tuple[IRI, Term], dict[Subject, None]] = field(default_factory=dict)
+    pairs: dict[IRI, dict[tuple[Subject, Term], None]] = field(default_factory=dict)
+    closed: dict[Triple, None] = field(default_factory=dict)
 
     def counted(self, rows: _Rows) -> _Rows:
         """Rows that are about to be visited, where they multiply.

@@ -25,7 +25,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from sensorstream.errors import TermError
 from sensorstream.model.terms import IRI, Literal, Subject, Term, Triple
-from sensorstream.model.vocabulary import OWL_DIFFERENT_FROM, OWL_SAME_AS, RDF_TYPE
+from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
+from sensorstream.reasoning.dl.axioms import EQUALITY
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.dl.value_classes import ValueClasses
 
@@ -37,7 +38,6 @@ _SAMPLES: Final = 2
 _NAME: Final = "urn:sensorstream:twin|"
 """What no IRI of a message may hold, so that nobody can be taken for a sample."""
 _MOST_APART: Final = 4096
-_EQUALITY: Final = frozenset({OWL_SAME_AS, OWL_DIFFERENT_FROM})
 _NOTHING: Final = object()
 _Undo: TypeAlias = tuple[dict[Any, Any], Any, Any]
 _Degree: TypeAlias = tuple[Subject, IRI, bool]
@@ -93,7 +93,7 @@ class Twins:
         self._scope = scope
         self._terminology = terminology
         self._values = values
-        self._links = terminology.schema.object_properties | _EQUALITY
+        self._links = terminology.schema.object_properties | EQUALITY
         self._about: dict[Subject, dict[Triple, None]] = {}
         self._degrees: dict[_Degree, int] = {}
         # In which ways somebody has many neighbours, and in how many.

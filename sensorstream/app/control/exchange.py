@@ -1,0 +1,449 @@
+"""Replacing the ontology, the rules, or a reasoner that failed, while messages arrive.
+
+The slow part runs in the thread that requested the change; the engine pauses only while the new
+reasoner processes the changes made meanwhile. All changes are entries of the journal: after a
+crash, earlier messages are processed with the old ontology, rules and reasoner, later messages with
+the new ones.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from threading import Lock
+from typing import Final
+
+from sensorstream.app.control.rule_files import (
+    check_named,
+    check_rule_sets,
+    rule_sets_of,
+    with_others,
+)
+from sensorstream.app.control.versions import digest_of
+from sensorstream.app.control.wiring import Deployment, Substitutes, read_deployment, reasoner_of
+from sensorstream.app.life.pipeline import Pipeline
+from sensorstream.engine.arrival import Mapper
+from sensorstream.engine.engine import Engine
+from sensorstream.engine.outcome import Outcome
+from sensorstream.errors import (
+    Inconsistent,
+    OntologyConflict,
+    OntologyError,
+    ReasonerError,
+)
+from sensorstream.journal.takeover import PutOntology, PutRules, ReadmitReasoner
+from sensorstream.kb.graph import Origin
+from sensorstream.model.events import Message
+from sensorstream.model.schema import Schema
+from sensorstream.model.terms import Triple
+from sensorstream.reasoning.dl.reasoner import ResilientReasoner
+from sensorstream.reasoning.ontology import Ontology, parse_put
+from sensorstream.reasoning.reasoner import Aside
+from sensorstream.settings import Settings
+
+FROM_SETTINGS: Final = "settings"
+"""Who has put what was in force before the first change."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServedOntology:
+    """An ontology's text; ``origin`` is ``settings``, or the journal's id of the change."""
+
+    content: bytes
+    media_type: str
+    origin: str
+
+    @property
+    def digest(self) -> str:
+        """The ETag of the text."""
+        return digest_of(self.content)
+
+
+def ontology_text(message: Message) -> ServedOntology:
+    """The ontology that an entry of the journal has put."""
+    entry = PutOntology.decode(message.content, message.source)
+    return ServedOntology(entry.content, entry.media_type, message.id)
+
+
+class NewReasoner:
+    """A reasoner that is prepared in parallel, until an entry of the journal puts it in force."""
+
+    def __init__(self, exchange: Exchange, aside: Aside) -> None:
+        self.aside = aside
+        self._exchange = exchange
+        self._engine = exchange.engine
+
+    def check(self) -> None:
+        """Check that it works; individuals that contradict the ontology leave the window.
+
+        Raises:
+            ReasonerError: it failed.
+        """
+        reasoner = self.aside.reasoner
+        if isinstance(reasoner, ResilientReasoner) and reasoner.degraded:
+            raise ReasonerError(f"the new reasoner failed: {reasoner.degraded}")
+
+    def take_over(self, message: Message) -> Outcome:
+        """Put it in force; see :meth:`.Engine.readmit`."""
+        return self._engine.readmit(message, self.aside)
+
+    def close(self) -> None:
+        """Stop a reasoner that has not taken over."""
+        self.aside.reasoner.close()
+
+
+class NewOntology(NewReasoner):
+    """A reasoner with another ontology, and the mapping and rules compiled for it."""
+
+    def __init__(self, exchange: Exchange, aside: Aside, deployment: Deployment) -> None:
+        super().__init__(exchange, aside)
+        self.deployment = deployment
+
+    def check(self) -> None:
+        """Check that the window is consistent with the ontology, and that the reasoner works.
+
+        Raises:
+            Inconsistent: the window contradicts it.
+            ReasonerError: the reasoner failed.
+        """
+        self.aside.follow(self._engine.kb.triples(Origin.WINDOW))
+        super().check()
+
+    def take_over(self, message: Message) -> Outcome:
+        """Put it in force; see :meth:`.Engine.adopt`."""
+        new = self.deployment
+        self._engine.adopt(self.aside, new.rules, new.filters, new.shedding, message.id)
+        self._exchange.mapper.plan = new.mapping
+        self._exchange.deployment = new
+        self._exchange.put = ontology_text(message)
+        # Since when it is in force: application time.
+        return replace(self._engine.accepted(message), time=self._engine.window.now)
+
+
+class NewRules:
+    """Mapping and semantic rules that are compiled, until an entry puts them in force.
+
+    ``aside`` is the reasoner of other rule sets among them; None: these are the same. ``found``: a
+    start has found them in the files of the settings; nobody has put them.
+    """
+
+    def __init__(
+        self,
+        exchange: Exchange,
+        deployment: Deployment,
+        aside: Aside | None = None,
+        *,
+        found: bool = False,
+    ) -> None:
+        self.deployment = deployment
+        self._exchange = exchange
+        self._engine = exchange.engine
+        self._aside = aside
+        self._found = found
+
+    def follow(self, window: Iterable[Triple]) -> None:
+        """Derive what follows from the window by other rule sets; rules conclude nothing from it.
+
+        Raises:
+            Inconsistent: a rule concludes a contradiction.
+            Overrun: they make nodes of nodes without end.
+        """
+        if self._aside is not None:
+            self._aside.follow(window)
+
+    def check(self) -> None:
+        """Check that their conditions can be answered, and that the window contradicts no rule set.
+
+        Raises:
+            Overrun: to begin with them takes more than the limits.
+        """
+        self.follow(self._engine.kb.triples(Origin.WINDOW))
+        self._engine.check_rules(self.deployment.rules)
+
+    def take_over(self, message: Message) -> Outcome:
+        """Put them in force; see :meth:`.Engine.adopt_rules` and :meth:`.Engine.adopt`."""
+        now = self._exchange.deployment
+        if self._aside is not None:
+            self._engine.adopt(self._aside, now.rules, now.filters, now.shedding, message.id)
+        new = replace(self.deployment, put="" if self._found else message.id)
+        self._engine.adopt_rules(new.rules, message.received)
+        self._exchange.mapper.plan = new.mapping
+        self._exchange.deployment = new
+        return self._engine.accepted(message)
+
+    def close(self) -> None:
+        """Stop a reasoner that has not taken over."""
+        if self._aside is not None:
+            self._aside.reasoner.close()
+
+
+def aside_of(deployment: Deployment) -> Aside:
+    """A new reasoner of a deployment beside the running one, with an empty window.
+
+    Raises:
+        OntologyError: the ontology cannot be used by the reasoner.
+        ReasonerError: it does not start.
+    """
+    reasoner = reasoner_of(deployment)
+    # A whole window is more than the one message that the limits are for (decision 043).
+    reasoner.lifted = True
+    try:
+        return Aside(deployment.ontology.triples, reasoner)
+    except BaseException:
+        reasoner.close()
+        raise
+
+
+_LOG = logging.getLogger(__name__)
+_BUSY: Final = "another change of the ontology, the rules or the reasoner is in progress"
+
+
+class Exchange:
+    """The deployment in force, and the ways to change it between two messages."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        mapper: Mapper,
+        deployment: Deployment,
+        put: ServedOntology | None = None,
+        read: Callable[[Settings, Ontology, Substitutes], Deployment] = read_deployment,
+    ) -> None:
+        """``put`` is the ontology in force; None: the ontology of the settings' files.
+
+        ``read`` makes the deployment with another ontology, or with other rules.
+        """
+        self._read = read
+        self.engine = engine
+        self.mapper = mapper
+        self.deployment = deployment
+        self.put = put
+        self._busy = Lock()
+
+    def with_ontology(self, content: bytes, media_type: str) -> NewOntology:
+        """A reasoner for another ontology, and all that has to be compiled for it.
+
+        Raises:
+            OntologyError: it cannot be read, contradicts itself, or cannot be used by the reasoner.
+            LanguageError: a mapping or semantic rule does not fit it.
+            SettingsError: it does not declare a name in the settings, such as the class of a
+                filter.
+            ReasonerError: the new reasoner failed.
+        """
+        now = self.deployment
+        ontology = parse_put(now.settings.ontology, content, media_type)
+        put = Substitutes(now.texts, now.put, now.tables, now.reference.functions)
+        deployment = self._read(now.settings, ontology, put)
+        return NewOntology(self, aside_of(deployment), deployment)
+
+    def with_rules(
+        self,
+        files: Mapping[str, str],
+        tables: Mapping[str, str] | None,
+        whole: bool,
+        found: bool = False,
+    ) -> NewRules:
+        """The rules that an entry of the journal puts in force; see :class:`.PutRules`.
+
+        Raises:
+            SensorStreamError: see :meth:`with_texts`; or a file cannot be read.
+        """
+        texts = with_others(self.deployment.settings, files, whole=whole)
+        return self.with_texts(texts, tables, found=found)
+
+    def with_texts(
+        self,
+        files: Mapping[str, str],
+        tables: Mapping[str, str] | None = None,
+        *,
+        found: bool = False,
+    ) -> NewRules:
+        """The rules of other texts, compiled for the ontology in force; and maybe a new reasoner.
+
+        ``tables`` are the texts of the files that they name, by path; None: those on disk.
+        ``found``: nobody has put them; see :class:`.PutRules`.
+
+        Raises:
+            LanguageError: a rule cannot be read or compiled.
+            SettingsError: a file that they name cannot be read.
+            OntologyError: the ontology contradicts itself by the rule sets.
+        """
+        deployment = self.deployment_with(files, tables)
+        same = rule_sets_of(files) == rule_sets_of(self.deployment.texts)
+        return NewRules(self, deployment, None if same else aside_of(deployment), found=found)
+
+    def deployment_with(
+        self, files: Mapping[str, str], tables: Mapping[str, str] | None = None
+    ) -> Deployment:
+        """The deployment with other texts; nothing is started. See :meth:`with_texts`."""
+        now = self.deployment
+        put = Substitutes(files, now.put, tables, now.reference.functions)
+        return self._read(now.settings, now.ontology, put)
+
+    def with_reasoner(self) -> NewReasoner:
+        """A new reasoner for the ontology in force.
+
+        Raises:
+            OntologyError, ReasonerError: the reasoner does not start.
+        """
+        return NewReasoner(self, aside_of(self.deployment))
+
+    def change_ontology(
+        self,
+        pipeline: Pipeline,
+        content: bytes,
+        media_type: str,
+        check: Callable[[Schema], None],
+        by: str = "",
+    ) -> Outcome:
+        """Put a new ontology in force; returns when it is in force and on disk.
+
+        Messages are processed meanwhile. Call it in any thread except the pipeline's. ``check``
+        raises what speaks against the change, told the new schema, before anything is journalled.
+        ``by`` is who puts it.
+
+        Raises:
+            OntologyConflict: the window contradicts it, or another change is in progress.
+            OntologyError, LanguageError, SettingsError, ReasonerError: see :meth:`with_ontology`;
+                or it has no class and no property.
+        """
+        with self._alone():
+            successor = self._checked_ontology(pipeline, content, media_type, check)
+            with _closing_failed(successor):
+                entry = PutOntology(content, media_type, by, successor=successor)
+                return pipeline.change(entry).result()
+
+    def try_ontology(
+        self,
+        pipeline: Pipeline,
+        content: bytes,
+        media_type: str,
+        check: Callable[[Schema], None],
+    ) -> Deployment:
+        """The deployment with another ontology, which could be put; see :meth:`change_ontology`."""
+        successor = self._checked_ontology(pipeline, content, media_type, check)
+        successor.close()
+        return successor.deployment
+
+    def _checked_ontology(
+        self,
+        pipeline: Pipeline,
+        content: bytes,
+        media_type: str,
+        check: Callable[[Schema], None],
+    ) -> NewOntology:
+        successor = self.with_ontology(content, media_type)
+        for remark in successor.deployment.ontology.remarks:
+            _LOG.warning("the ontology that is put: %s", remark.text)
+        with _closing_failed(successor):
+            schema = successor.deployment.ontology.schema
+            if not schema.classes | schema.object_properties | schema.datatype_properties:
+                raise OntologyError(
+                    "it has no class and no property, so nothing could be said of the messages "
+                    "any more: expected an ontology with owl:Class or a kind of rdf:Property"
+                )
+            check(schema)
+            successor.aside.follow(self._window(pipeline))
+        return successor
+
+    def change_rules(
+        self,
+        pipeline: Pipeline,
+        change: Callable[[Mapping[str, str]], Mapping[str, str]],
+        by: str,
+    ) -> Outcome | None:
+        """Put other rule files in force; returns when they are in force and on disk.
+
+        ``change`` makes the new texts from those in force, both by name; it may raise what speaks
+        against it. The files that they name are read anew. The first change also puts what was in
+        force before into the journal.
+
+        Returns:
+            The outcome; None: the texts and the tables are the same.
+
+        Raises:
+            RulesError: there are rule sets without a reasoner of rule sets, or the opposite.
+            LanguageError, SettingsError, OntologyError: see :meth:`with_texts`.
+            OntologyConflict: the window contradicts them, or another change is in progress.
+            Overrun: to begin with the rules takes more than the limits, or the new rule sets make
+                nodes of nodes without end.
+        """
+        with self._alone():
+            now = self.deployment
+            files = change(now.texts)
+            check_rule_sets(now.settings, files)
+            changed = {name: text for name, text in files.items() if now.texts.get(name) != text}
+            check_named(now.settings, changed, now.reference.library_of(""))
+            successor = self.with_texts(files)
+            with _closing_failed(successor, "the new rule sets"):
+                tables = successor.deployment.tables
+                if list(files.items()) == list(now.texts.items()) and tables == now.tables:
+                    return None
+                successor.follow(self._window(pipeline))
+                if not now.put:
+                    present = NewRules(self, now)
+                    before = PutRules(now.texts, FROM_SETTINGS, now.tables, successor=present)
+                    pipeline.change(before).result()
+                return pipeline.change(PutRules(files, by, tables, successor=successor)).result()
+
+    def revive(self, pipeline: Pipeline) -> Outcome | None:
+        """Replace a reasoner that failed by a new reasoner that has processed the whole window.
+
+        Returns:
+            The outcome; None if a change of the ontology is in progress, which also replaces it.
+
+        Raises:
+            OntologyError: the new reasoner does not start.
+            ReasonerError: the new reasoner failed as well.
+        """
+        if not self._busy.acquire(blocking=False):
+            return None
+        try:
+            successor = self.with_reasoner()
+            try:
+                try:
+                    successor.aside.follow(self._window(pipeline))
+                except Inconsistent:
+                    _LOG.warning(
+                        "the window contradicts the ontology: its individuals are checked in order"
+                    )
+                return pipeline.change(ReadmitReasoner(successor=successor)).result()
+            except BaseException:
+                successor.close()
+                raise
+        finally:
+            self._busy.release()
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        if not self._busy.acquire(blocking=False):
+            raise OntologyConflict(_BUSY)
+        try:
+            yield
+        finally:
+            self._busy.release()
+
+    def _window(self, pipeline: Pipeline) -> list[Triple]:
+        with pipeline.lock:
+            return list(self.engine.kb.triples(Origin.WINDOW))
+
+
+@contextmanager
+def _closing_failed(
+    successor: NewReasoner | NewRules, new: str = "the new ontology"
+) -> Iterator[None]:
+    """Close what is not put in force after all; that the window contradicts it is a conflict."""
+    try:
+        yield
+    except Inconsistent as error:
+        successor.close()
+        told = error.message.removeprefix("the message contradicts the ontology: ")
+        raise OntologyConflict(
+            f"the window contradicts {new}, nothing was changed: {told}",
+            contradiction=error.contradiction,
+        ) from None
+    except BaseException:
+        successor.close()
+        raise

@@ -1,0 +1,384 @@
+"""From settings to an engine: reads, compiles and connects the parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from sensorstream.app.control.engine_settings import (
+    ahead_of,
+    disorder_spec,
+    filters_of,
+    kept_for,
+    read_schemas,
+    shedding_of,
+    window_partition,
+    window_spec,
+)
+from sensorstream.app.control.faults import question_faults
+from sensorstream.app.control.file_texts import FileTexts, read_file
+from sensorstream.app.control.mapping_files import (
+    MappingFiles,
+    is_rule_file,
+    read_reference,
+    read_tables,
+)
+from sensorstream.app.control.rule_files import (
+    compiled_rule_sets,
+    mapping_paths,
+    parse_texts,
+    read_rule_set_texts,
+    read_texts,
+    table_names,
+    table_paths,
+)
+from sensorstream.clock import thread_seconds
+from sensorstream.engine.arrival import Mapper, Spacing
+from sensorstream.engine.core import Parts
+from sensorstream.engine.engine import Engine
+from sensorstream.engine.filters import Filter
+from sensorstream.engine.live_queries import QueryTerms
+from sensorstream.engine.reorder import Disorder
+from sensorstream.engine.shedding import Shedding
+from sensorstream.errors import SettingsError, TermError
+from sensorstream.journal.records import OntologyVersion
+from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.snapshot import Snapshot
+from sensorstream.language.parser import parse
+from sensorstream.language.syntax import RuleFile
+from sensorstream.language.wellformed import same_names
+from sensorstream.mapping.compile import compile_mapping
+from sensorstream.mapping.functions.definition import Definition
+from sensorstream.mapping.plan import MappingPlan
+from sensorstream.mapping.reference_data import ReferenceData
+from sensorstream.model.timeline import Instant, Timeline
+from sensorstream.model.waits import Silence
+from sensorstream.network.budget import Limits
+from sensorstream.reasoning.ontology import Ontology, deployed_ontology
+from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC, check_profile, make_reasoner
+from sensorstream.reasoning.reasoner import Reasoner
+from sensorstream.reasoning.rulesets.rule_set import RuleSet
+from sensorstream.rules.conditions import SnapshotEvaluator
+from sensorstream.rules.continuous import NetworkEvaluator
+from sensorstream.rules.notes import check_classes_named
+from sensorstream.rules.rule_compiler import CompiledRule, compile_rules
+from sensorstream.settings import LimitSettings, Settings
+from sensorstream.window.partition import SOURCE, partition_of
+from sensorstream.window.spec import Partition, WindowSpec
+from sensorstream.window.window import make_window
+
+if TYPE_CHECKING:
+    from sensorstream.history.pipeline import Runner
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """All files that the settings name, read and compiled; nothing has been started.
+
+    ``texts`` are those of the rule files, by name, rule sets of the reasoner included; ``rule_set``
+    are the rules of these, None for a profile that has none. ``put`` is the journal's id of the
+    change that put them in force, empty for the files of the settings. ``tables`` are the texts of
+    the files that these name (tables, and what RML joins messages with), by paths; see
+    :func:`.table_names`.
+    """
+
+    settings: Settings
+    ontology: Ontology
+    reference: ReferenceData
+    mapping: MappingPlan
+    rules: tuple[CompiledRule, ...]
+    window: WindowSpec
+    partition: Partition | None
+    disorder: Disorder | None
+    ahead: int | None
+    filters: tuple[Filter, ...]
+    shedding: Shedding | None
+    texts: Mapping[str, str]
+    put: str = ""
+    tables: Mapping[str, str] = field(default_factory=dict)
+    rule_set: RuleSet | None = None
+
+    @property
+    def timeline(self) -> Timeline:
+        return self.settings.time.timeline
+
+    @property
+    def names_only(self) -> bool:
+        """Whether members of classes are told for classes with a name only."""
+        return self.settings.reasoning.profile in DESCRIPTION_LOGIC
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """An engine, the mapper of its messages, and the snapshot that one-shot queries read."""
+
+    engine: Engine
+    mapper: Mapper
+    snapshot: Snapshot
+
+
+def runner_of(settings: Settings) -> Runner:
+    """The runner that the settings ask for, as the history knows it.
+
+    Raises:
+        SettingsError: a setting of the window or of lateness is not valid.
+    """
+    # The driver takes long to import, and a deployment may be read without a database.
+    from sensorstream.history.pipeline import Runner
+
+    partition = partition_of(settings.window.partition)
+    by_source = partition is not None and partition.property is None
+    window = window_spec(settings.window, settings.time.timeline)
+    by_count = window.physical and disorder_spec(settings) is None
+    if settings.pipeline.runner == "spark":
+        return Runner("spark", settings.pipeline.key, by_count)
+    return Runner("engine", SOURCE if by_source else "", by_count)
+
+
+def read_rules(files: Sequence[Path]) -> list[RuleFile]:
+    """Parse the files that are in the rule language.
+
+    Raises:
+        LanguageError: a file is not in the rule language, or two rules share a name.
+        SettingsError: a file cannot be read.
+    """
+    parsed = [
+        parse(read_file(file, label="rules.files: "), str(file))
+        for file in filter(is_rule_file, files)
+    ]
+    for clash in same_names(parsed):
+        raise clash
+    return parsed
+
+
+def with_state_rules(files: Sequence[RuleFile], rule_set: RuleSet | None) -> list[RuleFile]:
+    """Files of rules, and the rules of a rule set that delete, which act after the others.
+
+    Raises:
+        LanguageError: two rules share a name.
+    """
+    found = [*files, *(rule_set.state_rules if rule_set is not None else ())]
+    for clash in same_names(found):
+        raise clash
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Substitutes:
+    """What counts instead of what the settings' files say; what is None, these say.
+
+    ``texts`` are those of the rule files, as the ``change`` has put them in force, ``tables`` those
+    of the files that they name, ``functions`` those of the Python files, which are not run. With
+    ``rules`` no rule file is read.
+    """
+
+    texts: Mapping[str, str] | None = None
+    change: str = ""
+    tables: Mapping[str, str] | None = None
+    functions: Mapping[str, Definition] | None = None
+    rules: Sequence[RuleFile] | None = None
+
+
+NOTHING: Final = Substitutes()
+
+
+def read_deployment(
+    settings: Settings, ontology: Ontology | None = None, put: Substitutes = NOTHING
+) -> Deployment:
+    """Read and compile all files that the settings name; ``ontology`` counts instead of theirs.
+
+    Raises:
+        SettingsError: a setting is not valid.
+        OntologyError: an ontology cannot be loaded.
+        LanguageError: a rule cannot be read or compiled.
+    """
+    timeline = settings.time.timeline
+    window = window_spec(settings.window, timeline)
+    kept_for(settings)
+    check_profile(settings.reasoning.profile)
+    if ontology is None:
+        ontology = deployed_ontology(settings.ontology)
+    if put.rules is not None:
+        texts: Mapping[str, str] = read_rule_set_texts(settings)
+        files = put.rules
+    else:
+        texts = read_texts(settings) if put.texts is None else put.texts
+        files = parse_texts(settings, texts)
+    tables = put.tables
+    found = read_tables(files) if tables is None else table_paths(settings, tables)
+    rule_set = compiled_rule_sets(settings, texts)
+    paths = mapping_paths(settings, texts)
+    named = FileTexts({**found, **paths}, replayed=tables is not None)
+    own = settings.functions.files if put.functions is None else put.functions
+    reference = read_reference(files, ontology.triples, own, found)
+    schemas = read_schemas(settings, settings.limits.mapping_seconds)
+    others = MappingFiles(
+        tuple(paths),
+        ontology.schema,
+        timeline,
+        settings.rules.base,
+        reference.library_of(""),
+        named,
+        settings.limits.transform_seconds,
+    )
+    plan = compile_mapping(files, ontology.schema, timeline, reference, schemas)
+    semantic = compile_rules(with_state_rules(files, rule_set), ontology.schema, timeline)
+    for fault in question_faults(semantic, settings):
+        raise fault
+    if settings.reasoning.profile in DESCRIPTION_LOGIC:
+        check_classes_named(files)
+    return Deployment(
+        settings=settings,
+        ontology=ontology,
+        reference=reference,
+        mapping=others.added_to(plan, files),
+        rules=semantic,
+        window=window,
+        partition=window_partition(settings.window, ontology.schema),
+        disorder=disorder_spec(settings),
+        ahead=ahead_of(settings),
+        filters=filters_of(settings, ontology.schema),
+        shedding=shedding_of(settings, ontology.schema),
+        texts=texts,
+        put=put.change,
+        tables=table_names(settings, {**found, **named.read}),
+        rule_set=rule_set,
+    )
+
+
+def cross_check_period(settings: Settings) -> float | None:
+    """Seconds between two cross-checks; None: there are none.
+
+    Raises:
+        SettingsError: not a duration, or a profile that cannot be cross-checked.
+    """
+    reasoning = settings.reasoning
+    if not reasoning.cross_check:
+        return None
+    if reasoning.profile not in ("hermit", "pellet"):
+        raise SettingsError(
+            f"reasoning.cross_check: the profile '{reasoning.profile}' is not cross-checked: "
+            "expected hermit or pellet"
+        )
+    try:
+        return Timeline.DATETIME.duration(reasoning.cross_check) / 1_000_000
+    except TermError as error:
+        raise SettingsError(f"reasoning.cross_check: {error}") from None
+
+
+def reasoner_of(deployment: Deployment) -> Reasoner:
+    """A new reasoner of the deployment's profile; nothing is started."""
+    reasoning = deployment.settings.reasoning
+    return make_reasoner(
+        reasoning.profile,
+        deployment.ontology,
+        java=reasoning.java,
+        timeout=reasoning.timeout,
+        heap=reasoning.heap,
+        explain=reasoning.explain,
+        rule_set=deployment.rule_set,
+        limits=message_limits(deployment.settings.limits, thread_seconds),
+    )
+
+
+def version_of(deployment: Deployment, seq: int, valid_from: Instant | None) -> OntologyVersion:
+    """The ontology of the settings' files, as it is recorded when an engine starts with it.
+
+    It is in force for the journal's entries after ``seq``, from ``valid_from`` on.
+    """
+    content = deployment.ontology.ntriples()
+    return OntologyVersion(seq, valid_from, content, "application/n-triples")
+
+
+def _query_limits(
+    limits: LimitSettings,
+    spent: Callable[[], float],
+    counter: Callable[[], float],
+    *,
+    shared: bool,
+) -> Limits:
+    rows = limits.query_rows
+    return Limits(
+        rows,
+        limits.query_seconds,
+        spent,
+        "limits.query",
+        kept=rows,
+        together=limits.query_seconds_together if shared else None,
+        wall=counter,
+    )
+
+
+def message_limits(limits: LimitSettings, spent: Callable[[], float]) -> Limits:
+    """What a message may take of rules, by the settings."""
+    return Limits(limits.message_rows, limits.message_seconds, spent, "limits.message")
+
+
+def build_machine(
+    deployment: Deployment,
+    counter: Callable[[], float],
+    reasoner: Reasoner | None = None,
+    turn: Callable[[str], None] | None = None,
+    *,
+    spent: Callable[[], float] = thread_seconds,
+    shared: bool = False,
+    live: bool = False,
+) -> Machine:
+    """A new engine with an empty window, its reasoner started.
+
+    ``reasoner`` is used instead of a new one of the deployment's profile: that of an engine that is
+    not used any more, whose process goes on, or none for an engine that holds nothing. ``turn`` is
+    that of :class:`.Engine`. ``spent`` tells the processor time of the thread that works, which the
+    limits count. ``shared``: several clients use it, so that what all continuous
+    queries take together is limited, too. ``live``: messages come as they happen, and are refused
+    if they are of the future.
+
+    Raises:
+        ReasonerError: the reasoner does not start.
+    """
+    settings = deployment.settings
+    knowledge = KnowledgeBase()
+    knowledge.add(Origin.STATIC, deployment.ontology.triples)
+    snapshot = Snapshot(knowledge)
+    limits = message_limits(settings.limits, spent)
+    if reasoner is None:
+        reasoner = reasoner_of(deployment)
+    try:
+        parts = Parts(
+            knowledge=knowledge,
+            window=make_window(deployment.window, deployment.partition),
+            reasoner=reasoner,
+            rules=deployment.rules,
+            evaluator=NetworkEvaluator(
+                knowledge,
+                SnapshotEvaluator(snapshot, limits),
+                limits,
+            ),
+            max_rounds=settings.rules.max_rounds,
+            timeline=deployment.timeline,
+            counter=counter,
+            turn=turn,
+            disorder=deployment.disorder,
+            filters=deployment.filters,
+            shedding=deployment.shedding,
+            queries=QueryTerms(
+                limits=_query_limits(settings.limits, spent, counter, shared=shared),
+                anew=settings.limits.evaluate_anew,
+            ),
+            silence=Silence(settings.time.silence),
+        )
+        engine = Engine(parts)
+    except BaseException:
+        reasoner.close()
+        raise
+    mapper = Mapper(
+        deployment.mapping,
+        settings.server.max_depth,
+        counter,
+        settings.server.max_message_bytes,
+        settings.limits.mapping_seconds,
+        (Spacing() if deployment.ahead is None else deployment.ahead) if live else None,
+    )
+    return Machine(engine, mapper, snapshot)

@@ -1,0 +1,351 @@
+"""How a deployment does: whether its process can go on, and each part can do its work."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from threading import Condition, Thread
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Gauge
+from psycopg2 import extensions
+
+from sensorstream.alerts.dispatcher import WebhookDispatcher
+from sensorstream.alerts.sender import OUTPUT
+from sensorstream.app.handle import Handle
+from sensorstream.app.life.in_work import InWork
+from sensorstream.app.life.repeated_work import RepeatedWork
+from sensorstream.cache.cache import Cache
+from sensorstream.engine.arrival import Unmapped
+from sensorstream.errors import HistoryError, SensorStreamError
+from sensorstream.history.database import connect, translating
+from sensorstream.history.pipeline import Position, PositionReader
+from sensorstream.model.events import Message
+from sensorstream.reasoning.dl.reasoner import ResilientReasoner
+
+_EVERY: Final = 5.0
+"""Seconds between two trials while somebody asks."""
+_FRESH: Final = 10.0
+"""Seconds for which what was found is told without waiting for a newer trial."""
+LATE: Final = 5.0
+"""Seconds after which a part without an answer counts as not ready."""
+_SOON: Final = 5.0
+"""Seconds that the database may take for each of two small questions."""
+_DOCUMENT: Final = Message("readiness", b'<trial xmlns="urn:sensorstream:readiness"/>', 0)
+
+Enter = Callable[[str], None]
+"""Is told the name of the part that a trial comes to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of the system and whether it could do its work ``age`` seconds ago."""
+
+    name: str
+    ready: bool
+    detail: str = ""
+    age: float = 0.0
+
+
+class Readiness:
+    """Makes trials in a thread of its own: one at a time, and only while somebody asks.
+
+    ``names`` are the parts in the order in which ``trial`` comes to them. It raises what keeps the
+    part that it has come to from its work; those after it are then as they were found before.
+    ``counter`` gives seconds.
+    """
+
+    def __init__(
+        self, names: Sequence[str], trial: Callable[[Enter], None], counter: Callable[[], float]
+    ) -> None:
+        self._trial = trial
+        self._counter = counter
+        # What was found of each part, and when; in the order of the trial.
+        self._found: dict[str, tuple[Part, float | None]] = {
+            name: (Part(name, False, "not tried yet"), None) for name in names
+        }
+        self._at: tuple[str, float] | None = None
+        self._wanted = self._stopping = False
+        self._tried: float | None = None
+        self._gate = Condition()
+        self._thread = Thread(target=self._run, name="readiness", daemon=True)
+
+    def start(self) -> None:
+        """Wait for somebody to ask."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Try no more; a trial that hangs is left behind."""
+        with self._gate:
+            self._stopping = True
+            self._gate.notify_all()
+        self._thread.join(1.0)
+
+    def parts(self) -> Sequence[Part]:
+        """What the last trial found; waits for one if it is long ago, but not for a late part."""
+        with self._gate:
+            self._wanted = True
+            self._gate.notify_all()
+            self._gate.wait_for(self._fresh_or_late, LATE)
+            now = self._counter()
+            return [self._told(part, since, now) for part, since in self._found.values()]
+
+    def _fresh_or_late(self) -> bool:
+        now = self._counter()
+        fresh = self._tried is not None and now - self._tried < _FRESH
+        return fresh or self._stopping or (self._at is not None and now - self._at[1] > LATE)
+
+    def _told(self, part: Part, since: float | None, now: float) -> Part:
+        if self._at is not None and self._at[0] == part.name and now - self._at[1] > LATE:
+            return Part(part.name, False, f"no answer for {now - self._at[1]:.0f} seconds")
+        return replace(part, age=0.0 if since is None else now - since)
+
+    def _run(self) -> None:
+        while True:
+            with self._gate:
+                self._gate.wait_for(lambda: self._wanted or self._stopping)
+                if self._stopping:
+                    return
+                self._wanted = False
+            try:
+                self._trial(self._enter)
+            except Exception as error:
+                self._leave(f"{error}" or type(error).__name__)
+            else:
+                self._leave()
+            with self._gate:
+                self._at, self._tried = None, self._counter()
+                self._gate.notify_all()
+                if self._gate.wait_for(lambda: self._stopping, _EVERY):
+                    return
+
+    def _enter(self, name: str) -> None:
+        self._leave()
+        with self._gate:
+            self._at = name, self._counter()
+
+    def _leave(self, failure: str = "") -> None:
+        with self._gate:
+            if self._at is not None:
+                name, now = self._at[0], self._counter()
+                self._found[name] = Part(name, not failure, failure), now
+
+
+class WholeWay:
+    """The trial of a deployment. ``cache`` None: the engines are elsewhere.
+
+    It goes the way of a message and leaves nothing behind: the history makes an empty transaction
+    durable, the pipeline's thread comes to it in its turn, the mapping rules read a document, the
+    reasoner is asked a question of its own, the cache answers a query.
+    """
+
+    def __init__(self, history: HistoryProbe, app: Handle, cache: Cache | None) -> None:
+        self._history = history
+        self._app = app
+        self._cache = cache
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The parts that it comes to."""
+        here = () if self._cache is None else ("reasoner", "cache")
+        return ("history", "pipeline", "mapping", *here)
+
+    def __call__(self, enter: Enter) -> None:
+        """Try all parts; raises what keeps the one from its work that was entered last."""
+        enter("history")
+        self._history()
+        enter("pipeline")
+        self._app.pipeline.settled(partial(self._in_turn, enter)).result()
+        if self._cache is not None:
+            enter("cache")
+            self._cache.probe()
+
+    def _in_turn(self, enter: Enter) -> None:
+        """What only the pipeline's thread may do."""
+        enter("mapping")
+        made = self._app.exchange.mapper.map(_DOCUMENT)
+        if isinstance(made, Unmapped) and not isinstance(made.error, SensorStreamError | None):
+            raise made.error
+        if self._cache is None:
+            return
+        enter("reasoner")
+        reasoner = self._app.engine.reasoner
+        if isinstance(reasoner, ResilientReasoner):
+            reasoner.probe()
+
+
+class HistoryProbe:
+    """Asks the database on a connection of its own, which no question can take away."""
+
+    def __init__(self, url: Callable[[], str]) -> None:
+        self._url = url
+        self._connection: extensions.connection | None = None
+
+    def __call__(self) -> None:
+        """Read, and make a transaction durable that changes nothing.
+
+        Raises:
+            HistoryError: it cannot be reached, cannot write, or does not answer in time.
+        """
+        try:
+            if self._connection is None:
+                self._connection = connect(self._url(), application="sensorstream readiness")
+                self._connection.autocommit = True
+            with translating("the history does not answer"), self._connection.cursor() as cursor:
+                cursor.execute(f"set statement_timeout = {_SOON * 1000:.0f}")
+                cursor.execute("select from store.alerts limit 1")
+                # A transaction with a number is written to the log, and to the disk.
+                cursor.execute("select pg_current_xact_id()")
+        except HistoryError:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Close the connection; the next trial makes another one."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(Exception):
+                connection.close()
+
+
+class Health:
+    """What was found by trials, and what is known to be wrong since.
+
+    ``broken`` says what is wrong with the files of the settings, while others are in force;
+    ``news`` tells how far the pipeline on Spark is, if it runs there.
+    """
+
+    def __init__(
+        self,
+        app: Handle,
+        trials: Readiness,
+        dispatcher: WebhookDispatcher,
+        in_work: InWork,
+        news: News | None,
+        broken: str,
+    ) -> None:
+        self._app = app
+        self._trials = trials
+        self._dispatcher = dispatcher
+        self._in_work = in_work
+        self._news = news
+        self._broken = broken
+        self._probes: list[Callable[[], Sequence[Part]]] = []
+
+    def watch(self, probe: Callable[[], Sequence[Part]]) -> None:
+        """Tell further parts in :meth:`parts`."""
+        self._probes.append(probe)
+
+    def ailment(self) -> str:
+        """Why the process has to be restarted; empty: it need not. Waits for nothing."""
+        if self._app.pipeline.failure is not None:
+            return "the pipeline has stopped"
+        return self._in_work.longer_than(self._app.settings.limits.entry_seconds)
+
+    def parts(self) -> Sequence[Part]:
+        """Every part and whether it can do its work, by a trial; waits for no part that is late."""
+        return (
+            *map(self._now, self._trials.parts()),
+            *self._spark(),
+            Part("deliveries", self._dispatcher.running),
+            *self._outputs(),
+            *([Part("files", ready=True, detail=self._broken)] if self._broken else []),
+            *(part for probe in self._probes for part in probe()),
+        )
+
+    def _now(self, part: Part) -> Part:
+        """What was found of a part, or what is known to be wrong with it since."""
+        wrong = ""
+        if part.name == "pipeline" and not self._app.pipeline.running:
+            wrong = str(self._app.pipeline.failure or "it does not run")
+        elif part.name == "history" and self._app.pipeline.trouble is not None:
+            wrong = str(self._app.pipeline.trouble)
+        elif part.name == "reasoner":
+            reasoner = self._app.engine.reasoner
+            waiting = reasoner.waiting if isinstance(reasoner, ResilientReasoner) else 0.0
+            if away := self._app.engine.degraded:
+                # The server accepts messages without it, too.
+                return Part("reasoner", True, f"the plain profile stands in: {away}")
+            wrong = f"no answer for {waiting:.0f} seconds" if waiting > LATE else ""
+        return Part(part.name, False, wrong) if wrong else part
+
+    def _spark(self) -> Iterator[Part]:
+        """How far the pipeline on Spark is; messages are accepted without it, too."""
+        if self._news is not None:
+            position = self._news.position
+            yield Part("spark", ready=True, detail="" if position is None else str(position))
+
+    def _outputs(self) -> Iterator[Part]:
+        """The state of each output; one that is away keeps no message from being accepted."""
+        for each in self._app.settings.outputs:
+            trouble = self._dispatcher.trouble(f"{OUTPUT}{each.name}")
+            yield Part(f"output {each.name}", ready=True, detail=trouble)
+
+
+_LOG = logging.getLogger(__name__)
+_LOOK: Final = 0.5
+"""Seconds between two looks."""
+
+
+class News(RepeatedWork):
+    """Calls ``announce`` when the watermark has moved, and knows how far it is."""
+
+    def __init__(self, url: str, announce: Callable[[], None], registry: CollectorRegistry) -> None:
+        told = "the history is unavailable, alerts are told later"
+        super().__init__("news", self._look, lambda: self._wait, (told, told))
+        self._url = url
+        self._announce = announce
+        self._wait = _LOOK
+        self._reader: PositionReader | None = None
+        self._known: int | None = None
+        waiting = "Entries of the journal that the pipeline on Spark has not stored yet."
+        self._waiting = Gauge("sensorstream_pipeline_waiting_entries", waiting, registry=registry)
+        runs = "1 while a pipeline on Spark has the history open."
+        self._runs = Gauge("sensorstream_pipeline_running", runs, registry=registry)
+        stored = "When the pipeline on Spark stored its last batch, in Unix time; 0 before."
+        self._stored = Gauge("sensorstream_pipeline_stored_seconds", stored, registry=registry)
+        keys = "Keys whose engine on Spark holds individuals, or waits for a time."
+        self._keys = Gauge("sensorstream_pipeline_keys", keys, registry=registry)
+        self.position: Position | None = None
+        """None before the first look."""
+
+    def stop(self) -> None:
+        """Look no more."""
+        super().stop()
+        self._close()
+
+    def _look(self) -> None:
+        try:
+            self._reader = self._reader or PositionReader(self._url)
+            position = self._reader.read()
+        except HistoryError:
+            self._close()
+            self._wait, self._known = 10 * _LOOK, None
+            raise
+        self._wait = _LOOK
+        self._tell(position)
+        if position.stored != self._known:
+            self._known = position.stored
+            self._announce()
+
+    def _close(self) -> None:
+        reader, self._reader = self._reader, None
+        if reader is not None:
+            reader.close()
+
+    def _tell(self, position: Position) -> None:
+        away = not position.runs and position.lag > 0
+        before = self.position
+        if away and (before is None or before.runs or not before.lag):
+            _LOG.warning("%s", position)
+        elif before is not None and position.runs and not before.runs:
+            _LOG.info("a pipeline runs")
+        self.position = position
+        self._waiting.set(position.lag)
+        self._runs.set(position.runs)
+        self._keys.set(position.keys)
+        if position.stored_at is not None:
+            self._stored.set(position.stored_at.timestamp())

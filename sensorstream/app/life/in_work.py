@@ -1,0 +1,235 @@
+"""What the pipeline's thread is at: for the health check, the watchdog, and the next start.
+
+The entry in work stands in a small file that is mapped into memory. So it costs no system call per
+entry, and is still there when the process was killed (not when the machine lost its power).
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import logging
+import os
+import signal
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from mmap import mmap
+from pathlib import Path
+from struct import Struct
+from threading import Event, Thread
+from time import monotonic
+from typing import Final, Self
+
+from sensorstream.errors import HistoryError
+from sensorstream.journal.kinds import COSTLY
+from sensorstream.journal.records import Record, number_of_message
+from sensorstream.model.frozen import frozen
+
+_MARK: Final = Struct("<qqq")
+"""The entry in work, its time of arrival, the message whose turn it is; 0: none."""
+_DEATHS: Final = Struct("<qqq")
+"""The entry and the message of the last death, and how often in a row there was this one."""
+_SIZE: Final = _MARK.size + _DEATHS.size
+COSTLY_TIMES: Final = 10
+"""How much longer than others an entry may take that starts a reasoner."""
+
+
+@dataclass(frozen=True, slots=True)
+class Death:
+    """What was in work when the process before this one ended, and how often in a row.
+
+    ``message`` is the number of the message whose turn it was, which may be an earlier one that
+    the entry has released; 0: no message had its turn yet. ``received`` is the entry's arrival.
+    """
+
+    entry: int
+    received: int
+    message: int
+    times: int
+
+    @property
+    def culprit(self) -> int:
+        """The number of what has to be passed over."""
+        return self.message or self.entry
+
+
+@frozen
+class Now:
+    """An entry that is applied, or a sentence of what else goes on.
+
+    ``since`` is a reading of the clock, ``patience`` how many times the usual limit it may take.
+    """
+
+    what: Record | str
+    since: float
+    patience: int = 1
+
+    def __str__(self) -> str:
+        if isinstance(self.what, str):
+            return self.what
+        source = f" from '{self.what.message.source[:80]}'" if self.what.message.source else ""
+        return f"entry {self.what.seq} ({self.what.kind}{source}) has been in work"
+
+
+class InWork:
+    """Written by the thread that applies entries; read by any."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        """``path`` is the file; None: only this process knows."""
+        self.now: Now | None = None
+        self._path = path
+        self._mark: bytearray | mmap = bytearray(_SIZE)
+        # What the last death was at, until it has been passed this time.
+        self._suspect: tuple[int, int] | None = None
+
+    def open(self) -> Death | None:
+        """Begin to write the file; only the one writer of the history may.
+
+        Returns:
+            What was in work when the process before ended; None: nothing was.
+
+        Raises:
+            HistoryError: the file cannot be written.
+        """
+        if self._path is None:
+            return None
+        try:
+            self._mark = _mapped(self._path)
+        except OSError as error:
+            raise HistoryError(f"cannot write {self._path}: {error.strerror}") from error
+        entry, received, message = _MARK.unpack_from(self._mark)
+        *last, times = _DEATHS.unpack_from(self._mark, _MARK.size)
+        if not entry:
+            # It ended at something else, or cleanly: the count stands until the entry is passed.
+            self._suspect = (last[0], last[1]) if times else None
+            return None
+        times = times + 1 if last == [entry, message] else 1
+        self._suspect = (entry, message)
+        _DEATHS.pack_into(self._mark, _MARK.size, entry, message, times)
+        _MARK.pack_into(self._mark, 0, 0, 0, 0)
+        return Death(entry, received, message, times)
+
+    def begin(self, record: Record) -> None:
+        """An entry of the journal is applied from now on."""
+        if self._suspect is not None:
+            self._pass()
+        self.now = Now(record, monotonic(), COSTLY_TIMES if record.kind in COSTLY else 1)
+        _MARK.pack_into(self._mark, 0, record.seq, record.message.received, 0)
+
+    def turn_to(self, message: str) -> None:
+        """The entry has come to the message with this id."""
+        if self.now is None:
+            return
+        if self._suspect is not None:
+            self._pass()
+        entry, received, _ = _MARK.unpack_from(self._mark)
+        _MARK.pack_into(self._mark, 0, entry, received, number_of_message(message))
+
+    def attend(self, what: str) -> None:
+        """Something goes on that is no entry; ``what`` is a sentence that "for 5 s" may follow."""
+        self.now = Now(what, monotonic())
+
+    def end(self) -> None:
+        """It is done."""
+        if self._suspect is not None:
+            self._pass()
+        _MARK.pack_into(self._mark, 0, 0, 0, 0)
+        self.now = None
+
+    def forget(self) -> None:
+        """Count the last death no more."""
+        self._suspect = None
+        _DEATHS.pack_into(self._mark, _MARK.size, 0, 0, 0)
+
+    @property
+    def seconds(self) -> float:
+        """How long the present work has taken; 0: there is none."""
+        now = self.now
+        return 0.0 if now is None else monotonic() - now.since
+
+    def longer_than(self, seconds: float) -> str:
+        """What has been in work for longer than it may; empty: nothing has."""
+        now = self.now
+        if now is None or (taken := monotonic() - now.since) <= seconds * now.patience:
+            return ""
+        return f"{now} for {taken:.0f} s, expected at most {seconds * now.patience:g} s"
+
+    def _pass(self) -> None:
+        entry, _, message = _MARK.unpack_from(self._mark)
+        if (entry, message) == self._suspect:
+            self.forget()
+
+
+def _mapped(path: Path) -> mmap:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    number = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        # With a place on the disk: a process that writes where there is none is ended (SIGBUS).
+        os.posix_fallocate(number, 0, _SIZE)
+        return mmap(number, _SIZE)
+    finally:
+        os.close(number)
+
+
+EXIT_CODE: Final = 70
+"""The process's exit code, if the watchdog ended it."""
+_LOG = logging.getLogger(__name__)
+_TWICE: Final = 2
+"""How many times the limit of an entry is waited for: the health check fails in between."""
+_BEATS: Final = 50
+"""How often the watchdog looks while it waits so long."""
+_LONGEST_BEAT: Final = 1.0
+
+
+class Watchdog:
+    """Ends the process when an entry takes far too long: a thread looks, while the context lasts.
+
+    A thread can be interrupted neither in C nor in Python that does not want to. So the process
+    ends, is started again, and the start counts what was in work (:func:`.skip_deadly`).
+    While C code keeps the interpreter from all other threads, as a regular expression of Python's
+    may, no thread of ours runs. Then the processor time that passes makes the system end this
+    process, by SIGPROF.
+
+    Args:
+        in_work: what the pipeline's thread is at.
+        seconds: how long an entry may take; after twice as long the process ends.
+    """
+
+    def __init__(self, in_work: InWork, seconds: float) -> None:
+        self._in_work = in_work
+        self._limit = _TWICE * seconds
+        self._beat = min(self._limit / _BEATS, _LONGEST_BEAT)
+        self._halt = Event()
+        self._thread = Thread(target=self._run, name="watchdog", daemon=True)
+
+    def __enter__(self) -> Self:
+        # It writes where each thread is, and then lets the signal end the process.
+        faulthandler.register(signal.SIGPROF, chain=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._halt.set()
+        self._thread.join()
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        faulthandler.unregister(signal.SIGPROF)
+
+    def _run(self) -> None:
+        at: Now | None = None
+        waited = 0.0
+        while not self._halt.is_set():
+            signal.setitimer(signal.ITIMER_PROF, self._limit)
+            now = self._in_work.now
+            if now is not at:
+                at, waited = now, 0.0
+            elif now is not None and waited >= self._limit * now.patience:
+                self._end(now, waited)
+            self._halt.wait(self._beat)
+            # Not by the clock: a process that was stopped meanwhile has not worked.
+            waited += self._beat
+
+    def _end(self, now: Now, waited: float) -> None:
+        with suppress(Exception):
+            _LOG.critical("%s for %.0f s: the process ends, to be started again", now, waited)
+            faulthandler.dump_traceback(sys.stderr)
+        os._exit(EXIT_CODE)

@@ -1,0 +1,207 @@
+"""The metrics of the pipeline, for Prometheus."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Final
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    GCCollector,
+    Histogram,
+    PlatformCollector,
+    ProcessCollector,
+)
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.errors import Overrun
+from sensorstream.journal.entry import Entry
+from sensorstream.journal.message import TakeMessage, Tick
+from sensorstream.journal.registration import QueryStopped, RegisterQuery
+from sensorstream.reasoning.dl.reasoner import ResilientReasoner
+from sensorstream.reasoning.rulesets.reasoner import AtWork, RuleReasoner
+
+_BUCKETS = (
+    *(0.00001, 0.00002, 0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005),
+    *(0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0),
+)
+
+_MOST_NAMES: Final = 100
+"""Names of queries with a count of their own: each is a time series for ever. All further ones
+are counted together."""
+_OTHER: Final = "(other)"
+
+
+class Metrics:
+    """One application's metrics, in a registry of their own."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        for collector in (ProcessCollector, PlatformCollector, GCCollector):
+            collector(registry=self.registry)
+        counter = partial(Counter, registry=self.registry)
+        timer = partial(Histogram, buckets=_BUCKETS, registry=self.registry)
+        told = "Time per message by phase (paper, eq. 10): t_i, t_w, t_m, t_s."
+        phases = timer("sensorstream_phase_seconds", told, ["phase"])
+        self._phases = {name: phases.labels(name) for name in ("t_i", "t_w", "t_m", "t_s")}
+        told = "Messages taken from the journal, by outcome."
+        messages = counter("sensorstream_messages", told, ["status"])
+        self._messages = {status: messages.labels(status.value) for status in Status}
+        self._alerts = counter("sensorstream_alerts", "Alerts raised.")
+        told = "Individuals that left the window for history."
+        self._departures = counter("sensorstream_departures", told)
+        told = "Time that messages waited for the engine."
+        self.queue = timer("sensorstream_queue_seconds", told)
+        told = "Held messages that were released, by cause."
+        by = counter("sensorstream_released_messages", told, ["by"])
+        self._released = {name: by.labels(name) for name in ("message", "clock", "overflow")}
+        told = "Individuals that a filter kept out of the window."
+        self._filtered = counter("sensorstream_filtered_individuals", told, ["filter"])
+        told = "Individuals that load shedding kept out of the window."
+        self._shed = counter("sensorstream_shed_individuals", told, ["class"])
+        told = "What was stopped because it took more than its limits."
+        self._overruns = counter("sensorstream_overruns", told, ["kind", "name"])
+        self._overrun_names: set[str] = set()
+        told = "Checkpoints that could not be read when the application started."
+        self.damaged_checkpoints = counter("sensorstream_damaged_checkpoints", told)
+        told = "Entries that were refused, for the journal can never hold them."
+        self.refused = counter("sensorstream_refused_entries", told)
+        sizes, told = (1, 2, 5, 10, 20, 50, 100, 200, 500), "Messages made durable together."
+        self.group = Histogram(
+            "sensorstream_group_messages", told, buckets=sizes, registry=self.registry
+        )
+
+    def tell(self, name: str, sentence: str, value: Callable[[], float]) -> None:
+        """Add a gauge that is read when the metrics are asked for. ``value`` must be quick."""
+        Gauge(name, sentence, registry=self.registry).set_function(value)
+
+    def tell_parts(
+        self, name: str, sentence: str, label: str, values: Mapping[str, Callable[[], float]]
+    ) -> None:
+        """Add a gauge as by :meth:`tell` that has several parts, told apart by a label."""
+        gauge = Gauge(name, sentence, [label], registry=self.registry)
+        for part, value in values.items():
+            gauge.labels(part).set_function(value)
+
+    def tell_profile(self, profile: str) -> None:
+        """Tell by which profile the engine reasons."""
+        told = "1; the profile of the settings."
+        name = "sensorstream_reasoner_info"
+        Gauge(name, told, ["profile"], registry=self.registry).labels(profile).set(1)
+
+    def watch_reasoner(self, present: Callable[[], object]) -> None:
+        """Tell of the reasoner that is present when the metrics are asked for."""
+        self.registry.register(_ReasonerMetrics(present))
+
+    def observe_entries(self, entries: Sequence[Entry], outcomes: Sequence[Outcome]) -> None:
+        """Count a group of entries whose effects are stored."""
+        messages = 0
+        for entry, outcome in zip(entries, outcomes, strict=True):
+            match entry:
+                case TakeMessage():
+                    messages += 1
+                    self.observe(outcome)
+                case Tick():
+                    self.observe_tick(outcome)
+                case QueryStopped(name):
+                    self._overruns.labels("query", self._known(name)).inc()
+                case RegisterQuery(name) if isinstance(outcome.rejection, Overrun):
+                    self._overruns.labels("registration", self._known(name)).inc()
+        if messages:
+            self.group.observe(messages)
+
+    def observe_question(self, on: str) -> None:
+        """Count a question to the cache, history or archive that was over its limits."""
+        self._overruns.labels("question", on).inc()
+
+    def _known(self, name: str) -> str:
+        if len(self._overrun_names) < _MOST_NAMES:
+            self._overrun_names.add(name)
+        return name if name in self._overrun_names else _OTHER
+
+    def observe(self, outcome: Outcome) -> None:
+        """Count one message, and those that it released.
+
+        A held message counts as held when it arrives, and by its outcome when it is released.
+        """
+        self._observe_one(outcome)
+        for each in outcome.released:
+            self._observe_one(each)
+        if outcome.released or outcome.forced:
+            self._released["overflow"].inc(outcome.forced)
+            self._released["message"].inc(max(0, len(outcome.released) - outcome.forced))
+
+    def observe_tick(self, outcome: Outcome) -> None:
+        """Count the messages that the clock released, and the work of its synopses."""
+        for each in outcome.released:
+            self._observe_one(each)
+        self._alerts.inc(len(outcome.alerts))
+        self._departures.inc(len(outcome.departures))
+        self._released["clock"].inc(len(outcome.released))
+
+    def _observe_one(self, outcome: Outcome) -> None:
+        for phase, seconds in outcome.timings.items():
+            self._phases[phase].observe(seconds)
+        self._messages[outcome.status].inc()
+        if outcome.alerts:
+            self._alerts.inc(len(outcome.alerts))
+        if outcome.departures:
+            self._departures.inc(len(outcome.departures))
+        if isinstance(outcome.rejection, Overrun):
+            by = "mapping" if outcome.status is Status.SKIPPED else "rules"
+            self._overruns.labels("message", by).inc()
+        for each in outcome.filtered:
+            self._filtered.labels(each.cause).inc()
+        for each in outcome.shed:
+            self._shed.labels(each.cause).inc()
+
+
+class _ReasonerMetrics(Collector):
+    """Counters begin anew with each reasoner, as those of a process do."""
+
+    def __init__(self, present: Callable[[], object]) -> None:
+        self._present = present
+
+    def collect(self) -> Iterator[Metric]:
+        present = self._present()
+        reasoner = present if isinstance(present, ResilientReasoner) else None
+        degraded = reasoner is not None and bool(reasoner.degraded)
+        told = "1 while the plain profile replaces a reasoner that failed."
+        yield GaugeMetricFamily("sensorstream_reasoner_degraded", told, float(degraded))
+        told = "Requests for which the present reasoner's process was started again."
+        restarts = 0 if reasoner is None else reasoner.restarts
+        yield CounterMetricFamily("sensorstream_reasoner_restarts", told, restarts)
+        told = "The most individuals about which the reasoner is asked together."
+        largest = 0 if reasoner is None or degraded else reasoner.largest_island
+        yield GaugeMetricFamily("sensorstream_reasoner_largest_island", told, largest)
+        memo = CounterMetricFamily(
+            "sensorstream_reasoner_memo",
+            "Islands by result: found in the present reasoner's cache, or computed.",
+            labels=["result"],
+        )
+        memo.add_metric(["hit"], 0 if reasoner is None else reasoner.memo.hits)
+        memo.add_metric(["miss"], 0 if reasoner is None else reasoner.memo.misses)
+        yield memo
+        yield from _rule_sets(present if isinstance(present, RuleReasoner) else None)
+
+
+def _rule_sets(reasoner: RuleReasoner | None) -> Iterator[Metric]:
+    at_work = AtWork() if reasoner is None else reasoner.at_work
+    rules = GaugeMetricFamily(
+        "sensorstream_reasoner_rules",
+        "Rules that the rule sets have become: looked up (one premise), or joining what streams.",
+        labels=["run"],
+    )
+    rules.add_metric(["looked-up"], at_work.looked_up)
+    rules.add_metric(["joining"], at_work.joining)
+    yield rules
+    yield GaugeMetricFamily(
+        "sensorstream_reasoner_unspecialised",
+        "1 while what streams alters the schema, so that the rules run as they are written.",
+        float(reasoner is not None and reasoner.unspecialised),
+    )

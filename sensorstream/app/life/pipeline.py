@@ -1,0 +1,471 @@
+"""The one thread that owns the engine: journal first, then the engine, then the effects.
+
+Messages that arrive while a group is processed form the next group, so the cost of making them
+durable is shared, and a single message is processed at once. While the effects of a group are
+stored, by a second thread, the engine goes on with the next one if it is there.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from datetime import timedelta
+from functools import partial
+from threading import Lock, Thread
+from typing import Any, Final, TypeVar
+
+from sensorstream.app.life.entry_queue import HERE, EntryQueue, Sender, WaitingEntry
+from sensorstream.app.life.in_work import COSTLY_TIMES, InWork
+from sensorstream.app.life.memory import give_back
+from sensorstream.app.life.metrics import Metrics
+from sensorstream.app.life.storing import (
+    Arrival,
+    Checkpoints,
+    Durable,
+    EffectWriter,
+    JournalWriter,
+    Outlets,
+    facts_of,
+    refusal_text,
+)
+from sensorstream.clock import Clock
+from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.errors import (
+    Busy,
+    HistoryError,
+    InternalFault,
+    MessageError,
+    RepeatedMessage,
+    SensorStreamError,
+    Unavailable,
+)
+from sensorstream.journal.entry import Entry, Target
+from sensorstream.journal.message import TakeMessage, Tick
+from sensorstream.journal.notice import ReportRefused
+from sensorstream.journal.records import Record, Store
+from sensorstream.journal.registration import QueryStopped, stops_of
+from sensorstream.kb.graph import Origin
+from sensorstream.logs import concerning
+from sensorstream.model.timeline import Instant
+from sensorstream.settings import LimitSettings
+
+_LOG = logging.getLogger("sensorstream.app.pipeline")
+_NAP: Final = 1.0
+"""The most seconds between two readings of the clock while the engine has something due."""
+_MUCH: Final = 4 << 20
+"""Bytes of messages after which a pipeline that rests returns memory to the system."""
+_NONE: Final[frozenset[str]] = frozenset()
+_CHANGES: Final = Sender("changes")
+_PARTS: Final = {
+    "asserted": Origin.WINDOW,
+    "inferred": Origin.INFERRED,
+    "static": Origin.STATIC,
+    "static_inferred": Origin.STATIC_INFERRED,
+}
+"""Of the knowledge base, by the names that the metrics give them."""
+
+_Seen = TypeVar("_Seen")
+
+
+class Pipeline:
+    """Takes messages and other entries from any thread, from their senders in turn.
+
+    ``lock`` is held while the engine changes: readers of the knowledge base take it briefly.
+    ``out`` is what it tells others; ``in_work`` is told which entry is being applied. Where
+    ``out.elsewhere`` is given, another process applies the entries: messages enter the journal, and
+    no more; the engine here is empty and knows the continuous queries only, to check new ones.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        store: Store,
+        out: Outlets,
+        *,
+        clock: Clock,
+        metrics: Metrics,
+        checkpoint_every: int,
+        limits: LimitSettings,
+        in_work: InWork | None = None,
+    ) -> None:
+        self.lock = Lock()
+        self._target = target
+        self._engine = target.engine
+        self._timeline = store.timeline
+        self._metrics = metrics
+        self._elsewhere = out.elsewhere
+        self._applies = out.elsewhere is None
+        self._in_work = InWork() if in_work is None else in_work
+        # From which time of arrival on it is asked again.
+        self._ask_at = 0
+        self._arrival = Arrival(clock, store.timeline, store.last_arrival())
+        self._queue = EntryQueue(limits)
+        self._store = Durable(store, out.reopen)
+        self._journal = JournalWriter(
+            self._store,
+            store.last_seq(),
+            clock=clock,
+            arrival=self._arrival,
+            keys_last=timedelta(hours=limits.idempotency_hours),
+        )
+        checkpoints = Checkpoints(
+            self._engine,
+            self._store,
+            self._in_work,
+            seq=self._journal.seq,
+            every=max(1, checkpoint_every) if self._applies else 0,
+            seconds=COSTLY_TIMES * limits.entry_seconds,
+            settle=lambda: self._effects.settle(),
+            read=self.settled,
+        )
+        self._effects = EffectWriter(self._store, self._journal, checkpoints, metrics, out)
+        # Queries that the group at work has stopped; the journal is told of it after the group.
+        self._stops: list[QueryStopped] = []
+        self._failure: BaseException | None = None
+        self._thread = Thread(target=self._run, name="pipeline", daemon=True)
+        self._measure()
+
+    def _measure(self) -> None:
+        tell = self._metrics.tell
+        told = "Messages that wait to be processed."
+        tell("sensorstream_waiting_messages", told, lambda: len(self._queue))
+        told = "Bytes of the messages that wait to be processed."
+        tell("sensorstream_waiting_bytes", told, lambda: self._queue.bytes)
+        told = "Senders whose next message is heavy, and waits for its turn among the heavy ones."
+        tell("sensorstream_waiting_heavy_senders", told, lambda: self._queue.heavy_senders)
+        told = "Seconds for which the engine has been at the present entry."
+        tell("sensorstream_entry_seconds", told, lambda: self._in_work.seconds)
+        told = "Number of the journal's last entry."
+        tell("sensorstream_journal_entry", told, lambda: self._journal.seq)
+        if not self._applies:
+            return
+        told = "Number of the last entry whose effects are stored."
+        tell("sensorstream_stored_entry", told, lambda: self._effects.stored)
+        told = "Application time: the latest time a message brought, in seconds or whole units."
+        tell("sensorstream_watermark", told, self._watermark)
+        told = "Individuals in the window."
+        tell("sensorstream_individuals", told, lambda: len(self._engine.window))
+        told = "Messages that wait for earlier ones."
+        tell("sensorstream_held_messages", told, lambda: self._engine.held)
+        told = "Triples in the cache knowledge base, inferred ones included."
+        tell("sensorstream_triples", told, lambda: len(self._engine.kb))
+        told = "Statements in the cache knowledge base, by where they come from."
+        sizes = {part: partial(self._size, origin) for part, origin in _PARTS.items()}
+        self._metrics.tell_parts("sensorstream_statements", told, "kind", sizes)
+        self._metrics.watch_reasoner(lambda: self._engine.reasoner)
+
+    def _size(self, origin: Origin) -> float:
+        return self._engine.kb.size(origin)
+
+    def _watermark(self) -> float:
+        now = self._engine.now
+        return math.nan if now is None else now / self._timeline.of_wall_time(1)
+
+    def start(self) -> None:
+        """Start to accept messages."""
+        if self._applies:
+            self._engine.queries.resume(self._arrival.now())
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Process the waiting entries, write a checkpoint, end the thread, close the store.
+
+        If the history is unavailable, entries that were not acknowledged are dropped.
+        """
+        if not self._queue.close():
+            return
+        self._store.stop()
+        self._thread.join()
+        self._queue.turn_away_readers()
+        self._store.close()
+
+    @property
+    def trouble(self) -> HistoryError | None:
+        """Why the history cannot be written at the moment; None while it can."""
+        return self._store.trouble
+
+    @property
+    def failure(self) -> BaseException | None:
+        """The error that stopped the pipeline; None while it runs."""
+        return self._failure
+
+    @property
+    def running(self) -> bool:
+        """Whether messages are accepted."""
+        return self._thread.is_alive() and self._failure is None and not self._queue.closed
+
+    def submit(
+        self,
+        content: bytes,
+        source: str,
+        sender: Sender = HERE,
+        *,
+        origin: str = "",
+        early: bool = False,
+    ) -> Future[Outcome]:
+        """Accept a message; the future is done when its effects are committed.
+
+        Or, if ``early``, when it is in the journal. ``origin`` is that of an idempotency key.
+
+        The future raises a kind of :class:`MessageError` for faults of the message,
+        :class:`Busy` when too many wait already, and :class:`Unavailable` when the pipeline cannot
+        take it now; :class:`RepeatedMessage` when the journal has a message of this origin.
+        """
+        try:
+            reading = self._target.mapper.read(content)
+        except MessageError as error:
+            return failed(error)
+        entry = TakeMessage(content, source, reading, origin)
+        return self._enqueue(WaitingEntry(entry, sender, repeated=bool(origin), early=early))
+
+    def take(
+        self,
+        content: bytes,
+        source: str,
+        origin: str = "",
+        *,
+        repeated: bool = True,
+        sender: Sender = HERE,
+    ) -> Future[Outcome]:
+        """Accept a message of an input, which has no sender who could be told of a fault.
+
+        So it enters the journal in any case: what :meth:`submit` refuses is quarantined.
+
+        Args:
+            content: the message, XML or not.
+            source: the name of its source.
+            origin: names the message among all that inputs have delivered; empty: nothing does.
+            repeated: whether it may have been delivered before. Then it is looked for in the
+                journal, and the future raises :class:`RepeatedMessage` if it is there.
+            sender: the input.
+        """
+        try:
+            reading = self._target.mapper.read(content)
+        except MessageError:
+            reading = None
+        entry = TakeMessage(content, source, reading, origin)
+        return self._enqueue(WaitingEntry(entry, sender, repeated=repeated and bool(origin)))
+
+    def change(self, entry: Entry) -> Future[Outcome]:
+        """Carry out an entry that is not a message, between two messages.
+
+        Checked, journalled and applied in the pipeline's thread. The future raises what
+        :meth:`.Entry.check` raises, and the rejection of the outcome.
+        """
+        return self._enqueue(WaitingEntry(entry, _CHANGES))
+
+    def settled(self, read: Callable[[], _Seen]) -> Future[_Seen]:
+        """Call ``read`` when all effects of what the engine has taken are stored.
+
+        It is called in the pipeline's thread after the present group, which no message can enter
+        meanwhile: what departed is in the store, and all else in the window. It must be quick. The
+        future raises what it raises.
+        """
+        try:
+            return self._queue.read(read)
+        except Unavailable as error:
+            return failed(error)
+
+    def _enqueue(self, waiting: WaitingEntry) -> Future[Outcome]:
+        # A sender that disconnects cannot cancel an entry that may be in the journal already.
+        waiting.future.set_running_or_notify_cancel()
+        try:
+            self._queue.put(waiting)
+        except (Busy, Unavailable) as error:
+            return failed(error)
+        return waiting.future
+
+    def _run(self) -> None:
+        queue, taken = self._queue, 0
+        try:
+            while (group := queue.take(self._due_in)) is not None:
+                if group:
+                    begun = time.perf_counter()
+                    self._work_new(group)
+                    queue.worked(group, time.perf_counter() - begun)
+                alone = queue.alone()
+                if alone is not None:
+                    begun = time.perf_counter()
+                    self._work_alone(alone)
+                    queue.worked([alone], time.perf_counter() - begun)
+                elif not group:
+                    self._tick()
+                if self._elsewhere is not None:
+                    self._pass_time(self._elsewhere)
+                taken += sum(each.size for each in group)
+                if queue.rests:
+                    self._effects.settle()
+                    if taken > _MUCH:
+                        group, taken = [], 0
+                        give_back()
+                queue.let_read()
+            self._effects.finish()
+        except BaseException as error:
+            _LOG.critical("the pipeline stopped: %s", error, exc_info=error)
+            self._failure = error
+            self._effects.give_up(error)
+            for waiting, _ in self._journal.take_refused():
+                waiting.end(Unavailable(f"it could not be processed: {error}"))
+            self._in_work.attend("the pipeline has stopped")
+            queue.turn_all_away()
+
+    def _due_in(self) -> float | None:
+        """Seconds until the clock is to be read again; None: nothing is due."""
+        due = self._engine.dues.tick if self._applies else self._ask_at
+        if due is None:
+            return None
+        left = due - self._arrival.now()
+        return min(max(left / self._timeline.of_wall_time(1), 0.0), _NAP)
+
+    def _work_new(self, group: Sequence[WaitingEntry]) -> None:
+        """:meth:`_work` for those messages that are not in the journal yet."""
+        try:
+            if group[0].heavy:
+                # Nobody's answer waits for it.
+                self._effects.settle()
+            known = self._journal.known(group)
+        except BaseException as error:
+            for waiting in group:
+                waiting.future.set_exception(Unavailable(f"it could not be processed: {error}"))
+            raise
+        new: list[WaitingEntry] = []
+        again: list[WaitingEntry] = []
+        for waiting in group:
+            (again if waiting.repeated and waiting.origin in known else new).append(waiting)
+            known.add(waiting.origin)
+        try:
+            if new:
+                self._work(new)
+            if again:
+                # Who sent a message again reads what became of it.
+                self._effects.settle()
+        except BaseException as error:
+            for waiting in again:
+                waiting.future.set_exception(Unavailable(f"it could not be processed: {error}"))
+            raise
+        for waiting in again:
+            waiting.future.set_exception(RepeatedMessage("it is in the journal already"))
+
+    def _work(self, group: Sequence[WaitingEntry]) -> None:
+        """Write entries to the journal, apply them, store their effects, answer: for all kinds."""
+        begun = time.perf_counter()
+        for waiting in group:
+            if isinstance(waiting.entry, TakeMessage):
+                self._metrics.queue.observe(begun - waiting.since)
+        try:
+            records, group = self._journal.append(group)
+            if not self._applies:
+                self._leave(records, group)
+                self._tell_refused()
+                return
+            if not group:
+                self._tell_refused()
+                return
+            for record, waiting in zip(records, group, strict=True):
+                if waiting.early:
+                    waiting.end(Outcome(record.message, Status.JOURNALLED))
+            outcomes = []
+            for record, waiting in zip(records, group, strict=True):
+                with self.lock:
+                    # A fault leaves it there: the next start then knows what was in work.
+                    self._in_work.begin(record)
+                    with concerning(**waiting.concerned, **facts_of(record.message)):
+                        outcomes.append(waiting.entry.apply(self._target, record, _NONE))
+                    self._stops += stops_of(self._target, record.seq)
+                    self._queue.applied(waiting, self._in_work.seconds)
+                self._effects.settle_if_stored()
+            self._in_work.end()
+            self._effects.settle()
+            beside = self._goes_on(group)
+            self._effects.begin(records, group, outcomes, beside=beside)
+        except BaseException as error:
+            for waiting in group:
+                waiting.end(Unavailable(f"it could not be processed: {error}"))
+            raise
+        if not beside:
+            self._effects.settle()
+        if self._stops:
+            stops, self._stops = self._stops, []
+            self._work([WaitingEntry(each) for each in stops])
+        self._tell_refused()
+
+    def _leave(self, records: Sequence[Record], group: Sequence[WaitingEntry]) -> None:
+        """Answer for entries that another process applies."""
+        outcomes = []
+        for record, waiting in zip(records, group, strict=True):
+            if not isinstance(waiting.entry, TakeMessage):
+                with self.lock:
+                    waiting.entry.apply(self._target, record, _NONE)
+            outcomes.append(Outcome(record.message, Status.JOURNALLED))
+        self._metrics.observe_entries([waiting.entry for waiting in group], outcomes)
+        for waiting, outcome in zip(group, outcomes, strict=True):
+            waiting.future.set_result(outcome)
+
+    def _work_alone(self, waiting: WaitingEntry) -> None:
+        try:
+            # What it is checked against is stored.
+            self._effects.settle()
+        except BaseException as error:
+            waiting.end(Unavailable(f"it could not be processed: {error}"))
+            raise
+        try:
+            with self.lock:
+                self._in_work.attend(f"an entry ({waiting.entry.kind}) has been checked")
+                waiting.entry.check(self._target)
+        except SensorStreamError as error:
+            self._in_work.end()
+            waiting.future.set_exception(error)
+        except Exception as error:
+            self._in_work.end()
+            # Nothing is in the journal yet, so only this entry fails.
+            _LOG.exception("internal error: an entry of kind %s is refused", waiting.entry.kind)
+            fault = InternalFault(f"a fault of the server: {type(error).__name__}: {error}")
+            waiting.future.set_exception(fault)
+        else:
+            self._work([waiting])
+
+    def _tick(self) -> None:
+        """Advance the engine to the clock's time, if it has something due by then."""
+        now, due = self._arrival.now(), self._engine.dues.tick
+        if self._applies and due is not None and now >= due:
+            self._work([WaitingEntry(Tick(self._engine.dues.tick_content(now)))])
+
+    def _pass_time(self, elsewhere: Callable[[Instant], Entry | None]) -> None:
+        """Tell time to those who apply the entries, if they wait for it."""
+        now = self._arrival.now()
+        if now >= self._ask_at and (entry := elsewhere(now)) is not None:
+            self._work([WaitingEntry(entry)])
+        self._ask_at = max(self._ask_at, now + self._timeline.of_wall_time(_NAP))
+
+    def _tell_refused(self) -> None:
+        """Raise an alert for what the journal cannot hold, and answer its senders."""
+        refused = self._journal.take_refused()
+        if not refused:
+            return
+        text = refusal_text(refused)
+        _LOG.error("the journal can never hold %s", text)
+        self._metrics.refused.inc(len(refused))
+        if not any(isinstance(waiting.entry, ReportRefused) for waiting, _ in refused):
+            self._work(
+                [WaitingEntry(ReportRefused(f"refused, for the journal cannot hold it: {text}"))]
+            )
+        for waiting, error in refused:
+            waiting.end(error)
+
+    def _goes_on(self, group: Sequence[WaitingEntry]) -> bool:
+        """Whether the next group is begun before the effects of this one are stored."""
+        return (
+            self._queue.has_light_group
+            and not (self._stops or self._effects.is_checkpoint_due)
+            and not any(waiting.heavy or waiting.entry.costly for waiting in group)
+        )
+
+
+def failed(error: SensorStreamError) -> Future[Any]:
+    """A future that is done, and raises the error."""
+    future: Future[Any] = Future()
+    future.set_exception(error)
+    return future

@@ -1,0 +1,39 @@
+"""How long work says what it does: to a person who waits for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+
+class Progress(Protocol):
+    """Called when another piece of work begins, and while it goes on."""
+
+    def __call__(self, what: str, done: str = "", /) -> None:
+        """``what`` goes on; ``done`` is how far it is."""
+
+
+def silent(_what: str, _done: str = "", /) -> None:
+    """Nobody waits."""
+
+
+def rebuilding(
+    entries: int, progress: Progress, counter: Callable[[], float]
+) -> Callable[[int], None]:
+    """What tells how far the recovery from the journal is, how fast, and how long it still takes.
+
+    It is told how many entries have been processed; ``counter`` gives seconds, from now on.
+    """
+    begun = counter()
+
+    def tell(done: int) -> None:
+        told = f"{done} of {entries} entries"
+        spent = counter() - begun
+        if done and spent > 0:
+            rate = done / spent
+            told += f", {rate:.0f} a second, {max(0, entries - done) / rate:.0f} s left"
+        percent = 100 if not entries else min(100, 100 * done // entries)
+        progress("rebuilding the window from the journal", f"recovering {percent} %, {told}")
+
+    tell(0)
+    return tell

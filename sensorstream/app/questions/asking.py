@@ -1,0 +1,312 @@
+"""Questions that are answered once: to the cache, history, both, and the archive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from secrets import token_hex
+from threading import Lock
+from typing import IO, TYPE_CHECKING, Final
+
+from sensorstream.app.handle import Handle
+from sensorstream.cache.cache import Cache
+from sensorstream.cache.protocol import Answered, CacheQuestion
+from sensorstream.clock import Clock
+from sensorstream.engine.engine import Engine
+from sensorstream.errors import (
+    JobCancelled,
+    Overrun,
+    QueryError,
+    SensorStreamError,
+    Unavailable,
+    UnknownJob,
+)
+from sensorstream.extras import require
+from sensorstream.history.asking.answer import Answer
+from sensorstream.history.asking.plan import QuestionPlan, question_plan
+from sensorstream.history.asking.question import Question
+from sensorstream.history.asking.relations import FOREVER, LiveStay, Present, Standing
+from sensorstream.history.asking.run import Limits, answered, plan_of
+from sensorstream.history.read_only_sql import SqlResult, SqlStream, names_live, open_sql
+from sensorstream.journal.records import number_of_message
+from sensorstream.kb.graph import Origin
+from sensorstream.kb.snapshot import read_answerable
+from sensorstream.processes.stopping import Stop
+from sensorstream.settings import ArchiveSettings
+from sensorstream.sparql.bounds import MOST_TOKENS
+from sensorstream.sparql.printing import query_text
+
+if TYPE_CHECKING:
+    from sensorstream.archive.asking import Archive
+
+
+_PREFIX: Final = "question_"
+
+
+def is_question(name: str) -> bool:
+    """Whether a name is one of these, not of a job that is kept."""
+    return name.startswith(_PREFIX)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question: ``language`` is sparql or sql, ``on`` what is asked, ``client`` who asks."""
+
+    language: str
+    text: str
+    on: str
+    client: str
+    at: str | None = None
+    during: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A question that is being answered."""
+
+    id: str
+    asked: Asked
+    since: datetime
+    stop: Stop = field(default_factory=Stop)
+
+
+class Running:
+    """The questions that are being answered. Thread-safe."""
+
+    def __init__(self, clock: Clock, overrun: Callable[[str], None]) -> None:
+        """Begin with none; ``overrun`` is told what was asked by a question over its limits."""
+        self._clock = clock
+        self._overrun = overrun
+        self._lock = Lock()
+        self._runs: dict[str, Run] = {}
+        self._closed = False
+
+    @contextmanager
+    def enter(self, asked: Asked) -> Iterator[Stop]:
+        """A block in which a question is answered.
+
+        Raises:
+            Unavailable: the server stops.
+        """
+        run = Run(f"{_PREFIX}{token_hex(8)}", asked, self._clock.now())
+        with self._lock:
+            if self._closed:
+                raise _stops()
+            self._runs[run.id] = run
+        try:
+            yield run.stop
+        except Overrun:
+            self._overrun(asked.on)
+            raise
+        finally:
+            with self._lock:
+                del self._runs[run.id]
+
+    def runs(self) -> Sequence[Run]:
+        """All of them, newest first."""
+        with self._lock:
+            return list(reversed(self._runs.values()))
+
+    def run(self, run_id: str) -> Run:
+        """One of them.
+
+        Raises:
+            UnknownJob: it has ended, or was never there.
+        """
+        with self._lock:
+            found = self._runs.get(run_id)
+        if found is None:
+            raise UnknownJob(f"there is no question '{run_id}': it has ended, or was never there")
+        return found
+
+    def cancel(self, run_id: str) -> None:
+        """End one of them: who asked is told :class:`.JobCancelled`.
+
+        Raises:
+            UnknownJob: it has ended, or was never there.
+        """
+        self.run(run_id).stop.now(JobCancelled("the question was cancelled"))
+
+    def close(self) -> None:
+        """End all of them; none begins afterwards."""
+        with self._lock:
+            self._closed = True
+            runs = list(self._runs.values())
+        for each in runs:
+            each.stop.now(_stops())
+
+
+def _stops() -> SensorStreamError:
+    return Unavailable("the server stops")
+
+
+_OXIGRAPH: Final = (
+    "Oxigraph answers this from a copy of the window, and orders the parts itself; expressions are "
+    "computed by SensorStream:"
+)
+
+
+class Asking:
+    """Answers questions. Thread-safe.
+
+    What asks the cache, or what holds now, raises :class:`.RunsOnSpark` where the engines are not
+    here; what asks the archive :class:`.QueryError` if there is none, and :class:`.MissingExtra` if
+    the modules that read it are not installed.
+    """
+
+    def __init__(self, app: Handle, cache: Cache) -> None:
+        self._app = app
+        self._cache = cache
+        self._limits = Limits(app.seconds, app.settings.limits.question_rows)
+
+    def cache(self, question: CacheQuestion, out: IO[bytes], stop: Stop) -> Answered:
+        """SPARQL over the cache; see :meth:`.Cache.ask`. It must not describe classes where these
+        are known by their names only.
+        """
+        self._app.check_here("the cache")
+        asked = replace(question, names_only=self._app.deployment.names_only)
+        return self._cache.ask(asked, out, stop)
+
+    def cache_plan(
+        self, text: str, default_graphs: Sequence[str], named_graphs: Sequence[str]
+    ) -> QuestionPlan:
+        """How SPARQL over the cache is answered: Oxigraph tells no plan, but what it is asked.
+
+        Raises:
+            QueryError: the query cannot be answered.
+        """
+        self._app.check_here("the cache")
+        query = read_answerable(
+            text,
+            default_graphs,
+            named_graphs,
+            names_only=self._app.deployment.names_only,
+            most_tokens=MOST_TOKENS,
+        )
+        return question_plan(query, "", f"{_OXIGRAPH}\n{query_text(query)}")
+
+    def history(
+        self, question: Question, *, live: bool, stop: Stop | None = None
+    ) -> AbstractContextManager[Answer]:
+        """SPARQL over history; with ``live``, over what holds now too. See :func:`.answered`."""
+        if live:
+            self._app.check_here("what holds now", "ask on=history")
+        return answered(
+            self._app.url, question, self._limits, self._present if live else None, stop
+        )
+
+    def history_plan(self, question: Question, live: bool, stop: Stop) -> QuestionPlan:
+        """How :meth:`history` answers a question; see :func:`.plan_of`."""
+        if live:
+            self._app.check_here("what holds now", "ask on=history")
+        return plan_of(self._app.url, question, self._limits, self._present if live else None, stop)
+
+    @contextmanager
+    def archive(self, question: Question, stop: Stop | None = None) -> Iterator[Answer]:
+        """SPARQL over the archive; see :func:`.archive_answered`."""
+        archive = self._archive()
+        from sensorstream.archive.asking import archive_answered
+
+        with archive_answered(archive, question, self._limits, stop) as answer:
+            yield answer
+
+    def archive_plan(self, question: Question, stop: Stop) -> QuestionPlan:
+        """How :meth:`archive` answers a question; raises as it does."""
+        archive = self._archive()
+        from sensorstream.archive.asking import archive_plan
+
+        return archive_plan(archive, question, self._limits, stop)
+
+    def sql(self, text: str, stop: Stop | None = None) -> SqlResult:
+        """One read-only SQL statement over history.
+
+        Raises:
+            QueryError: the text cannot be run.
+        """
+        with self.sql_stream(text, stop) as stream:
+            return stream.result(self._limits.rows)
+
+    def sql_stream(self, text: str, stop: Stop | None = None) -> AbstractContextManager[SqlStream]:
+        """One read-only SQL statement over history, with all its rows; see :func:`.open_sql`.
+
+        If it names the schema ``live``, that shows the window, at the instant of the history.
+        """
+        live = None
+        if names_live(text):
+            self._app.check_here("live")
+            live = self._present
+        return open_sql(self._app.url, text, timeout=self._limits.timeout, live=live, stop=stop)
+
+    def sql_archive(self, text: str, stop: Stop | None = None) -> SqlResult:
+        """One SQL statement over the archive; see :func:`.run_archive_sql`."""
+        told = self._archived()
+        from sensorstream.archive.asking import run_archive_sql
+
+        deployment = self._app.deployment
+        return run_archive_sql(
+            self._app.url,
+            told.folder,
+            text,
+            schema=deployment.ontology.schema,
+            timeline=deployment.timeline,
+            memory=self._app.settings.limits.question_memory,
+            timeout=self._limits.timeout,
+            row_limit=self._limits.rows,
+            stop=stop,
+        )
+
+    def _archive(self) -> Archive:
+        told = self._archived()
+        from sensorstream.archive.asking import Archive
+
+        return Archive(self._app.url, told.folder, self._app.settings.limits.question_memory)
+
+    def _archived(self) -> ArchiveSettings:
+        require("archive", "the archive")
+        told = self._app.settings.archive
+        if not told.folder.is_dir():
+            raise QueryError(
+                "there is no archive: 'sensorstream archive --older-than D' makes it; until then "
+                "all is in history (on=history)"
+            )
+        return told
+
+    def _present(self, fix: Callable[[], None]) -> Present:
+        """What holds now, and the database's snapshot of the same instant."""
+
+        def read() -> Present:
+            fix()
+            return present(self._app.engine)
+
+        late = "the history is not up to date now: ask again later"
+        return self._app.settled(read, self._limits.timeout, late)
+
+
+def present(engine: Engine) -> Present:
+    """The statements of the knowledge base; the engine must not change meanwhile.
+
+    A statement that is in several graphs comes once for each. O(knowledge base).
+    """
+    stays = [
+        LiveStay(each.stay, each.name, each.entered, each.time, _number(each.message))
+        for each in engine.window
+    ]
+    return Present(list(_standing(engine)), stays)
+
+
+def _standing(engine: Engine) -> Iterator[Standing]:
+    for one in engine.window:
+        for triple, said in one.statements.items():
+            yield Standing(triple, int(Origin.WINDOW), said.time, one.stay, _number(said.message))
+    for triple, begun in engine.inferences.begun().items():
+        cause = begun.provenance
+        yield Standing(triple, int(Origin.INFERRED), cause.time, begun.stay, _number(cause.message))
+    for origin in (Origin.STATIC, Origin.STATIC_INFERRED):
+        for triple in engine.kb.triples(origin):
+            yield Standing(triple, int(origin), FOREVER)
+
+
+def _number(message: str) -> int:
+    return number_of_message(message) if message else 0

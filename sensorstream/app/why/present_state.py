@@ -1,0 +1,575 @@
+"""Why a statement holds, or a rule does not fire: asked of the engine between two messages."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import Final, TypeVar
+
+from sensorstream.app.control.rule_files import parse_texts
+from sensorstream.app.control.wiring import with_state_rules
+from sensorstream.app.handle import Handle
+from sensorstream.app.why.reasons import Origin as Saying
+from sensorstream.app.why.reasons import Origins, Reason, reason_of, sought
+from sensorstream.engine.engine import Engine
+from sensorstream.errors import (
+    Overrun,
+    Position,
+    QueryError,
+    Unavailable,
+    UnknownRules,
+    UnsupportedQuery,
+)
+from sensorstream.kb.graph import Origin
+from sensorstream.kb.snapshot import Snapshot
+from sensorstream.language import syntax
+from sensorstream.language.syntax import RuleFile
+from sensorstream.model.events import Basis, Matched
+from sensorstream.model.schema import Schema
+from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple, iri
+from sensorstream.model.timeline import Timeline
+from sensorstream.model.vocabulary import OWL, RDF, RDFS
+from sensorstream.model.xsd import XSD
+from sensorstream.network.intervals.planning import is_in_time
+from sensorstream.processes.apart import Turns, run_apart
+from sensorstream.reasoning.dl.contradictions import Entailed, assertions_near, entailed
+from sensorstream.reasoning.ontology import Ontology
+from sensorstream.reasoning.profiles import rules_of
+from sensorstream.reasoning.rulesets.derivation import (
+    Application,
+    Applications,
+    derivation,
+    minimal,
+)
+from sensorstream.reasoning.rulesets.lists import unrolled
+from sensorstream.reasoning.rulesets.rule_set import RuleSet
+from sensorstream.rules.conditions import SnapshotEvaluator
+from sensorstream.rules.continuous import NetworkEvaluator
+from sensorstream.rules.rule_compiler import CompiledRule
+from sensorstream.rules.why_no_solution import individuals_of, why_no_solution
+from sensorstream.rules.why_not import Present, WhyNot, variables_of, why_not
+from sensorstream.sparql.algebra import BGP, Ask, Modify, Quad
+from sensorstream.sparql.parser import read_query
+from sensorstream.sparql.printing.query_forms import operation_text
+from sensorstream.streams.selections import RunningRules
+
+_AT_ONCE: Final = 2
+_NICENESS: Final = 10
+_SETTLING: Final = 10.0
+"""Seconds to wait for the end of the message that is being processed."""
+T = TypeVar("T")
+
+
+class Snapshots:
+    """Forks this process between two messages: the fork has an engine of its own. Thread-safe.
+
+    An answer may take as long as any; ``what`` is asked is for errors.
+    """
+
+    def __init__(self, app: Handle, what: str) -> None:
+        self._app = app
+        self._what = what
+        self._turns = Turns(_AT_ONCE, app.seconds, what)
+
+    def ask(self, question: Callable[[], T]) -> T:
+        """The result of ``question``, which is called in the fork; or its exception.
+
+        Raises:
+            Overrun: the answer takes too long.
+            Busy: too many ask at once.
+            Unavailable: a message takes long to be processed.
+        """
+
+        def nicely() -> T:
+            # It must not take the cores from the engine.
+            os.nice(_NICENESS)
+            return question()
+
+        with self._turns.turn():
+            return run_apart(
+                nicely,
+                self._app.seconds,
+                what=self._what,
+                setting="limits.question_seconds",
+                quiet=self.quiet,
+            )
+
+    @contextmanager
+    def quiet(self) -> Iterator[None]:
+        """A block in which no message is processed.
+
+        Raises:
+            Unavailable: a message takes long to be processed.
+        """
+        if not self._app.pipeline.lock.acquire(timeout=_SETTLING):
+            raise Unavailable("a message takes long to be processed: ask again later")
+        try:
+            yield
+        finally:
+            self._app.pipeline.lock.release()
+
+
+MOST_STATEMENTS: Final = 200
+"""Statements of one answer; what else a derivation has is counted."""
+MOST_DEPTH: Final = 50
+"""Steps of a derivation one below the other."""
+_MOST_FOR_ONE: Final = 2_000
+"""Applications of rules that are looked at for one statement of several."""
+_WHAT: Final = "finding out why a statement holds"
+_ELSEWHERE: Final = (
+    "put the messages of its key through 'sensorstream run --messages', which tells what was "
+    "inferred from each"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """A rule that derives a statement, with the values of its variables.
+
+    ``position`` is where it stands, ``comment`` what its set says of it, ``text`` the rule.
+    ``paths`` are what its body matched by a path that repeats.
+    """
+
+    rule: str
+    position: Position
+    comment: str
+    text: str
+    bindings: tuple[tuple[str, Term], ...]
+    premises: tuple[Held, ...]
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Entailment:
+    """Statements and axioms (in Manchester syntax) that entail a statement; together minimal."""
+
+    premises: tuple[Held, ...]
+    axioms: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A statement, where it was said, and what derives it.
+
+    ``by`` is None if no rule derives it, or it was told above (``above``). ``entailed`` is there
+    where HermiT or Pellet infers. ``caused_by`` is the message that caused it to be inferred; "":
+    none did, or it is not known.
+    """
+
+    reason: Reason
+    by: Applied | None = None
+    above: bool = False
+    caused_by: str = ""
+    entailed: Entailment | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WhyHeld:
+    """Why a statement holds; ``held`` is None if it does not.
+
+    ``profile`` is what infers. ``notes`` say what else there is to know.
+    """
+
+    statement: Triple
+    held: Held | None
+    profile: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def answer(self) -> str:
+        """The answer in one sentence."""
+        if self.held is None:
+            return (
+                "it does not hold: no message in the window and no ontology says it, and nothing "
+                "infers it"
+            )
+        matched = self.held.reason.matched
+        by = self.held.by
+        derived = "" if by is None else f"rule {by.rule} ({by.position.file}) derives it"
+        if self.held.entailed is not None:
+            return "it is inferred: the statements and axioms below entail it together"
+        if matched.basis is Basis.INFERRED:
+            return f"it is inferred: {derived}" if derived else f"it is inferred ({self.profile})"
+        said = "it is said" if matched.basis is Basis.SAID else "the ontology has it"
+        return f"{said}, and {derived}" if derived else said
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What the fork has found out about a statement, and what it follows from.
+
+    ``kept`` has, of each statement, the graphs that hold it, the message that said it and the one
+    that caused it to be inferred.
+    """
+
+    kept: Mapping[Triple, tuple[Origin, str, str]]
+    steps: Mapping[Triple, Application]
+    limits: str = ""
+    near: tuple[Triple, ...] | None = None
+    """Where HermiT or Pellet infers it, what the window asserts near it."""
+
+
+class Holding:
+    """Finds out why statements hold. Thread-safe.
+
+    Each question is answered in a fork of this process, from the state between two messages; then
+    the messages are mapped again. Each of the two may take as long as a question.
+    Where they take too long or too many ask at once, :class:`.Overrun`, :class:`.Busy` or
+    :class:`.Unavailable` is raised, and :class:`.RunsOnSpark` where the engines are not here.
+    """
+
+    def __init__(self, app: Handle) -> None:
+        self._app = app
+        self._snapshots = Snapshots(app, _WHAT)
+        self._turns = Turns(1, app.seconds, _WHAT)
+
+    def why(self, statement: str) -> WhyHeld:
+        """Why a statement holds, down to what messages and the ontology say.
+
+        ``statement`` is its text, with the prefixes of the rule files in force.
+
+        Raises:
+            QueryError: the text is not one statement.
+        """
+        self._app.check_here("why a statement holds", _ELSEWHERE)
+        deployment = self._app.deployment
+        files = parse_texts(deployment.settings, deployment.texts)
+        triple = read_statement(statement, known_prefixes(files))
+        schema = deployment.ontology.schema
+        seen = self._snapshots.ask(lambda: _seen(self._app.engine, triple, schema))
+        if triple not in seen.kept:
+            return WhyHeld(triple, None, deployment.settings.reasoning.profile)
+        found_by = None
+        if seen.near is not None:
+            found_by = self._entailed(triple, seen.near, deployment.ontology)
+        limits = seen.limits if found_by is None else found_by.limits
+        notes = [limits] if limits else []
+        origins = Origins(self._app)
+        told = seen.kept
+        if found_by is not None:
+            told = {each: seen.kept[each] for each in (triple, *found_by.assertions)}
+        said = [_matched(each, *kept) for each, kept in told.items()]
+        found: Mapping[str, Saying] = {}
+        try:
+            found = origins.of(sought(said, origins))
+        except Overrun as error:
+            notes.append(f"where in the messages the values stand is not known: {error.message}")
+        rules = rules_of(self._app.engine.reasoner)
+        telling = _Telling(seen, found, rules)
+        held = telling.of(triple)
+        if found_by is not None and not found_by.limits:
+            held = replace(held, entailed=telling.entailment(found_by))
+        if telling.left_out:
+            notes.append(
+                f"{telling.left_out} more premises are not told: ask why one of those above holds"
+            )
+        return WhyHeld(triple, held, deployment.settings.reasoning.profile, tuple(notes))
+
+    def rules_behind(self, statements: Collection[Triple]) -> Mapping[Triple, str]:
+        """The rules that derive inferred statements of now, each by the last step to it.
+
+        What no rule derives is left out, as are all statements where HermiT or Pellet infers.
+        """
+        self._app.check_here("by which rule a statement is inferred", _ELSEWHERE)
+        if not statements:
+            return {}
+        return self._snapshots.ask(lambda: _rules_behind(self._app.engine, statements))
+
+    def _entailed(self, triple: Triple, near: Sequence[Triple], ontology: Ontology) -> Entailed:
+        reasoning = self._app.settings.reasoning
+        with self._turns.turn():
+            return entailed(
+                triple,
+                near,
+                ontology,
+                java=reasoning.java,
+                heap=reasoning.heap,
+                # Java and the ontology take their time before the search begins.
+                seconds=self._app.seconds / 2,
+                clock=self._app.clock,
+            )
+
+
+def _seen(engine: Engine, triple: Triple, schema: Schema) -> _Seen:
+    """In the fork."""
+    kb = engine.kb
+    if triple not in kb:
+        return _Seen({}, {})
+    steps: Mapping[Triple, Application] = {}
+    limits = ""
+    rules = rules_of(engine.reasoner)
+    near: tuple[Triple, ...] | None = None
+    if rules is None:
+        if not kb.origins(triple) & (Origin.STATIC | Origin.WINDOW):
+            near = assertions_near(triple, kb, schema)
+    elif kb.origins(triple) & (Origin.INFERRED | Origin.STATIC_INFERRED):
+        applications = Applications(unrolled(rules.rules, kb.index), kb)
+        found = minimal(triple, applications, kb, frozenset(rules.facts))
+        steps, limits = found.steps, found.limits
+    premises = (p for step in steps.values() for p in step.premises)
+    told = dict.fromkeys((triple, *premises, *(near or ())))
+    return _Seen({each: _kept(engine, each) for each in told}, steps, limits, near)
+
+
+def _rules_behind(engine: Engine, statements: Collection[Triple]) -> dict[Triple, str]:
+    """In the fork."""
+    kb, rules = engine.kb, rules_of(engine.reasoner)
+    if rules is None:
+        return {}
+    applications = Applications(unrolled(rules.rules, kb.index), kb)
+    facts = frozenset(rules.facts)
+    found: dict[Triple, str] = {}
+    for triple in statements:
+        if triple in kb:
+            steps = derivation(triple, applications, kb, facts, most=_MOST_FOR_ONE).steps
+            if triple in steps:
+                found[triple] = steps[triple].rule
+    return found
+
+
+def _kept(engine: Engine, triple: Triple) -> tuple[Origin, str, str]:
+    """The graphs that hold a statement, who said it, and who caused it to be inferred."""
+    individual = engine.window.get(engine.window.owner(triple[0]))
+    said = None if individual is None else individual.statements.get(triple)
+    begun = engine.inferences.begun().get(triple)
+    return (
+        engine.kb.origins(triple),
+        "" if said is None else said.message,
+        "" if begun is None else begun.provenance.message,
+    )
+
+
+def _matched(triple: Triple, origins: Origin, said_by: str, _caused_by: str) -> Matched:
+    if origins & Origin.WINDOW:
+        return Matched(triple, Basis.SAID, said_by)
+    if origins & Origin.STATIC:
+        return Matched(triple, Basis.ONTOLOGY)
+    # Its premises are known: what the message said of the same individuals is not looked for.
+    return Matched(triple, Basis.INFERRED)
+
+
+class _Telling:
+    """Tells each statement once, with what derives it."""
+
+    def __init__(self, seen: _Seen, found: Mapping[str, Saying], rules: RuleSet | None) -> None:
+        self._seen = seen
+        self._found = found
+        self._rules = rules
+        self._texts = {} if rules is None else {each.name: each for each in rules.rules}
+        self._told: set[Triple] = set()
+        self.left_out = 0
+
+    def of(self, triple: Triple, depth: int = 0) -> Held:
+        """A statement, and all behind it."""
+        matched = _matched(triple, *self._seen.kept[triple])
+        _, _, caused_by = self._seen.kept[triple]
+        step = self._seen.steps.get(triple)
+        above = triple in self._told
+        self._told.add(triple)
+        reason = reason_of(matched, self._found)
+        if self._rules is not None and triple in self._rules.facts:
+            reason = Reason(matched, note=f"a fact of the rule set {self._rules.name}")
+        if step is None or above:
+            return Held(reason, None, above and step is not None, caused_by)
+        return Held(reason, self._applied(step, depth + 1), False, caused_by)
+
+    def entailment(self, found: Entailed) -> Entailment:
+        """What entails a statement, each of its premises told."""
+        return Entailment(tuple(map(self.of, found.assertions)), found.axioms)
+
+    def _applied(self, step: Application, depth: int) -> Applied:
+        assert self._rules is not None
+        note, rule = self._rules.notes[step.rule], self._texts[step.rule]
+        head = tuple(Quad(each) for each in rule.head)
+        text = operation_text(Modify(None, head, rule.body))
+        return Applied(
+            step.rule,
+            note.position,
+            note.comment,
+            text,
+            step.bindings,
+            tuple(self._premises(step.premises, depth)),
+            step.paths,
+        )
+
+    def _premises(self, premises: Iterable[Triple], depth: int) -> Iterator[Held]:
+        for each in premises:
+            if depth < MOST_DEPTH and (len(self._told) < MOST_STATEMENTS or each in self._told):
+                yield self.of(each, depth)
+            else:
+                self.left_out += 1
+
+
+MOST_CHARACTERS: Final = 100_000
+_STANDARD: Final = {"rdf": RDF, "rdfs": RDFS, "owl": OWL, "xsd": XSD}
+_EXPECTED: Final = "expected one statement, such as <http://example.org/s1> a :Sensor"
+
+
+def known_prefixes(files: Iterable[RuleFile]) -> dict[str, str]:
+    """The prefixes of rule files, and those of RDF, RDFS, OWL and XSD.
+
+    A prefix that two files have for different namespaces is not known.
+    """
+    found: dict[str, str] = dict(_STANDARD)
+    meant: dict[str, set[str]] = {}
+    for file in files:
+        for prefix, namespace in file.prefix_map.items():
+            meant.setdefault(prefix, set()).add(namespace)
+    for prefix, namespaces in meant.items():
+        found.pop(prefix, None)
+        if len(namespaces) == 1:
+            found[prefix] = min(namespaces)
+    return found
+
+
+def read_statement(text: str, prefixes: Mapping[str, str]) -> Triple:
+    """The triple of a statement in the syntax of SPARQL; a full stop at its end may be left out.
+
+    Raises:
+        QueryError: it is no statement, or not one alone.
+    """
+    start = Position("statement", 0, 1)
+    if len(text) > MOST_CHARACTERS:
+        raise QueryError(
+            f"a statement of {len(text):,} characters: expected at most {MOST_CHARACTERS:,}",
+            position=Position("statement", 1, 1),
+        )
+    try:
+        # The statement begins in line 1.
+        form = read_query(f"ASK {{\n{text}\n}}", start=start, prefixes=prefixes).meaning.form
+    except QueryError as error:
+        if error.position is None or error.position.line <= 1 + text.count("\n"):
+            raise
+        # It ends too early, or has closed the brace.
+        raise QueryError(_EXPECTED, position=Position("statement", 1, 1)) from None
+    if isinstance(form, Ask) and isinstance(form.pattern, BGP) and len(form.pattern.patterns) == 1:
+        [found] = form.pattern.patterns
+        s, p, o = found.subject, found.predicate, found.object
+        if (
+            isinstance(s, IRI | BlankNode)
+            and isinstance(p, IRI)
+            and isinstance(o, IRI | BlankNode | Literal)
+        ):
+            return s, p, o
+    raise QueryError(_EXPECTED, position=Position("statement", 1, 1))
+
+
+_WHY_NOT: Final = "finding out why a rule does not fire"
+_RULE_ELSEWHERE: Final = (
+    "put the messages of its key through 'sensorstream run --messages', which tells what becomes "
+    "of each"
+)
+
+
+class Unmet:
+    """Answers why rules do not fire, and queries do not find. Thread-safe.
+
+    Each question is answered in a fork of this process, from the state between two messages.
+    Where they take too long or too many ask at once, :class:`.Overrun`, :class:`.Busy` or
+    :class:`.Unavailable` is raised, and :class:`.RunsOnSpark` where the engines are not here.
+    """
+
+    def __init__(self, app: Handle) -> None:
+        self._app = app
+        self._snapshots = Snapshots(app, _WHY_NOT)
+
+    def why_not(self, name: str, individual: str, variable: str = "") -> WhyNot:
+        """The first part of a semantic rule that keeps it from firing for an individual.
+
+        Where no rule has this name, a continuous query is meant, and what leaves it no solution.
+        ``variable`` of the rule is the individual; "": the one that fits best.
+
+        Raises:
+            UnknownRules: there is neither a semantic rule nor a continuous query of this name.
+            QueryError: it has no such variable.
+            UnsupportedQuery: it consists of rules over time, is a pattern in time, or was stopped.
+            TermError: the individual is no IRI.
+            RuleError: a condition cannot be evaluated.
+        """
+        self._app.check_here("why a rule does not fire", _RULE_ELSEWHERE)
+        subject: Subject = BlankNode(individual) if individual.startswith("_:") else iri(individual)
+        variable = variable.removeprefix("?")
+        found = self._rule(name)
+        if found is None:
+            return self._of_query(name, subject, variable)
+        compiled, rule, file = found
+        _check_variable(f"rule {name}", variable, variables_of(rule, file))
+        line = self._app.deployment.timeline
+        return self._snapshots.ask(
+            lambda: _asked(self._app.engine, line, rule, file, compiled, subject, variable)
+        )
+
+    def _of_query(self, name: str, individual: Subject, variable: str) -> WhyNot:
+        with self._snapshots.quiet():
+            queries = self._app.engine.queries
+            running, stopped = queries.processor.queries.get(name), queries.stopped.get(name)
+            names = [*queries.processor.queries]
+        if running is None:
+            if stopped is not None:
+                raise UnsupportedQuery(f"query '{name}' was stopped: {stopped.reason}")
+            raise self._unknown(name, names)
+        query = running.query
+        if isinstance(running, RunningRules) or is_in_time(query):
+            what = "has rules over time" if isinstance(running, RunningRules) else "asks for times"
+            raise UnsupportedQuery(
+                f"'{name}' {what}: what keeps it from matching is not known; record what comes, "
+                f"with 'sensorstream queries steps {name}'"
+            )
+        _check_variable(f"query {name}", variable, individuals_of(query))
+        prefixes = read_query(running.text, start=Position("query", 1, 1)).prefixes
+
+        def ask() -> WhyNot:
+            queries, default = self._app.engine.queries.processor.queries, self._app.engine.kb.index
+            if queries.get(name) is not running:
+                raise Unavailable(f"query {name} was changed at this moment: ask again")
+            return why_no_solution(running, default, prefixes, individual, variable)
+
+        return self._snapshots.ask(ask)
+
+    def _rule(self, name: str) -> tuple[CompiledRule, syntax.SemanticRule, syntax.RuleFile] | None:
+        deployment = self._app.deployment
+        compiled = {each.name: each for each in deployment.rules}
+        if name in compiled:
+            files = parse_texts(deployment.settings, deployment.texts)
+            for file in with_state_rules(files, deployment.rule_set):
+                for rule in file.semantic_rules:
+                    if rule.name == name:
+                        return compiled[name], rule, file
+        return None
+
+    def _unknown(self, name: str, queries: Sequence[str]) -> UnknownRules:
+        names = [*(each.name for each in self._app.deployment.rules), *queries]
+        meant = get_close_matches(name, names, n=1)
+        hint = f": did you mean '{meant[0]}'?" if meant else ""
+        return UnknownRules(f"there is no semantic rule or query '{name[:60]}'{hint}")
+
+
+def _check_variable(of: str, variable: str, known: Sequence[str]) -> None:
+    if variable and variable not in known:
+        told = ", ".join(f"?{each}" for each in known) or "none"
+        raise QueryError(f"{of} has no variable ?{variable[:60]} for an individual: it has {told}")
+
+
+def _asked(
+    engine: Engine,
+    line: Timeline,
+    rule: syntax.SemanticRule,
+    file: syntax.RuleFile,
+    compiled: CompiledRule,
+    subject: Subject,
+    variable: str,
+) -> WhyNot:
+    """In the fork."""
+    kb = engine.kb
+    present = Present(
+        kb,
+        NetworkEvaluator(kb, SnapshotEvaluator(Snapshot(kb))),
+        engine.now or 0,
+        line,
+        engine.memory,
+        engine.window.get(subject),
+    )
+    return why_not(rule, file, compiled, subject, present, variable)

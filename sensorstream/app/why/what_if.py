@@ -1,0 +1,204 @@
+"""What would have fired: the journal through an engine with other semantic rules, nothing written.
+
+The window and the memory of the rules at an instant depend on all messages before it, so the
+journal is processed from the first entry that is kept. If that is the first there was, the same
+rules raise the same alerts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from sensorstream.app.control.exchange import Exchange
+from sensorstream.app.control.mapping_files import is_rule_file
+from sensorstream.app.control.wiring import (
+    NOTHING,
+    Deployment,
+    Substitutes,
+    build_machine,
+    read_deployment,
+    read_rules,
+    with_state_rules,
+)
+from sensorstream.errors import SettingsError
+from sensorstream.history.alerts import alerts_of_rules
+from sensorstream.history.database import connect, translating
+from sensorstream.history.database import engine as database_engine
+from sensorstream.history.journal_rows import journal_rows, record_of
+from sensorstream.journal.effects import in_order
+from sensorstream.journal.entry import Target
+from sensorstream.journal.kinds import replay
+from sensorstream.language.syntax import RuleFile
+from sensorstream.model.events import Alert
+from sensorstream.model.timeline import Instant
+from sensorstream.reasoning.ontology import Ontology
+from sensorstream.rules.notes import check_classes_named
+from sensorstream.rules.rule_compiler import compile_rules
+from sensorstream.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """An alert: ``did`` it fire, and ``would`` it with the rules that were tried."""
+
+    alert: Alert
+    did: bool
+    would: bool
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """What became of the entries of the journal; alerts are in the order of their times.
+
+    ``since`` is the arrival of the first; ``whole``: the journal has all its entries. ``reports``
+    are the numbers of reports of each continuous query. ``unanswered`` counts the questions to the
+    history, by rule, whose answers the journal does not have: nobody is asked now.
+    """
+
+    entries: int
+    since: datetime | None
+    whole: bool
+    alerts: tuple[Comparison, ...]
+    reports: Counter[str]
+    unanswered: Counter[str]
+
+
+def what_if(
+    settings: Settings,
+    url: str,
+    rules: Sequence[Path],
+    start: Instant | None,
+    end: Instant | None,
+    said: Callable[[int, int], None],
+) -> WhatIf:
+    """Compare the alerts that rules raised with those that they, or others, raise now.
+
+    Changes of the ontology and queries that the journal has take place as they did. It ends when
+    application time has come to ``end``.
+
+    Args:
+        settings: of the deployment.
+        url: its history's; it is only read.
+        rules: files of semantic rules instead of the deployment's; none: the deployment's own.
+        start: alerts from this time on.
+        end: alerts before this time; None: to the end.
+        said: is told how many entries have been processed, and of how many, now and then.
+
+    Raises:
+        SettingsError: the engines run on Spark, a file is not one of semantic rules, or a setting
+            is not valid.
+        OntologyError, LanguageError: ontology or rules cannot be read or compiled.
+        HistoryError: the journal cannot be read.
+        ReasonerError: the reasoner does not start.
+    """
+    if settings.pipeline.runner == "spark":
+        raise SettingsError(
+            "pipeline.runner is 'spark': there is an engine for each key, and a replay has one: "
+            "expected a deployment whose engine is the server's"
+        )
+    files = _semantic(rules)
+
+    def read(
+        settings: Settings, ontology: Ontology | None = None, put: Substitutes = NOTHING
+    ) -> Deployment:
+        deployment = read_deployment(settings, ontology, put)
+        if not files:
+            return deployment
+        together = with_state_rules(files, deployment.rule_set)
+        compiled = compile_rules(together, deployment.ontology.schema, deployment.timeline)
+        if deployment.names_only:
+            check_classes_named(files)
+        return replace(deployment, rules=compiled)
+
+    deployment = read(settings)
+    upto, count = _extent(url)
+    machine = build_machine(deployment, lambda: 0.0, spent=lambda: 0.0)
+    engine = machine.engine
+    exchange = Exchange(engine, machine.mapper, deployment, read=read)
+    target = Target(engine, machine.mapper, exchange)
+    would: Counter[Alert] = Counter()
+    reports: Counter[str] = Counter()
+    since: datetime | None = None
+    done = 0
+    with closing(engine):
+        for row in journal_rows(url, 0, upto):
+            record = record_of(row)
+            since = since or record.received_at
+            if record.degraded and not engine.degraded:
+                engine.degrade("it had failed then")
+            for outcome in in_order(replay(record, target, ())):
+                for alert in outcome.alerts:
+                    if alert.kind == "rule" and _within(alert.time, start, end):
+                        would[_comparable(alert)] += 1
+                reports.update(each.report.query for each in outcome.reports)
+            done += 1
+            if done % 200 == 0:
+                said(done, count)
+            now = engine.window.now
+            if end is not None and now is not None and now >= end:
+                break
+        unanswered = Counter(each.rule for each in engine.asked())
+    alerts = _compared(would, url, start, end)
+    return WhatIf(done, since, count == upto, alerts, reports, unanswered)
+
+
+def _compared(
+    would: Counter[Alert], url: str, start: Instant | None, end: Instant | None
+) -> tuple[Comparison, ...]:
+    """The alerts of now beside those that history has, in the order of their times."""
+    database = database_engine(url, pool_size=1)
+    try:
+        raised = alerts_of_rules(database, start, end)
+    finally:
+        database.dispose()
+    did = Counter(_comparable(each.alert) for each in raised)
+    alerts = [
+        *(Comparison(each, True, True) for each in (did & would).elements()),
+        *(Comparison(each, True, False) for each in (did - would).elements()),
+        *(Comparison(each, False, True) for each in (would - did).elements()),
+    ]
+    alerts.sort(key=lambda each: (each.alert.time, len(each.alert.message), each.alert.message))
+    return tuple(alerts)
+
+
+def _semantic(paths: Sequence[Path]) -> list[RuleFile]:
+    for path in paths:
+        if not is_rule_file(path):
+            raise SettingsError(f"{path}: expected a file of semantic rules, named *.rules")
+    files = read_rules(paths)
+    for file in files:
+        if file.mapping_rules:
+            raise SettingsError(
+                f"{file.file}: it has mapping rules, but a replay tries semantic rules on what "
+                "the deployment's mapping makes of its messages: expected semantic rules only"
+            )
+    return files
+
+
+def _extent(url: str) -> tuple[int, int]:
+    """The last entry whose effects are stored, and how many are kept up to it."""
+    with (
+        translating("cannot read the journal"),
+        closing(connect(url)) as connection,
+        connection.cursor() as cursor,
+    ):
+        cursor.execute(
+            "select p.watermark, (select count(*) from store.messages where seq <= p.watermark) "
+            "from store.progress p"
+        )
+        upto, count = cursor.fetchone() or (0, 0)
+    return upto, count
+
+
+def _within(time: Instant, start: Instant | None, end: Instant | None) -> bool:
+    return (start is None or start <= time) and (end is None or time < end)
+
+
+def _comparable(alert: Alert) -> Alert:
+    """The alert without what depends on the other rules: its count, and what led to it."""
+    return replace(alert, id="", messages=())
