@@ -14,7 +14,6 @@ from sensorstream.cli.history import opened
 from sensorstream.cli.options import address, config_option
 from sensorstream.cli.terminal import print_json, print_table
 from sensorstream.errors import ServerUnreachable
-from sensorstream.extras import require
 from sensorstream.settings import Settings
 from sensorstream.settings_file import load_settings
 
@@ -118,20 +117,17 @@ def on_spark(settings: Settings, url: str, text: str) -> SqlResult:
 
 def on_archive(settings: Settings, url: str, text: str) -> SqlResult:
     """The answer of DuckDB over the archive of the history at ``url``."""
-    require("archive", "the archive")
-    from sensorstream.archive.asking import run_archive_sql
+    from sensorstream.cli.query import archive_of
+
+    archive = archive_of(settings, url)
+    from sensorstream.archive.asking import archive_sql
+    from sensorstream.history.asking.run import Limits
+    from sensorstream.history.view_definitions import view_definitions
     from sensorstream.reasoning.ontology import deployed_ontology
 
-    return run_archive_sql(
-        url,
-        settings.archive.folder,
-        text,
-        schema=deployed_ontology(settings.ontology).schema,
-        timeline=settings.time.timeline,
-        memory=settings.limits.question_memory,
-        timeout=settings.limits.question_seconds,
-        row_limit=settings.limits.question_rows,
-    )
+    views = view_definitions(deployed_ontology(settings.ontology).schema, settings.time.timeline)
+    limits = Limits(settings.limits.question_seconds, settings.limits.question_rows)
+    return archive_sql(archive, text, views, limits)
 
 
 _PLACES: Final = {
