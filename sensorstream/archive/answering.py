@@ -18,7 +18,7 @@ import sqlglot.generators.duckdb  # noqa: F401  # the first question must not wa
 
 from sensorstream.archive.relations import LIVE_VIEWS
 from sensorstream.archive.sparql.functions import install
-from sensorstream.errors import ArchiveError, Overrun, QueryError
+from sensorstream.errors import ArchiveError, Overrun, QueryError, SensorStreamError
 from sensorstream.processes.fork_server import serve_forks
 from sensorstream.processes.forks import QuestionLimits
 from sensorstream.processes.limits import limit_memory
@@ -37,6 +37,7 @@ set integer_division = true;
 set default_null_order = 'nulls_last_on_asc_first_on_desc';
 """
 _MISSING: Final = re.compile(rf"Table with name \"?({'|'.join(LIVE_VIEWS)})\"? does not exist")
+_NO_MEMORY: Final = re.compile("Allocation failure|bad_alloc")
 _REWRITES: Final = "delim_join_as_cte"
 _HAS: Final = "select 1 from duckdb_settings() where name = $1"
 
@@ -121,9 +122,9 @@ def _opened(question: ArchiveQuestion, memory: int) -> duckdb.DuckDBPyConnection
             connection.execute(f"set {_REWRITES} = false")
         connection.execute("set search_path = 'history'")
         connection.execute("set lock_configuration = true")
-    except duckdb.OutOfMemoryException:
-        raise
     except duckdb.Error as error:
+        if _of_memory(error):
+            raise
         raise ArchiveError(f"cannot open the archive: {error}") from error
     return connection
 
@@ -140,16 +141,26 @@ def _explained() -> Iterator[None]:
     """A block whose errors are ours."""
     try:
         yield
-    except (duckdb.OutOfMemoryException, MemoryError) as error:
-        raise Overrun("the query needs more memory than limits.question_memory allows") from error
-    except duckdb.IOException as error:
-        raise ArchiveError(
-            f"the archive cannot be read; if it has just changed, ask again: {error}"
-        ) from error
-    except duckdb.Error as error:
-        missing = _MISSING.search(str(error))
-        if missing is not None:
-            raise QueryError(
-                f"{missing[1]} are never archived: ask PostgreSQL, with --on history"
-            ) from error
-        raise QueryError(str(error)) from error
+    except (duckdb.Error, MemoryError) as error:
+        raise _ours(error) from error
+
+
+def _ours(error: duckdb.Error | MemoryError) -> SensorStreamError:
+    told = str(error)
+    if _of_memory(error):
+        return Overrun("the query needs more memory than limits.question_memory allows")
+    if isinstance(error, duckdb.IOException):
+        return ArchiveError(
+            f"the archive cannot be read; if it has just changed, ask again: {told}"
+        )
+    missing = _MISSING.search(told)
+    if missing is not None:
+        return QueryError(f"{missing[1]} are never archived: ask PostgreSQL, with --on history")
+    return QueryError(told)
+
+
+def _of_memory(error: Exception) -> bool:
+    """Whether there was no memory left; while it plans, DuckDB may tell that in other errors."""
+    return isinstance(error, duckdb.OutOfMemoryException | MemoryError) or (
+        _NO_MEMORY.search(str(error)) is not None
+    )

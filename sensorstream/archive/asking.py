@@ -19,10 +19,8 @@ from sensorstream.history.asking.question import Question, QuestionPlan, questio
 from sensorstream.history.asking.relations import scope_of
 from sensorstream.history.asking.run import Limits
 from sensorstream.history.read_only_sql import Column, SqlResult, SqlStream, bounded
-from sensorstream.history.view_definitions import View, view_definitions
-from sensorstream.model.schema import Schema
+from sensorstream.history.view_definitions import View
 from sensorstream.model.terms import Literal, Term
-from sensorstream.model.timeline import Timeline
 from sensorstream.processes.forks import Forks, OpenQuestion, QuestionLimits
 from sensorstream.processes.stopping import Stop
 from sensorstream.sparql.algebra import Query
@@ -39,7 +37,10 @@ _TEXT: Final = 25
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """Where an archive is, and how it is asked; ``memory`` in MiB."""
+    """Where an archive is, and how it is asked.
+
+    ``url`` is that of the history, whose manifest says which files count; ``memory`` is in MiB.
+    """
 
     url: str
     folder: Path
@@ -73,41 +74,21 @@ class _Process:
 _PROCESS: Final = _Process()
 
 
-def run_archive_sql(
-    url: str,
-    folder: Path,
-    text: str,
-    *,
-    schema: Schema,
-    timeline: Timeline,
-    memory: int,
-    timeout: float,
-    row_limit: int,
-    stop: Stop | None = None,
+def archive_sql(
+    archive: Archive, text: str, views: Iterable[View], limits: Limits, stop: Stop | None = None
 ) -> SqlResult:
-    """Answer one SQL query over the archive; its tables are the views of ``history``.
+    """Answer one SELECT in the SQL of DuckDB over the archive, where it has views of ``history``.
 
-    Args:
-        url: the history's URL: its manifest says which files count.
-        folder: the archive's folder.
-        text: one SELECT, in the SQL of DuckDB.
-        schema: that of the ontology, for the views.
-        timeline: that of the history.
-        memory: MiB it may use.
-        timeout: seconds it may take.
-        row_limit: the most rows returned.
-        stop: ends it early.
+    ``stop`` ends it early.
 
     Raises:
         QueryError: DuckDB refuses the text, or it needs too much time or memory.
         ArchiveError: a file is missing or damaged.
         HistoryError: the manifest cannot be read.
     """
-    views = view_definitions(schema, timeline)
-    limits = Limits(timeout, row_limit)
-    with asked(Archive(url, folder, memory), text, limits, views, stop) as (names, batches):
+    with asked(archive, text, limits, views, stop) as (names, batches):
         columns = tuple(Column(each, _TEXT) for each in names)
-        return SqlStream(columns, batches).result(row_limit)
+        return SqlStream(columns, batches).result(limits.rows)
 
 
 @contextmanager
@@ -123,7 +104,7 @@ def asked(
     ``views`` are those that a user's text may name; None: the text is of the compiler.
 
     Raises:
-        QueryError, ArchiveError, HistoryError: see :func:`run_archive_sql`.
+        QueryError, ArchiveError, HistoryError: see :func:`archive_sql`.
     """
     parts = kept_parts(archive.url, State.ARCHIVED)
     files = {table: [part.there(archive.folder, table) for part in parts] for table in TABLES}

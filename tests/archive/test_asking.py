@@ -9,9 +9,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from sensorstream.archive.asking import run_archive_sql
+from sensorstream.archive.asking import Archive, archive_sql
 from sensorstream.archive.moving import archive
 from sensorstream.errors import ArchiveError, Overrun, QueryError
+from sensorstream.history.asking.run import Limits
 from sensorstream.history.read_only_sql import SqlResult, run_sql
 from sensorstream.history.view_definitions import view_definitions
 from sensorstream.model.schema import Schema
@@ -43,15 +44,11 @@ def kept(
 
 def ask(url: str, folder: Path, text: str, schema: Schema, **limits: float) -> SqlResult:
     told = {"memory": 256, "timeout": 300.0, "row_limit": 100_000, **limits}
-    return run_archive_sql(
-        url,
-        folder,
+    return archive_sql(
+        Archive(url, folder, int(told["memory"])),
         text,
-        schema=schema,
-        timeline=LINE,
-        memory=int(told["memory"]),
-        timeout=told["timeout"],
-        row_limit=int(told["row_limit"]),
+        view_definitions(schema, LINE),
+        Limits(told["timeout"], int(told["row_limit"])),
     )
 
 

@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final
 
-from sensorstream.archive.asking import run_archive_sql
+from sensorstream.archive.asking import Archive, archive_sql
 from sensorstream.archive.moving import archive
+from sensorstream.history.asking.run import Limits
 from sensorstream.history.read_only_sql import SqlResult, run_sql
+from sensorstream.history.view_definitions import view_definitions
 from sensorstream.spark.snapshot import Place
 from tests.archive import conftest as archived
 from tests.archive.test_archiving import END
@@ -58,15 +60,11 @@ def of_tables(tools: Tools) -> Iterator[Item]:
         "postgresql-of-days": lambda text: run_sql(
             urls[1], text, timeout=_SECONDS, row_limit=_MOST
         ),
-        "duckdb": lambda text: run_archive_sql(
-            urls[2],
-            folder,
+        "duckdb": lambda text: archive_sql(
+            Archive(urls[2], folder, 512),
             text,
-            schema=archived.SCHEMA,
-            timeline=archived.LINE,
-            memory=512,
-            timeout=_SECONDS,
-            row_limit=_MOST,
+            view_definitions(archived.SCHEMA, archived.LINE),
+            Limits(_SECONDS, _MOST),
         ),
     }
     for text in _texts():
@@ -76,7 +74,6 @@ def of_tables(tools: Tools) -> Iterator[Item]:
 
 def of_spark(tools: Tools) -> Iterator[Item]:
     """Each text on Spark, the history's views held by it."""
-    from sensorstream.history.view_definitions import view_definitions
     from sensorstream.spark.bulk_sql import collected, define_views, prepare, prepare_session
     from sensorstream.spark.snapshot import snapshot_of
     from sensorstream.sql.postgres.reading import view_name

@@ -29,11 +29,11 @@ from sensorstream.history.asking.question import Question, QuestionPlan, questio
 from sensorstream.history.asking.relations import FOREVER, LiveStay, Present, Standing
 from sensorstream.history.asking.run import Limits, answered, plan_of
 from sensorstream.history.read_only_sql import SqlResult, SqlStream, names_live, open_sql
+from sensorstream.history.view_definitions import view_definitions
 from sensorstream.journal.records import number_of_message
 from sensorstream.kb.graph import Origin
 from sensorstream.kb.snapshot import read_answerable
 from sensorstream.processes.stopping import Stop
-from sensorstream.settings import ArchiveSettings
 from sensorstream.sparql.bounds import MOST_TOKENS
 from sensorstream.sparql.printing import query_text
 
@@ -239,30 +239,15 @@ class Asking:
         return open_sql(self._app.url, text, timeout=self._limits.timeout, live=live, stop=stop)
 
     def sql_archive(self, text: str, stop: Stop | None = None) -> SqlResult:
-        """One SQL statement over the archive; see :func:`.run_archive_sql`."""
-        told = self._archived()
-        from sensorstream.archive.asking import run_archive_sql
+        """One SQL statement over the archive; see :func:`.archive_sql`."""
+        archive = self._archive()
+        from sensorstream.archive.asking import archive_sql
 
         deployment = self._app.deployment
-        return run_archive_sql(
-            self._app.url,
-            told.folder,
-            text,
-            schema=deployment.ontology.schema,
-            timeline=deployment.timeline,
-            memory=self._app.settings.limits.question_memory,
-            timeout=self._limits.timeout,
-            row_limit=self._limits.rows,
-            stop=stop,
-        )
+        views = view_definitions(deployment.ontology.schema, deployment.timeline)
+        return archive_sql(archive, text, views, self._limits, stop)
 
     def _archive(self) -> Archive:
-        told = self._archived()
-        from sensorstream.archive.asking import Archive
-
-        return Archive(self._app.url, told.folder, self._app.settings.limits.question_memory)
-
-    def _archived(self) -> ArchiveSettings:
         require("archive", "the archive")
         told = self._app.settings.archive
         if not told.folder.is_dir():
@@ -270,7 +255,9 @@ class Asking:
                 "there is no archive: 'sensorstream archive --older-than D' makes it; until then "
                 "all is in history (on=history)"
             )
-        return told
+        from sensorstream.archive.asking import Archive
+
+        return Archive(self._app.url, told.folder, self._app.settings.limits.question_memory)
 
     def _present(self, fix: Callable[[], None]) -> Present:
         """What holds now, and the database's snapshot of the same instant."""
