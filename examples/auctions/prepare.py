@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from sensorstream.app.wiring import read_deployment
-from sensorstream.cli.sources import sources
+from sensorstream.cli.send import sources
 from sensorstream.mapping.document import parse_document
 from sensorstream.model.events import Message
 from sensorstream.settings_file import load_settings
