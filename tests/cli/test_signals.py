@@ -35,7 +35,7 @@ main({arguments})
     [
         ("run", "_run_messages", ["run", "--messages", "in"], signal.SIGINT, 1),
         ("serve", "read_settings", ["serve"], signal.SIGTERM, 0),
-        ("stream", "load_settings", ["stream"], signal.SIGINT, 0),
+        ("spark", "load_settings", ["stream"], signal.SIGINT, 0),
     ],
 )
 def test_a_signal_that_comes_in_a_destructor_ends_a_command(
