@@ -349,32 +349,32 @@ def on_history(settings: Settings, url: str, text: str) -> SqlResult:
 
 def on_spark(settings: Settings, url: str, text: str) -> SqlResult:
     """The answer of Spark over the history at ``url``."""
+    from sensorstream.reasoning.ontology import deployed_ontology
     from sensorstream.spark.bulk_sql import run_spark_sql
     from sensorstream.spark.snapshot import Place
 
-    place = Place(url, settings.archive.folder)
-    return run_spark_sql(place, text, master=settings.spark.master, **_views(settings))
+    return run_spark_sql(
+        Place(url, settings.archive.folder),
+        text,
+        schema=deployed_ontology(settings.ontology).schema,
+        timeline=settings.time.timeline,
+        master=settings.spark.master,
+        timeout=settings.limits.question_seconds,
+        row_limit=settings.limits.question_rows,
+    )
 
 
 def on_archive(settings: Settings, url: str, text: str) -> SqlResult:
     """The answer of DuckDB over the archive of the history at ``url``."""
-    require("archive", "the archive")
-    from sensorstream.archive.asking import run_archive_sql
-
-    folder, memory = settings.archive.folder, settings.limits.question_memory
-    return run_archive_sql(url, folder, text, memory=memory, **_views(settings))
-
-
-def _views(settings: Settings) -> dict[str, Any]:
-    """What says which views there are outside of PostgreSQL, and what a question may take."""
+    archive = archive_of(settings, url)
+    from sensorstream.archive.asking import archive_sql
+    from sensorstream.history.asking.run import Limits
+    from sensorstream.history.view_definitions import view_definitions
     from sensorstream.reasoning.ontology import deployed_ontology
 
-    return {
-        "schema": deployed_ontology(settings.ontology).schema,
-        "timeline": settings.time.timeline,
-        "timeout": settings.limits.question_seconds,
-        "row_limit": settings.limits.question_rows,
-    }
+    views = view_definitions(deployed_ontology(settings.ontology).schema, settings.time.timeline)
+    limits = Limits(settings.limits.question_seconds, settings.limits.question_rows)
+    return archive_sql(archive, text, views, limits)
 
 
 _PLACES: Final = {
