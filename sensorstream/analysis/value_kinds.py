@@ -6,6 +6,7 @@ What operators and functions do with a kind is found by trying the network's own
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import product
 from types import MappingProxyType
 from typing import Final, TypeAlias
@@ -64,7 +65,7 @@ NAME: Final = "IRI"
 """The kind of IRIs and blank nodes."""
 INVALID: Final = "invalid"
 """The kind of a literal that is not valid in its datatype: no operator accepts it."""
-SAMPLES: Final[Mapping[str, tuple[Term, ...]]] = MappingProxyType(
+SAMPLES: Final[Mapping[str, tuple[IRI | Literal, ...]]] = MappingProxyType(
     {
         XSD_DECIMAL: (Literal("2", XSD_INTEGER),),
         XSD_STRING: (Literal("a"),),
@@ -197,18 +198,18 @@ class Scope:
         return found
 
 
+_OPERANDS: Final[Mapping[type, tuple[str, ...]]] = MappingProxyType(
+    {Comparison: ("left", "right"), Arithmetic: ("left", "right"), Sign: ("operand",)}
+)
+
+
 def operands(operation: Expression) -> tuple[Expression, ...]:
     """The operands of an operator, or the arguments of a function."""
-    match operation:
-        case Comparison(_, left, right) | Arithmetic(_, left, right):
-            return left, right
-        case Sign(_, operand):
-            return (operand,)
-        case In(operand, choices):
-            return (operand, *choices)
-        case Call(_, arguments) | FunctionCall(_, arguments):
-            return arguments
-    return ()
+    if isinstance(operation, In):
+        return (operation.operand, *operation.choices)
+    if isinstance(operation, Call | FunctionCall):
+        return operation.arguments
+    return tuple(getattr(operation, name) for name in _OPERANDS.get(type(operation), ()))
 
 
 def pattern_kinds(pattern: Pattern, schema: Schema, given: Mapping[str, Kinds]) -> dict[str, Kinds]:
@@ -302,26 +303,19 @@ def _either(parts: Iterable[Kinds]) -> Kinds:
     return found or None
 
 
-def _samples(of: Kinds) -> Iterator[Term]:
+def _samples(of: Kinds) -> Iterator[IRI | Literal]:
     """Of any kind: of all, since no operator accepts a datatype that is not among them."""
     for kind in SAMPLES if of is None else of:
         yield from SAMPLES[kind]
 
 
-def _with(operation: Expression, terms: tuple[Term, ...]) -> Expression:
+def _with(operation: Expression, terms: tuple[IRI | Literal, ...]) -> Expression:
     """The operation on other operands."""
-    match operation, terms:
-        case Comparison(operator, _, _), (IRI() | Literal() as left, IRI() | Literal() as right):
-            return Comparison(operator, left, right)
-        case Arithmetic(sign, _, _), (IRI() | Literal() as left, IRI() | Literal() as right):
-            return Arithmetic(sign, left, right)
-        case Sign(side, _), (IRI() | Literal() as operand,):
-            return Sign(side, operand)
-        case Call(name, _), (IRI() | Literal() as operand,):
-            return Call(name, (operand,))
-        case FunctionCall(function, _), (IRI() | Literal() as operand,):
-            return FunctionCall(function, (operand,))
-    raise AssertionError(f"an operation with its operands: {operation}")
+    if isinstance(operation, Call | FunctionCall):
+        return replace(operation, arguments=terms)
+    names = _OPERANDS[type(operation)]
+    changed: Expression = replace(operation, **dict(zip(names, terms, strict=True)))  # type: ignore[type-var]
+    return changed
 
 
 def _may_be_equal(one: frozenset[str], other: frozenset[str]) -> bool:

@@ -7,8 +7,8 @@ from typing import Protocol, TypeAlias
 
 from sensorstream.kb.index import Index, Watcher
 from sensorstream.model.terms import IRI, Subject, Term, Triple
+from sensorstream.network.budget import Load
 from sensorstream.network.components import prune
-from sensorstream.network.load import Load
 from sensorstream.network.node import Node
 from sensorstream.network.rows import Row
 

@@ -9,10 +9,9 @@ from itertools import count
 
 from sensorstream.model.timeline import Instant
 from sensorstream.network.agenda import Agenda
-from sensorstream.network.budget import NO_LIMITS, Budget, Limits, Meter
+from sensorstream.network.budget import NO_LIMITS, Budget, Limits, Load, Meter
 from sensorstream.network.copies import Copies
 from sensorstream.network.dispatch import Dispatcher, Watched
-from sensorstream.network.load import Load
 from sensorstream.network.node import Node
 from sensorstream.network.rows import Row
 

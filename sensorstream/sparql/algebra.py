@@ -23,13 +23,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum
-from typing import TYPE_CHECKING, TypeAlias
 from typing import Literal as OneOf
+from typing import Protocol, TypeAlias
 
+from sensorstream.errors import Position
 from sensorstream.model.terms import IRI, BlankNode, Literal
-
-if TYPE_CHECKING:
-    from sensorstream.sparql.places import Places
 
 
 @dataclass(frozen=True, slots=True)
@@ -636,6 +634,13 @@ class ValidTime:
     end: str | Variable | None = None
 
 
+class Placing(Protocol):
+    """Where the parts of a text stand (:class:`.Places`)."""
+
+    def of(self, part: object) -> Position:
+        """Where a part of the meaning was written."""
+
+
 # Query forms (section 16)
 
 
@@ -682,7 +687,7 @@ class Query:
     valid_time: ValidTime | None = None
     """For a query over history only."""
     alert: AlertClause | None = None
-    places: Places | None = field(default=None, compare=False, repr=False)
+    places: Placing | None = field(default=None, compare=False, repr=False)
     """Where its parts stand in the text that it was read from; no part of its meaning."""
 
 

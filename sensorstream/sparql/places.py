@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sensorstream.errors import Position, QueryError
-from sensorstream.sparql.algebra import Variable
+from sensorstream.sparql.algebra import Placing, Variable
 from sensorstream.sparql.walk import nodes
 
 
@@ -41,7 +41,7 @@ class Places:
         return self.start
 
 
-def give_place(error: QueryError, places: Places | None) -> None:
+def give_place(error: QueryError, places: Placing | None) -> None:
     """Give an error the place of the part that it is about, if it names one and has no place."""
     if error.part is not None and error.position is None and places is not None:
         error.position = places.of(error.part)

@@ -69,7 +69,6 @@ class ContinuousQuery:
         schedule: Schedule,
         sink: Sink,
         plan: Plan,
-        triples: Callable[[Iterable[TimedRow]], list[Constructed]] | None = None,
     ) -> None:
         self.name = name
         self.text = text
@@ -109,7 +108,8 @@ class ContinuousQuery:
         if isinstance(form, algebra.Construct) and not self.timed:
             self._triples = instantiated(form.template, root.variables)
             self._constructed.update(self._triples(root.rows()))
-        self._timed_triples = triples
+        self.timed_triples: Callable[[Iterable[TimedRow]], list[Constructed]] | None = None
+        """What a CONSTRUCT query makes of solutions with intervals."""
         self._key = _order(query, root)
         self._answer: bool | None = None
 
@@ -322,8 +322,8 @@ class ContinuousQuery:
 
     def graph(self) -> list[Triple]:
         """The whole result of a CONSTRUCT query as it is now, of what :meth:`result` gives."""
-        if self._timed_triples is not None:
-            made = self._timed_triples(self._latest)
+        if self.timed_triples is not None:
+            made = self.timed_triples(self._latest)
             return list(dict.fromkeys(triple for triple, _, _ in made))
         if self._triples is None:
             return []
@@ -355,13 +355,13 @@ class ContinuousQuery:
         if self._key is not None:
             added.sort(key=self._key)
         self._latest.extend(added)
-        if self._timed_triples is None:
+        if self.timed_triples is None:
             rows = [row[:-2] for row in added]
             intervals = [row[-2:] for row in added]
             variables = self.root.variables
             return [Report(self.name, time, _ADDED, variables, rows, None, None, intervals)]
         made: dict[tuple[Instant, Instant], list[Triple]] = {}
-        for triple, start, end in self._timed_triples(added):
+        for triple, start, end in self.timed_triples(added):
             made.setdefault((start, end), []).append(triple)
         return [
             Report(self.name, time, _ADDED, triples=triples, intervals=(interval,))

@@ -152,12 +152,13 @@ class QueryMaker:
         schedule = self._lengths.schedule(query)
         with self._network.budget.alone():
             root = self._patterns.build(plan, named)
-        form, triples = query.form, None
-        if isinstance(form, Construct):
-            triples = constructed(form.template, root.variables, self._patterns.clock)
         if schedule.relation is not None:
             schedule = replace(schedule, relation=Relation.ISTREAM)
-        return ContinuousQuery(name, text, query, root, (), schedule, sink, plan, triples)
+        made = ContinuousQuery(name, text, query, root, (), schedule, sink, plan)
+        if isinstance(query.form, Construct):
+            template = query.form.template
+            made.timed_triples = constructed(template, root.variables, self._patterns.clock)
+        return made
 
     def _shapes(self, query: Query) -> dict[IRI, WindowShape]:
         return {each.name: self._lengths.shape(each) for each in query.dataset.windows}

@@ -16,7 +16,7 @@ from sensorstream.journal.registration import RegisterQuery
 from sensorstream.journal.takeover import PutOntology, ReadmitReasoner
 from sensorstream.mapping.plan import MappingPlan
 from sensorstream.model.events import Alert, Message
-from sensorstream.network.load import Load
+from sensorstream.network.budget import Load
 from sensorstream.simulation.tracker import tracker_messages
 from sensorstream.testing import MemoryStore
 from tests.app.pipelines import (

@@ -7,9 +7,8 @@ import pytest
 
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI
-from sensorstream.network.budget import NO_LIMITS
+from sensorstream.network.budget import NO_LIMITS, Load
 from sensorstream.network.dispatch import Dispatcher
-from sensorstream.network.load import Load
 from sensorstream.network.operators.simple import Constant
 
 P, Q, BY, ONE, OTHER = (IRI(f"http://example.org/{name}") for name in ("p", "q", "by", "1", "2"))

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from sensorstream.model.timeline import Instant
 from sensorstream.network.intervals import plan as timed
+from sensorstream.network.intervals.conditions import rank_of
 from sensorstream.network.intervals.node import (
     Kept,
     Memory,
@@ -24,7 +25,6 @@ from sensorstream.network.intervals.node import (
     order_of_use,
 )
 from sensorstream.network.intervals.plan import TimedRow
-from sensorstream.network.intervals.rank import rank_of
 from sensorstream.network.operators.join import join_key
 from sensorstream.network.rows import key_of, overlapping, slots_of
 from sensorstream.sparql.scope import names_in

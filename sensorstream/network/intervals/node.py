@@ -17,8 +17,8 @@ from operator import itemgetter
 from typing import Any, Final, Protocol
 
 from sensorstream.model.timeline import Instant
+from sensorstream.network.intervals.conditions import Rank
 from sensorstream.network.intervals.plan import TimedRow
-from sensorstream.network.intervals.rank import Rank
 from sensorstream.network.node import Node
 from sensorstream.network.operators.join import join_key
 from sensorstream.network.plan.nodes import Plan

@@ -7,8 +7,7 @@ from typing import cast
 
 from sensorstream.model.terms import Term
 from sensorstream.network.node import Node
-from sensorstream.network.reachability.all_pairs import AllPairs
-from sensorstream.network.reachability.steps import OneOrigin, Pair, Reach, Steps
+from sensorstream.network.reachability import AllPairs, OneOrigin, Pair, Reach, Steps
 from sensorstream.network.rows import Bag, Row, net
 
 
@@ -17,8 +16,8 @@ class Closure(Node):
 
     With ``start`` only what can be reached from there is kept; with ``end``, only from where
     it can be reached. For what a change costs see
-    :class:`~sensorstream.network.reachability.all_pairs.AllPairs`, and with a fixed end
-    :class:`~sensorstream.network.reachability.one_origin.OneOrigin`.
+    :class:`~sensorstream.network.reachability.AllPairs`, and with a fixed end
+    :class:`~sensorstream.network.reachability.OneOrigin`.
     """
 
     def __init__(

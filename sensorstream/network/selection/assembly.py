@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -143,17 +143,6 @@ def assembled(
     graphs, broken = _graphs(rulesets, background, holds, budget)
     faults.update((each.name, broken[each.sees]) for each in rulesets if each.sees in broken)
     levels = [Level() for _ in range(1 + max(order.values(), default=0))]
-    alike: dict[Hashable, list[tuple[Member, int]]] = {}
-    for ruleset in rulesets:
-        for number, likeness in enumerate(ruleset.likenesses):
-            if ruleset.sees in broken:
-                continue
-            member = Member(ruleset, number)
-            pattern = member.pattern
-            # What aggregates and absences are about, all members have seen.
-            seen = not all(isinstance(each, Taken) for each in pattern.parts) and ruleset.since
-            key = (_sees(ruleset, pattern.trigger), likeness, seen)
-            alike.setdefault(key, []).append((member, order[member]))
     for each in windows.values():
         each.wanted.clear()
     for store in stores.values():
@@ -161,7 +150,7 @@ def assembled(
         store.longest = 0
     matchers: dict[Member, Matcher] = {}
     first: dict[Store, tuple[int, Channel]] = {}
-    for members in alike.values():
+    for members in _alike(rulesets, order, broken):
         ruleset, level = members[0][0].ruleset, members[0][1]
 
         def channel(events: Events, ruleset: Ruleset = ruleset) -> Channel:
@@ -216,6 +205,22 @@ def assembled(
 
 def _sees(ruleset: Ruleset, events: Events) -> _Sees:
     return ruleset.sees if events.mode is Mode.INSTANT else None
+
+
+def _alike(
+    rulesets: Iterable[Ruleset], order: Mapping[Member, int], broken: Container[tuple[Clause, ...]]
+) -> Iterable[list[tuple[Member, int]]]:
+    """The rules that run together, each with its level."""
+    found: dict[Hashable, list[tuple[Member, int]]] = {}
+    for ruleset in rulesets:
+        for number, likeness in enumerate(() if ruleset.sees in broken else ruleset.likenesses):
+            member = Member(ruleset, number)
+            pattern = member.pattern
+            # What aggregates and absences are about, all members have seen.
+            seen = not all(isinstance(each, Taken) for each in pattern.parts) and ruleset.since
+            key = (_sees(ruleset, pattern.trigger), likeness, seen)
+            found.setdefault(key, []).append((member, order[member]))
+    return found.values()
 
 
 def _date(rulesets: Iterable[Ruleset], stores: Stores) -> None:

@@ -1,1 +1,0 @@
-"""Reachability in a graph whose steps (edges) are added and removed."""
