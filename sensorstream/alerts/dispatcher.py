@@ -13,6 +13,7 @@ import logging
 from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import groupby
@@ -122,13 +123,29 @@ class _Batch(NamedTuple):
     marked: asyncio.Future[None]
 
 
-class WebhookDispatcher:
-    """Sends the deliveries that are due; checks again when woken or after ``poll`` seconds.
+@dataclass(frozen=True, slots=True)
+class DeliveryPlan:
+    """How and when deliveries are sent.
 
-    ``source`` is the CloudEvents source of this deployment, a URI reference. ``schedule``
-    gives the wait after the n-th failure of a delivery. ``disabling`` is told the id of a webhook
-    that is about to be disabled, and why; it is disabled when the future is done. ``tending`` does
-    what the wall clock does with alerts, and says how many it has changed.
+    ``source`` is the CloudEvents source of this deployment, a URI reference. ``schedule`` gives the
+    wait after the n-th failure of a delivery; ``poll`` are the seconds between two looks at the
+    outbox. ``senders`` are those of outputs.
+    """
+
+    source: str
+    timeline: Timeline
+    senders: Mapping[str, Sender] = field(default_factory=dict)
+    schedule: Schedule = wait_after
+    resolver: Resolver = resolve
+    poll: float = 1.0
+
+
+class WebhookDispatcher:
+    """Sends the deliveries that are due; checks again when woken, or when the plan says so.
+
+    ``disabling`` is told the id of a webhook that is about to be disabled, and why; it is disabled
+    when the future is done. ``tending`` does what the wall clock does with alerts, and says how
+    many it has changed.
     """
 
     def __init__(
@@ -136,27 +153,18 @@ class WebhookDispatcher:
         outbox: Outbox,
         settings: WebhookSettings,
         clock: Clock,
+        plan: DeliveryPlan,
         *,
-        source: str,
-        timeline: Timeline,
         metrics: CollectorRegistry,
         disabling: Callable[[str, str], Future[Any]],
-        schedule: Schedule = wait_after,
-        resolver: Resolver = resolve,
-        poll: float = 1.0,
-        senders: Mapping[str, Sender] | None = None,
         tending: Callable[[datetime], int] = lambda _: 0,
     ) -> None:
         self._outbox = outbox
         self._tending = tending
         self._settings = settings
         self._clock = clock
-        self._source = source
-        self._timeline = timeline
-        self._schedule = schedule
-        self._poll = poll
+        self._plan = plan
         self._disabling = disabling
-        self._senders = {} if senders is None else senders
         self._away: dict[str, str] = {}
         self._attempts = Counter(
             "sensorstream_webhook_attempts",
@@ -172,7 +180,9 @@ class WebhookDispatcher:
         )
         self._backlog = BacklogMetrics(clock, metrics)
         self._stopping = Event()
-        self._poster = Poster(settings.timeout, settings.allow, clock, resolver, self._stopping)
+        self._poster = Poster(
+            settings.timeout, settings.allow, clock, plan.resolver, self._stopping
+        )
         self._busy: set[str] = set()
         # Until which count of the clock.
         self._resting: dict[str, float] = {}
@@ -186,7 +196,7 @@ class WebhookDispatcher:
         self._marking = asyncio.Lock()
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="outbox")
         # An output is served by one task at a time, so each finds a thread.
-        self._outputs = ThreadPoolExecutor(max(1, len(self._senders)), thread_name_prefix="output")
+        self._outputs = ThreadPoolExecutor(max(1, len(plan.senders)), thread_name_prefix="output")
         self._thread = Thread(target=self._run, name="dispatcher", daemon=True)
 
     @property
@@ -237,7 +247,7 @@ class WebhookDispatcher:
             self._loop.close()
         self._readers.shutdown(cancel_futures=True)
         self._outputs.shutdown(cancel_futures=True)
-        for sender in self._senders.values():
+        for sender in self._plan.senders.values():
             sender.close()
 
     def _run(self) -> None:
@@ -267,7 +277,7 @@ class WebhookDispatcher:
                 self._tasks.add(task)
                 task.add_done_callback(partial(self._free, webhook))
             with suppress(TimeoutError):
-                async with asyncio.timeout(self._poll):
+                async with asyncio.timeout(self._plan.poll):
                     await self._news.wait()
         while self._tasks:
             await asyncio.wait(self._tasks)
@@ -352,7 +362,7 @@ class WebhookDispatcher:
         await marked
 
     async def _call(self, connections: Connections, delivery: Delivery) -> Attempt:
-        content_type, body = payload(delivery, self._source, self._timeline)
+        content_type, body = payload(delivery, self._plan.source, self._plan.timeline)
         signed = signed_headers(delivery, body, self._clock.now())
         headers = {"content-type": content_type, **signed}
         return await self._poster.post(connections, delivery.webhook.url, body, headers)
@@ -363,9 +373,9 @@ class WebhookDispatcher:
 
     def _send(self, delivery: Delivery) -> Attempt:
         """Send to an output; it may block."""
-        _, body = payload(delivery, self._source, self._timeline)
+        _, body = payload(delivery, self._plan.source, self._plan.timeline)
         at, begun = self._clock.now(), self._clock.counter()
-        failure = self._senders[delivery.webhook.id].send(delivery.event, body)
+        failure = self._plan.senders[delivery.webhook.id].send(delivery.event, body)
         return Attempt(at, self._clock.counter() - begun, failure)
 
     def _count(self, receiver: Webhook, result: str) -> None:
@@ -375,7 +385,7 @@ class WebhookDispatcher:
             self._attempts.labels(result).inc()
 
     def _rest(self, webhook: str, wait: timedelta | None = None) -> None:
-        least = self._schedule(1, webhook)
+        least = self._plan.schedule(1, webhook)
         rest = max(least, wait or least)
         self._resting[webhook] = self._clock.counter() + rest.total_seconds()
 
@@ -393,7 +403,7 @@ class WebhookDispatcher:
             self._away.pop(receiver.id, "")
             attempts = delivery.attempts + 1
             dead = failure.final or attempts >= self._settings.max_attempts
-            wait = self._schedule(attempts, str(delivery.id))
+            wait = self._plan.schedule(attempts, str(delivery.id))
             again = None if dead else self._clock.now() + wait
             since = await self._in(self._readers, self._outbox.failed, delivery.id, attempt, again)
             self._count(receiver, "dead" if dead else "failed")

@@ -13,7 +13,7 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry
 
-from sensorstream.alerts.dispatcher import WebhookDispatcher
+from sensorstream.alerts.dispatcher import DeliveryPlan, WebhookDispatcher
 from sensorstream.alerts.feed import AlertFeed
 from sensorstream.alerts.outputs import receiver_of, senders_of
 from sensorstream.alerts.records import RaisedAlert
@@ -183,11 +183,13 @@ class Application(Handle):
             PostgresOutbox(database),
             settings.webhooks,
             self.clock,
-            source=f"urn:sensorstream:{settings.folder.name or 'deployment'}",
-            timeline=self.timeline,
+            DeliveryPlan(
+                f"urn:sensorstream:{settings.folder.name or 'deployment'}",
+                self.timeline,
+                senders_of(settings.outputs, settings.webhooks.timeout),
+            ),
             metrics=self.metrics,
             disabling=lambda webhook, text: self.pipeline.change(ReportDisabled(webhook, text)),
-            senders=senders_of(settings.outputs, settings.webhooks.timeout),
             tending=self._tend,
         )
         announce = partial(self._announce, queued=True)

@@ -61,9 +61,16 @@ class Place:
     name: tuple[Expression, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """Some statements of a message, and all about some individuals."""
+
+    statements: Collection[Triple]
+    about: Collection[Subject]
+
+
 def places(
-    wanted: Collection[Triple],
-    about: Collection[Subject],
+    sought: Sought,
     files: Sequence[syntax.RuleFile],
     schema: Schema,
     timeline: Timeline,
@@ -74,14 +81,14 @@ def places(
 ) -> Mapping[Triple, Sequence[Place]]:
     """The places of the statements that the rules, or ``others``, make of a message.
 
-    They are the ``wanted`` ones, and all those whose subject is one of ``about``. ``others`` are
-    RML maps and stylesheets. The message has been mapped before, so there are no limits of time.
+    ``others`` are RML maps and stylesheets. The message has been mapped before, so there are no
+    limits of time.
 
     Raises:
         LanguageError: as :func:`.compile_mapping`.
         MappingError: the rules do not map the message.
     """
-    seeker = _Seeker(frozenset(wanted), frozenset(about), files)
+    seeker = _Seeker(frozenset(sought.statements), frozenset(sought.about), files)
     plan = compile_mapping(files, schema, timeline, reference, recorder=seeker)
     root = document.getroot()
     said = {

@@ -9,7 +9,7 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry
 
-from sensorstream.alerts.dispatcher import WebhookDispatcher
+from sensorstream.alerts.dispatcher import DeliveryPlan, WebhookDispatcher
 from sensorstream.clock import SystemClock
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings import WebhookSettings
@@ -43,11 +43,13 @@ class Bench:
             self.outbox,
             WebhookSettings(**options),  # type: ignore[arg-type]
             changes.pop("clock", SystemClock()),
-            source="urn:test:deployment",
-            timeline=Timeline.INTEGER,
+            DeliveryPlan(
+                "urn:test:deployment",
+                Timeline.INTEGER,
+                **{"schedule": quickly, "poll": 0.01, **changes},
+            ),
             metrics=self.metrics,
             disabling=self.disabling,
-            **{"schedule": quickly, "poll": 0.01, **changes},
         )
         self.made.append(dispatcher)
         return dispatcher

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry
 
-from sensorstream.alerts.dispatcher import WebhookDispatcher
+from sensorstream.alerts.dispatcher import DeliveryPlan, WebhookDispatcher
 from sensorstream.alerts.outputs import receiver_of, senders_of
 from sensorstream.alerts.records import Delivery
 from sensorstream.clock import SystemClock
@@ -55,13 +55,15 @@ class Bench:
             self.outbox,
             WebhookSettings(max_attempts=1),
             SystemClock(),
-            source="urn:test:deployment",
-            timeline=Timeline.INTEGER,
+            DeliveryPlan(
+                "urn:test:deployment",
+                Timeline.INTEGER,
+                senders_of([output], 5.0),
+                schedule=lambda *_: timedelta(milliseconds=50),
+                poll=0.02,
+            ),
             metrics=self.metrics,
             disabling=lambda *_: Future(),
-            schedule=lambda *_: timedelta(milliseconds=50),
-            poll=0.02,
-            senders=senders_of([output], 5.0),
         )
         self._running.append(dispatcher)
         dispatcher.start()

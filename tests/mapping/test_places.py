@@ -8,7 +8,7 @@ import pytest
 
 from sensorstream.language import parse
 from sensorstream.mapping import compile_mapping, parse_document
-from sensorstream.mapping.places import Expression, Node, Place, places
+from sensorstream.mapping.places import Expression, Node, Place, Sought, places
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Triple
@@ -41,7 +41,8 @@ def found(
 ) -> Mapping[Triple, Sequence[Place]]:
     document = parse_document(xml.encode(), max_depth=9)
     message = Message("m1", xml.encode(), 0)
-    return places(wanted, (), [parse(rules, "f")], Schema(), Timeline.INTEGER, document, message)
+    sought = Sought(wanted, ())
+    return places(sought, [parse(rules, "f")], Schema(), Timeline.INTEGER, document, message)
 
 
 @pytest.mark.parametrize(
@@ -108,6 +109,7 @@ def test_all_that_a_message_says_of_an_individual_has_a_place() -> None:
     document = parse_document(MESSAGE.encode(), max_depth=9)
     message = Message("m1", MESSAGE.encode(), 0)
     two = IRI(f"{E}h-2")
-    found = places((), (two,), [parse(RULES, "f")], Schema(), Timeline.INTEGER, document, message)
+    sought = Sought((), (two,))
+    found = places(sought, [parse(RULES, "f")], Schema(), Timeline.INTEGER, document, message)
     assert {triple[0] for triple in found} == {two}
     assert len(found) == 3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Final
@@ -22,7 +22,7 @@ from sensorstream.language import syntax
 from sensorstream.language.printer import print_node
 from sensorstream.language.syntax import RuleFile
 from sensorstream.mapping.document import parse_document
-from sensorstream.mapping.places import Place, places
+from sensorstream.mapping.places import Place, Sought, places
 from sensorstream.model.events import Basis, Evidence, Matched
 from sensorstream.model.terms import IRI, Subject, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
@@ -63,14 +63,6 @@ class Origin:
     rules: RulesThen | None = None
     places: Mapping[Triple, Sequence[Place]] = field(default_factory=dict)
     trouble: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Sought:
-    """What is sought in a message: some statements, and all about some individuals."""
-
-    statements: Collection[Triple]
-    about: Collection[Subject]
 
 
 class Origins:
@@ -172,8 +164,7 @@ def _origin(record: Record, rules: RulesThen, sought: Sought) -> Origin:
     trouble = ""
     try:
         found = places(
-            sought.statements,
-            sought.about,
+            sought,
             rules.files,
             deployment.ontology.schema,
             deployment.timeline,

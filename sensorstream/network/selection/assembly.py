@@ -143,11 +143,7 @@ def assembled(
     graphs, broken = _graphs(rulesets, background, holds, budget)
     faults.update((each.name, broken[each.sees]) for each in rulesets if each.sees in broken)
     levels = [Level() for _ in range(1 + max(order.values(), default=0))]
-    for each in windows.values():
-        each.wanted.clear()
-    for store in stores.values():
-        store.wanted.clear()
-        store.longest = 0
+    _forget_wishes(windows.values(), stores.values())
     matchers: dict[Member, Matcher] = {}
     first: dict[Store, tuple[int, Channel]] = {}
     for members in _alike(rulesets, order, broken):
@@ -196,11 +192,16 @@ def assembled(
         [each for each in channels if each.standing],
         expiry,
         _by_predicate(graphs.values()),
-        {
-            graph: [each.name for each in rulesets if each.sees == sees]
-            for sees, graph in graphs.items()
-        },
+        {graph: [e.name for e in rulesets if e.sees == sees] for sees, graph in graphs.items()},
     )
+
+
+def _forget_wishes(windows: Iterable[Channel], stores: Iterable[Store]) -> None:
+    for each in windows:
+        each.wanted.clear()
+    for store in stores:
+        store.wanted.clear()
+        store.longest = 0
 
 
 def _sees(ruleset: Ruleset, events: Events) -> _Sees:
