@@ -17,7 +17,7 @@ from tests.integration.endurance.receiver import Receiver
 from tests.integration.endurance.workspace import Workspace, signal_all
 
 _REASONER: Final = "sensorstream.reasoning.dl.worker"
-_CACHE: Final = "sensorstream.cache.copy_process"
+_CACHE: Final = "sensorstream.cache.answering"
 _MIB: Final = 1 << 20
 
 
