@@ -238,6 +238,7 @@ class Application(Handle):
         )
         stack.callback(self.cache.close)
         self.asking = Asking(self, self.cache)
+        stack.callback(self.asking.close)
         self.running = Running(self.clock, self.meters.observe_question)
         told = "Questions that are being answered."
         self.meters.tell("sensorstream_questions", told, lambda: len(self.running.runs()))

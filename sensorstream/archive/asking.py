@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Lock, Timer
+from threading import Lock, Timer, current_thread
 from typing import Any, Final
 
 from sensorstream.archive.answering import ArchiveQuestion
@@ -35,19 +35,7 @@ _IDLE: Final = 600.0
 _TEXT: Final = 25
 
 
-@dataclass(frozen=True, slots=True)
-class Archive:
-    """Where an archive is, and how it is asked.
-
-    ``url`` is that of the history, whose manifest says which files count; ``memory`` is in MiB.
-    """
-
-    url: str
-    folder: Path
-    memory: int
-
-
-class _Process:
+class DuckDB:
     """The process that answers, while there are questions. Thread-safe."""
 
     def __init__(self) -> None:
@@ -61,17 +49,37 @@ class _Process:
                 self._forks = Forks("sensorstream.archive.answering", "the archive")
             if self._idle is not None:
                 self._idle.cancel()
-            self._idle = Timer(limits.seconds + _IDLE, self._end, [self._forks])
+            self._idle = Timer(limits.seconds + _IDLE, self._end)
             self._idle.daemon = True
             self._idle.start()
             return self._forks.begin(question, limits)
 
-    def _end(self, forks: Forks) -> None:
+    def close(self) -> None:
+        """End the process, and what it still answers; the next question starts another one."""
         with self._lock:
-            forks.close()
+            if self._idle is not None:
+                self._idle.cancel()
+            if self._forks is not None:
+                self._forks.close()
+
+    def _end(self) -> None:
+        with self._lock:
+            # Another question may have come while this waited for the lock.
+            if self._forks is not None and current_thread() is self._idle:
+                self._forks.close()
 
 
-_PROCESS: Final = _Process()
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """Where an archive is, and how it is asked.
+
+    ``url`` is that of the history, whose manifest says which files count; ``memory`` is in MiB.
+    """
+
+    url: str
+    folder: Path
+    memory: int
+    duckdb: DuckDB = field(default_factory=DuckDB)
 
 
 def archive_sql(
@@ -114,7 +122,7 @@ def asked(
         text, list(map(str, every)), list(definitions(patterns, views or ())), ours=views is None
     )
     most = QuestionLimits(limits.timeout, archive.memory, limits.rows)
-    begun = _PROCESS.begin(question, most)
+    begun = archive.duckdb.begin(question, most)
     with closing(begun.pieces(stop or Stop())) as pieces:
         names = next(pieces)
         yield (

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from sensorstream.archive.asking import Archive, archive_sql
+from sensorstream.archive.asking import Archive, DuckDB, archive_sql
 from sensorstream.archive.moving import archive
 from sensorstream.errors import ArchiveError, Overrun, QueryError
 from sensorstream.history.asking.run import Limits
@@ -42,10 +42,13 @@ def kept(
     return url, folder
 
 
+DUCKDB = DuckDB()
+
+
 def ask(url: str, folder: Path, text: str, schema: Schema, **limits: float) -> SqlResult:
     told = {"memory": 256, "timeout": 300.0, "row_limit": 100_000, **limits}
     return archive_sql(
-        Archive(url, folder, int(told["memory"])),
+        Archive(url, folder, int(told["memory"]), DUCKDB),
         text,
         view_definitions(schema, LINE),
         Limits(told["timeout"], int(told["row_limit"])),

@@ -159,6 +159,7 @@ class Asking:
         self._app = app
         self._cache = cache
         self._limits = Limits(app.seconds, app.settings.limits.question_rows)
+        self._asked: Archive | None = None
 
     def cache(self, question: CacheQuestion, out: IO[bytes], stop: Stop) -> Answered:
         """SPARQL over the cache; see :meth:`.Cache.ask`. It must not describe classes where these
@@ -257,7 +258,15 @@ class Asking:
             )
         from sensorstream.archive.asking import Archive
 
-        return Archive(self._app.url, told.folder, self._app.settings.limits.question_memory)
+        if self._asked is None:
+            memory = self._app.settings.limits.question_memory
+            self._asked = Archive(self._app.url, told.folder, memory)
+        return replace(self._asked, url=self._app.url)
+
+    def close(self) -> None:
+        """End the process that asks the archive."""
+        if self._asked is not None:
+            self._asked.duckdb.close()
 
     def _present(self, fix: Callable[[], None]) -> Present:
         """What holds now, and the database's snapshot of the same instant."""

@@ -105,7 +105,7 @@ def test_the_plan_shows_the_sql_and_what_duckdb_does(archived: Archived) -> None
 
 
 def test_a_file_that_is_missing_is_told(archived: Archived) -> None:
-    elsewhere = Archive(archived.archive.url, archived.archive.folder / "no", 512)
+    elsewhere = replace(archived.archive, folder=archived.archive.folder / "no")
     with pytest.raises(ArchiveError, match="is missing"):
         ask(elsewhere, "SELECT * { ?s ?p ?o }")
 
