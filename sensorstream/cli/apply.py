@@ -7,20 +7,20 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 
-from sensorstream.app.control.folder import Folder, folder_files, read_folder
-from sensorstream.app.control.versions import digest_of
 from sensorstream.cli.client import Client
 from sensorstream.cli.options import json_option, server_options, server_url
 from sensorstream.cli.terminal import print_json, print_lines
 from sensorstream.client.deployment import Kind
 from sensorstream.errors import LanguageError
-from sensorstream.reasoning.ontology import parse_accepted
 from sensorstream.settings_file import load_settings
 from sensorstream.webhook_definition import WebhookDefinition
+
+if TYPE_CHECKING:
+    from sensorstream.app.control.folder import Folder
 
 _NTRIPLES: Final = "application/n-triples"
 
@@ -55,14 +55,14 @@ def command(
     if not again:
         run()
         return
+    from sensorstream.app.control.folder import folder_files
     from sensorstream.cli.watching import files_of_settings, watch
 
     watch(run, lambda: [*files_of_settings(config), *folder_files(config.parent)])
 
 
 def _apply(url: str | None, config: Path, *, only_diff: bool, as_json: bool) -> None:
-    from sensorstream.cli.apply import difference, read_in_force
-    from sensorstream.cli.client import Client
+    from sensorstream.app.control.folder import read_folder
 
     ours = read_folder(load_settings(config))
     changes: list[dict[str, Any]] = []
@@ -88,6 +88,7 @@ def _apply(url: str | None, config: Path, *, only_diff: bool, as_json: bool) -> 
 
 def _put(client: Client, theirs: InForce, ours: Folder) -> Iterator[tuple[str, dict[str, Any]]]:
     """Put what differs; somebody else may have changed it since it was read."""
+    from sensorstream.app.control.versions import digest_of
 
     def ontology() -> Iterator[tuple[str, dict[str, Any]]]:
         if graph(theirs.ontology) != graph(ours.ontology):
@@ -134,8 +135,7 @@ def _told(what: str, made: dict[str, Any]) -> str:
 
 
 def _try(url: str | None, config: Path, *, as_json: bool) -> None:
-    from sensorstream.cli.apply import graph, read_in_force
-    from sensorstream.cli.client import Client
+    from sensorstream.app.control.folder import read_folder
 
     ours = read_folder(load_settings(config))
     tried: dict[str, dict[str, Any]] = {}
@@ -210,6 +210,9 @@ class InForce:
 
 def read_in_force(client: Client, ours: Folder) -> InForce:
     """Ask a server what it has in force."""
+    from sensorstream.app.control.versions import digest_of
+    from sensorstream.reasoning.ontology import parse_accepted
+
     found = client.ontology()
     ontology = parse_accepted(found.text.encode(), found.media_type).ntriples().decode()
     listed = client.rule_files()

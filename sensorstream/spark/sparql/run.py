@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     import pyarrow
     from pyspark.sql import DataFrame, SparkSession
 
-    from sensorstream.spark.snapshot import Snapshot
-
 _LIVE: Final = (GRAPH_WINDOW, GRAPH_STATIC)
 
 
