@@ -182,8 +182,8 @@ class _Page:
             return
         else:
             path = places.address("/sparql", query=text, on=on, at=at).removeprefix(places.BASE)
-            ask = client.ask if form == "ASK" else client.query
-            shown = await ask(text, on=on, at=at)
+            answer_to = client.ask if form == "ASK" else client.query
+            shown = await answer_to(text, on=on, at=at)
         with self._answered():
             if isinstance(shown, Results):
                 show_answer(shown, path)
