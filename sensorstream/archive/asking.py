@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock, Timer, current_thread
 from typing import Any, Final
+from weakref import ref
 
 from sensorstream.archive.answering import ArchiveQuestion
 from sensorstream.archive.files import pattern
@@ -36,7 +37,10 @@ _TEXT: Final = 25
 
 
 class DuckDB:
-    """The process that answers, while there are questions. Thread-safe."""
+    """The process that answers, while there are questions. Thread-safe.
+
+    It ends when it is closed, when nobody has it any more, or when nobody asks for a while.
+    """
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -49,7 +53,7 @@ class DuckDB:
                 self._forks = Forks("sensorstream.archive.answering", "the archive")
             if self._idle is not None:
                 self._idle.cancel()
-            self._idle = Timer(limits.seconds + _IDLE, self._end)
+            self._idle = Timer(limits.seconds + _IDLE, _end, [ref(self)])
             self._idle.daemon = True
             self._idle.start()
             return self._forks.begin(question, limits)
@@ -62,11 +66,17 @@ class DuckDB:
             if self._forks is not None:
                 self._forks.close()
 
-    def _end(self) -> None:
+    def end_idle(self) -> None:
+        """End the process, unless another question has come since the timer of this thread."""
         with self._lock:
-            # Another question may have come while this waited for the lock.
             if self._forks is not None and current_thread() is self._idle:
                 self._forks.close()
+
+
+def _end(idle: ref[DuckDB]) -> None:
+    duckdb = idle()
+    if duckdb is not None:
+        duckdb.end_idle()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 
+import psutil
 import pyarrow as pa
 import pytest
 
@@ -18,6 +19,7 @@ from sensorstream.history.view_definitions import view_definitions
 from sensorstream.model.schema import Schema
 from tests.archive.conftest import EX, LINE, make
 from tests.archive.test_archiving import END
+from tests.waiting import eventually
 
 QUESTIONS = (
     "select iri, value, valid_from, valid_to, message_id, inferred from x where value > 5",
@@ -166,3 +168,18 @@ def test_a_file_that_is_gone_is_told(history: str, archived: Path, schema: Schem
         path.unlink()
     with pytest.raises(ArchiveError, match="is missing: expected"):
         ask(history, archived, "select 1", schema)
+
+
+def test_the_process_that_answers_ends_with_the_last_who_has_the_archive(
+    kept: tuple[str, Path],
+) -> None:
+    def answering() -> set[int]:
+        children = psutil.Process().children()
+        return {p.pid for p in children if "sensorstream.archive.answering" in p.cmdline()}
+
+    before = answering()
+    place = Archive(*kept, 256)
+    archive_sql(place, "select 1", [], Limits(60.0, 10))
+    assert len(answering() - before) == 1
+    del place
+    eventually(lambda: answering() == before)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from io import BytesIO
@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Final
 
-from sensorstream.archive.asking import Archive, archive_answered
+from sensorstream.archive.asking import Archive, DuckDB, archive_answered
 from sensorstream.archive.moving import archive
 from sensorstream.cache.cache import Cache
 from sensorstream.cache.protocol import CacheQuestion, Formats
@@ -57,6 +57,7 @@ class Past:
     url: str
     moved: str
     folder: Path
+    duckdb: DuckDB = field(default_factory=DuckDB)
 
     def engines(self, *, spark: bool) -> Mapping[str, Ask]:
         """What answers questions to it."""
@@ -69,7 +70,7 @@ class Past:
             return answer_text(answer, query_text(question.query))
 
     def _of_archive(self, question: Question) -> str:
-        place = Archive(self.moved, self.folder, _MEMORY)
+        place = Archive(self.moved, self.folder, _MEMORY, self.duckdb)
         with archive_answered(place, question, LIMITS) as answer:
             return answer_text(answer, query_text(question.query))
 

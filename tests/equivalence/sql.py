@@ -55,13 +55,14 @@ def of_tables(tools: Tools) -> Iterator[Item]:
         archived.make(url)
     folder = tools.new_folder() / "archive"
     archive(urls[2], folder, END, archived.LINE)
+    kept = Archive(urls[2], folder, 512)
     asked: dict[str, Callable[[str], SqlResult]] = {
         "postgresql": lambda text: run_sql(urls[0], text, timeout=_SECONDS, row_limit=_MOST),
         "postgresql-of-days": lambda text: run_sql(
             urls[1], text, timeout=_SECONDS, row_limit=_MOST
         ),
         "duckdb": lambda text: archive_sql(
-            Archive(urls[2], folder, 512),
+            kept,
             text,
             view_definitions(archived.SCHEMA, archived.LINE),
             Limits(_SECONDS, _MOST),
