@@ -130,16 +130,18 @@ def test_a_snapshot_that_is_gone_is_an_error(large: str) -> None:
     with snapshot_of(Place(large, Path())) as snapshot:
         reader = _reader(snapshot, "statements", "subject")
         ranges = reader.ranges(snapshot.cursor, 2)
+        snapshot.cursor.execute("select pg_backend_pid()")
+        [(holder,)] = snapshot.cursor.fetchall()
 
-    def is_told() -> bool:
-        try:
-            list(reader.read(ranges[:1]))
-        except HistoryError as error:
-            return "snapshot" in str(error)
-        return False
+    def holds() -> bool:
+        with closing(connect(large)) as connection, connection.cursor() as cursor:
+            cursor.execute("select 1 from pg_stat_activity where pid = %s", (holder,))
+            return cursor.fetchone() is not None
 
     # PostgreSQL ends a transaction a moment after its client has hung up.
-    eventually(is_told)
+    eventually(lambda: not holds())
+    with pytest.raises(HistoryError, match="snapshot"):
+        list(reader.read(ranges[:1]))
 
 
 def test_a_reader_that_stops_half_way_ends_its_copy(large: str) -> None:
