@@ -15,7 +15,9 @@ from benchmarks.foreign.tables import tables
 from sensorstream.errors import Overrun
 
 there = pytest.mark.skipif(
-    not FOLDER.is_dir(), reason=f"{FOLDER} is not there; ONTOLOGIES names another folder"
+    not FOLDER.is_dir(),
+    reason=f"the published ontologies, which have licences of their own, are not in {FOLDER} "
+    "(ONTOLOGIES names another folder)",
 )
 
 

@@ -20,6 +20,7 @@ from examples.citybench.prepare import BACKGROUND
 from sensorstream.cli.run import command
 from sensorstream.resources import bundled
 from sensorstream.simulation.citybench import beside_the_source
+from tests.recordings import NO_RECORDINGS
 
 EXAMPLE = bundled("ontologies").parent / "examples" / "citybench"
 QUERIES = [f"Q{number}" for number in range(1, 6)]
@@ -32,9 +33,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The files that the example's script makes of two hours."""
     folder = beside_the_source()
     if folder is None:
-        pytest.skip(
-            "the recordings of CityBench, which cannot be passed on, are not beside the checkout"
-        )
+        pytest.skip(NO_RECORDINGS)
     out = tmp_path_factory.mktemp("citybench")
     script = EXAMPLE / "prepare.py"
     arguments = [str(script), str(folder), str(out), "--to", "2014-08-01T10:00"]

@@ -54,7 +54,10 @@ def resolves(command: list[str]) -> bool:
     return main.get_command(context, command[0]) is not None
 
 
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd-analyze")
+@pytest.mark.skipif(
+    shutil.which("systemd-analyze") is None,
+    reason="systemd-analyze, which checks units, is not installed",
+)
 def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
     program = Path(sys.executable).with_name("sensorstream")
     unit = tmp_path / "sensorstream.service"

@@ -9,6 +9,7 @@ import pytest
 from sensorstream.simulation.city import MADE_UP, RECORDED, city_messages, following, made_up
 from sensorstream.simulation.citybench import beside_the_source, recorded
 from sensorstream.simulation.observation import Observation, read_time, written
+from tests.recordings import needs_recordings
 
 
 def morning() -> list[Observation]:
@@ -67,7 +68,7 @@ def test_the_made_up_road_is_jammed_when_it_is_said_to_be() -> None:
     assert any(map(congested, just_before))
 
 
-@pytest.mark.skipif(beside_the_source() is None, reason="the benchmark's data are not at hand")
+@needs_recordings
 def test_the_recorded_road_is_jammed_when_it_is_said_to_be() -> None:
     folder = beside_the_source()
     assert folder is not None
@@ -75,7 +76,7 @@ def test_the_recorded_road_is_jammed_when_it_is_said_to_be() -> None:
     assert any(map(congested, just_before))
 
 
-@pytest.mark.skipif(beside_the_source() is None, reason="the benchmark's data are not at hand")
+@needs_recordings
 def test_the_recorded_stretch_starts_where_it_says() -> None:
     first = next(city_messages(beside_the_source()))
     assert f'time="{written(RECORDED.start)}"'.encode() in first

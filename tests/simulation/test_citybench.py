@@ -8,6 +8,7 @@ import pytest
 from sensorstream.errors import SimulationError
 from sensorstream.simulation.citybench import beside_the_source, recorded
 from sensorstream.simulation.observation import read_time
+from tests.recordings import needs_recordings
 
 TRAFFIC = (
     "status,avgMeasuredTime,avgSpeed,extID,medianMeasuredTime,TIMESTAMP,vehicleCount,_id,REPORT_ID"
@@ -66,7 +67,7 @@ def test_a_broken_row_is_named_by_file_and_line(folder: Path) -> None:
         list(recorded(folder))
 
 
-@pytest.mark.skipif(beside_the_source() is None, reason="the benchmark's data are not at hand")
+@needs_recordings
 def test_the_published_streams_are_read_whole() -> None:
     folder = beside_the_source()
     assert folder is not None
