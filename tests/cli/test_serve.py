@@ -142,9 +142,7 @@ def many_files() -> Iterator[None]:
     """This process may open more files than the server."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     if before[1] < 2_000:
-        pytest.skip(
-            f"a process may open {before[1]} files here: the test needs 2,000, more than a server takes"
-        )
+        pytest.skip(f"a process may open {before[1]} files here, the test needs 2,000")
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(before[0], 2_000), before[1]))
     yield
     resource.setrlimit(resource.RLIMIT_NOFILE, before)
