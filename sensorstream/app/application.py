@@ -42,12 +42,13 @@ from sensorstream.app.life.start import (
     tell_edited,
 )
 from sensorstream.app.life.storing import Outlets
-from sensorstream.app.life.upkeep import CrossChecks, Narrowing, Revival, RuleQuestions, retention
+from sensorstream.app.life.upkeep import CrossChecks, Narrowing, Revival, retention
 from sensorstream.app.questions.asking import Asking, Running
 from sensorstream.app.questions.incidents import Incidents
 from sensorstream.app.questions.individuals import Individuals, WindowView, view_window
 from sensorstream.app.questions.jobs import JobFolder, Jobs
 from sensorstream.app.questions.messages import Messages, Replays
+from sensorstream.app.questions.rule_questions import RuleQuestions
 from sensorstream.app.why.present_state import Holding, Unmet
 from sensorstream.app.why.reasons import Reasons
 from sensorstream.app.why.trials import Trials

@@ -17,12 +17,12 @@ from functools import partial
 from threading import Lock, Thread
 from typing import Any, Final, TypeVar
 
+from sensorstream.app.life.arrival import Arrival
 from sensorstream.app.life.entry_queue import HERE, EntryQueue, Sender, WaitingEntry
 from sensorstream.app.life.in_work import COSTLY_TIMES, InWork
 from sensorstream.app.life.memory import give_back
 from sensorstream.app.life.metrics import Metrics
 from sensorstream.app.life.storing import (
-    Arrival,
     Checkpoints,
     Durable,
     EffectWriter,

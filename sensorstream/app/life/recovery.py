@@ -9,8 +9,8 @@ from datetime import datetime
 from itertools import chain, islice, pairwise
 from typing import Final
 
+from sensorstream.app.life.arrival import arrival_of
 from sensorstream.app.life.in_work import Death, InWork
-from sensorstream.app.life.storing import arrival_of
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import EngineState
 from sensorstream.engine.live_queries import QueryReport

@@ -20,7 +20,7 @@ from sensorstream.app.control.wiring import (
 from sensorstream.app.life.in_work import InWork
 from sensorstream.app.life.progress import Progress, rebuilding
 from sensorstream.app.life.recovery import Start, find_start, recover, skip_deadly
-from sensorstream.app.life.upkeep import StreamTime
+from sensorstream.app.life.stream_time import StreamTime
 from sensorstream.clock import Clock
 from sensorstream.errors import LanguageError, OntologyError, RunsOnSpark, SettingsError
 from sensorstream.history.journal_rows import journal_rows, record_of

@@ -17,6 +17,7 @@ from datetime import datetime, timedelta
 from threading import Event, Thread
 from typing import Any, Final, TypeAlias
 
+from sensorstream.app.life.arrival import Arrival
 from sensorstream.app.life.entry_queue import WaitingEntry, described
 from sensorstream.app.life.in_work import InWork
 from sensorstream.app.life.metrics import Metrics
@@ -34,7 +35,7 @@ from sensorstream.journal.records import Effects, Record, Store
 from sensorstream.kb.graph import Origin
 from sensorstream.logs import concerning
 from sensorstream.model.events import Message
-from sensorstream.model.timeline import Instant, Timeline
+from sensorstream.model.timeline import Instant
 from sensorstream.processes.apart import run_apart
 from sensorstream.quoting import shortened
 
@@ -319,59 +320,6 @@ class Checkpoints:
     def _save(self, seq: int, content: bytes) -> None:
         self._store.save_checkpoint(seq, content)
         self._seq, self._bytes = seq, len(content)
-
-
-_PACE: Final = 0.5
-"""How fast arrival goes on while the clock is behind it: time passes, and the clock catches up."""
-_STEP: Final = 2.0
-"""Seconds; less is told to nobody: clocks are corrected all the time."""
-
-
-def arrival_of(store: Store, now: datetime) -> Instant:
-    """The time of arrival of an entry that a start itself writes."""
-    wall, last = store.timeline.of(now), store.last_arrival()
-    return wall if last is None else max(wall, last)
-
-
-class Arrival:
-    """Gives the time of arrival of what comes now, which never goes back. Owned by one thread.
-
-    A message without a time of its own has its time of arrival. If that were before what has come
-    already, a window by time would let it go at once, and all that waits for a moment would wait
-    until the clock has caught up.
-    """
-
-    def __init__(self, clock: Clock, timeline: Timeline, last: Instant | None) -> None:
-        """``last`` is the latest time of arrival that was ever given; None: there was none."""
-        self._clock = clock
-        self._timeline = timeline
-        self._second = timeline.of_wall_time(1)
-        self._last = timeline.of(clock.now()) if last is None else last
-        # Since the clock is behind: the time of arrival then, and the counter.
-        self._behind: tuple[Instant, float] | None = None
-
-    def now(self) -> Instant:
-        """The time of the clock; while that is before what was given already, a later one."""
-        wall = self._timeline.of(self._clock.now())
-        if wall < self._last and self._behind is None:
-            self._behind = self._last, self._clock.counter()
-            gap = (self._last - wall) / self._second
-            if gap > _STEP:
-                _LOG.warning(
-                    "the clock was set back: it is %.0f s behind the last arrival. Times of "
-                    "arrival go on at half speed until it has caught up",
-                    gap,
-                )
-        if self._behind is not None:
-            since, counter = self._behind
-            passed = (self._clock.counter() - counter) * _PACE
-            steady = max(self._last, since + int(passed * self._second))
-            if wall < steady:
-                self._last = steady
-                return steady
-            self._behind = None
-        self._last = wall
-        return wall
 
 
 _LOUD: Final = frozenset({Status.UNMATCHED, Status.PARTIAL, Status.LATE, Status.REJECTED})
