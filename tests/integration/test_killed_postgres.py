@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
+
 from sensorstream.app.application import Application
 from sensorstream.errors import HistoryError
 from sensorstream.resources import bundled
@@ -23,10 +25,7 @@ from sensorstream.simulation.tracker import tracker_messages
 
 
 def rows_of(application: Application) -> Sequence[Sequence[object]]:
-    """Who is in history; PostgreSQL may still be on its way up.
-
-    A process of the killed PostgreSQL may have taken the last messages before it noticed.
-    """
+    """Who is in history; PostgreSQL may still be on its way up."""
     deadline = time.monotonic() + 120
     while True:
         try:
@@ -50,7 +49,10 @@ def test_nothing_is_lost_when_the_embedded_postgresql_is_killed(folder: Path) ->
         for content in messages[:10]:
             application.submit(content, "").result(30)
         pid = int((folder / "data/cluster/postmaster.pid").read_text().splitlines()[0])
+        others = psutil.Process(pid).children()
         os.kill(pid, signal.SIGKILL)
+        # One of them might take all messages before it notices, and nothing were written after it.
+        psutil.wait_procs(others, 60)
         for content in messages[10:]:
             application.submit(content, "").result(60)
         window = [each.name for each in application.window_view(100).individuals]
