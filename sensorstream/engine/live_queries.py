@@ -44,12 +44,12 @@ from sensorstream.model.waits import Silence
 from sensorstream.network.budget import NO_LIMITS, Limits
 from sensorstream.network.plan.nodes import Anew
 from sensorstream.network.recursion.kinds import Conclusions
+from sensorstream.network.sources import Knowledge
 from sensorstream.sparql.algebra import Query
 from sensorstream.sparql.parser import parse_query
 from sensorstream.sparql.places import give_place
 from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.event_lines import instant_of
-from sensorstream.streams.patterns_in_time import Knowledge
 from sensorstream.streams.planning import check_graphs
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.report import Report

@@ -34,12 +34,13 @@ from sensorstream.network.network import Network
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.selection.instants import Instants
 from sensorstream.network.selection.ruleset import Ruleset
+from sensorstream.network.sources import Knowledge
 from sensorstream.sparql.algebra import Query, ReportKind
 from sensorstream.streams.broken import Broken, too_costly
 from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.lengths import Lengths
 from sensorstream.streams.open_windows import OpenWindows
-from sensorstream.streams.patterns_in_time import Knowledge, Patterns
+from sensorstream.streams.patterns_in_time import Patterns
 from sensorstream.streams.query_maker import QueryMaker
 from sensorstream.streams.report import Sink
 from sensorstream.streams.state import ProcessorState, QueryState
@@ -107,14 +108,7 @@ class StreamProcessor:
         lengths = Lengths(instant, second)
         self._agenda = self.network.agenda
         known = knowledge or Knowledge(default, lambda triple: True, lambda triple: ())
-        self._instants = Instants(
-            self.network,
-            known.background,
-            known.holds,
-            known.conclusions,
-            lambda: self.now,
-            self._tell,
-        )
+        self._instants = Instants(self.network, known, lambda: self.now, self._tell)
         self.patterns = Patterns(
             self.network, known, Clock(line, second), self._instants.ends, self._instants.take
         )

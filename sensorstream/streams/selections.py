@@ -13,9 +13,8 @@ from sensorstream.model.terms import BlankNode, Term, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.selection.graph import check_clauses
 from sensorstream.network.selection.instants import Instants
-from sensorstream.network.selection.making import rule_of, triples_of
 from sensorstream.network.selection.planning import plan_rules
-from sensorstream.network.selection.ruleset import Ruleset
+from sensorstream.network.selection.ruleset import Ruleset, rule_of, triples_of
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Query, TriplePattern, Variable
 from sensorstream.streams.continuous_query import ContinuousQuery, Schedule, layout_of_rules

@@ -19,8 +19,7 @@ from sensorstream.network.network import Network
 from sensorstream.network.node import Node, operators
 from sensorstream.network.operators.scoped_join import OLDEST
 from sensorstream.network.rows import Row
-from sensorstream.network.selection.making import rule_of, triples_of
-from sensorstream.network.selection.ruleset import Firings
+from sensorstream.network.selection.ruleset import Firings, rule_of, triples_of
 from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.operator_graph import window_text
 from sensorstream.streams.report_data import bindings

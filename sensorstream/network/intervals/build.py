@@ -19,12 +19,13 @@ from sensorstream.network.intervals.node import Sides, TimedNode
 from sensorstream.network.intervals.plan import OCCURRENCE, TimedRow
 from sensorstream.network.intervals.planning import longest_of
 from sensorstream.network.intervals.simple import Known
-from sensorstream.network.intervals.source import Holds, Occurrences, Occurring
+from sensorstream.network.intervals.source import Occurrences, Occurring
 from sensorstream.network.network import Network
 from sensorstream.network.node import operators
 from sensorstream.network.operators.group import columns_of
 from sensorstream.network.plan import nodes as plans
 from sensorstream.network.plan.nodes import Plan
+from sensorstream.network.sources import Knowledge
 from sensorstream.sparql.algebra import Aggregate, Consumption, Expression
 
 
@@ -32,13 +33,12 @@ from sensorstream.sparql.algebra import Aggregate, Consumption, Expression
 class Setting:
     """What operators of patterns in time read.
 
-    ``holds``: whether a triple of the background holds always, as all those of named ``graphs`` do.
+    All triples of named ``graphs`` hold always.
     """
 
     network: Network
     source: Occurring
-    background: TripleIndex
-    holds: Holds
+    knowledge: Knowledge
     clock: Clock
     graphs: Mapping[IRI, TripleIndex] = field(default_factory=dict)
 
@@ -67,9 +67,9 @@ class _Builder:
         setting, clock = self._setting, self._setting.clock
         match plan:
             case timed.Occurrence():
-                return Occurrences(plan, setting.source, setting.background, setting.holds)
+                return Occurrences(plan, setting.source, setting.knowledge)
             case timed.Known(graph=None):
-                return Known(plan, setting.background, setting.holds)
+                return Known(plan, setting.knowledge.background, setting.knowledge.holds)
             case timed.Known(graph=IRI() as graph):
                 return Known(plan, setting.graphs[graph], _always)
             case plans.Constant():

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from sensorstream.errors import Overrun
-from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI, Term, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.model.vocabulary import RDF_TYPE
@@ -27,6 +26,7 @@ from sensorstream.network.intervals.plan import ALWAYS, Occurrence
 from sensorstream.network.plan.nodes import constant
 from sensorstream.network.recursion.kinds import Conclusions
 from sensorstream.network.rows import compiled
+from sensorstream.network.sources import Knowledge
 from sensorstream.sparql.algebra import Variable
 
 _MOST_ROUNDS: Final = 1000
@@ -38,7 +38,6 @@ _MOST_TYPES: Final = 65_536
 
 
 Fit: TypeAlias = Callable[[Term, Term, Term, Any, Any], Any]
-Holds: TypeAlias = Callable[[Triple], bool]
 
 
 class Occurrences(TimedNode):
@@ -50,14 +49,11 @@ class Occurrences(TimedNode):
     after that began.
     """
 
-    def __init__(
-        self, pattern: Occurrence, source: Occurring, background: TripleIndex, holds: Holds
-    ) -> None:
+    def __init__(self, pattern: Occurrence, source: Occurring, knowledge: Knowledge) -> None:
         super().__init__(pattern)
         self._pattern = pattern
         self._source = source
-        self._background = background
-        self._holds = holds
+        self._knowledge = knowledge
         self.predicate = constant(pattern.predicate)
         self.object = constant(pattern.object)
         self.stream = pattern.stream
@@ -76,7 +72,7 @@ class Occurrences(TimedNode):
         if pattern.stream is not None:
             return
         ends: tuple[Any, Any, Any] = (constant(pattern.subject), self.predicate, self.object)
-        found = (self.fit(*t, *ALWAYS) for t in self._background.match(*ends) if self._holds(t))
+        found = (self.fit(*t, *ALWAYS) for t in self._knowledge.match(*ends))
         self.always = [row for row in found if row is not None]
 
     def load(self) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from heapq import heappop, heappush
-from itertools import count
 from operator import itemgetter
 from typing import Final, TypeAlias
 
@@ -73,6 +71,8 @@ class Store:
     It keeps them for ``longest`` units of time. All operations are O(log n) for what they find.
     """
 
+    closing: Final = True
+
     def __init__(self, places: Sequence[int]) -> None:
         self.places = tuple(places)
         self.longest = 0
@@ -122,9 +122,12 @@ class Store:
         """When the first event goes: no scope that ends then reaches it."""
         return self._order[0][0] + self.longest + 1 if self._order else None
 
-    def forget(self, now: Instant) -> None:
+    def skip(self, time: Instant) -> None:
+        """Nothing is left out: what is too old goes together."""
+
+    def elapse(self, time: Instant) -> None:
         """Let go of what no scope that ends with a present event reaches."""
-        order, oldest = self._order, now - self.longest
+        order, oldest = self._order, time - self.longest
         while order and order[0][0] < oldest:
             key = order.popleft()[1]
             lane = self._lanes[key]
@@ -147,27 +150,3 @@ class Store:
             place = at.get(key, lane.head)
             at[key] = place + 1
             yield time, lane.rows[place]
-
-
-class Expiry:
-    """Which stores have events that go, by time: a moment costs those that have some."""
-
-    def __init__(self) -> None:
-        self._noted: dict[Store, None] = {}
-        self._queue: list[tuple[Instant, int, Store]] = []
-        self._numbers = count()
-
-    def note(self, store: Store) -> None:
-        """A store may have got its first event."""
-        if store not in self._noted and (due := store.due) is not None:
-            self._noted[store] = None
-            heappush(self._queue, (due, next(self._numbers), store))
-
-    def elapse(self, now: Instant) -> None:
-        """Let all stores forget what goes now."""
-        queue = self._queue
-        while queue and queue[0][0] <= now:
-            store = heappop(queue)[2]
-            del self._noted[store]
-            store.forget(now)
-            self.note(store)

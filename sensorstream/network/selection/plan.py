@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from sensorstream.dotr.syntax import Mode, Pick, Rule
 from sensorstream.network.plan.nodes import Plan
@@ -43,7 +42,7 @@ class Events(Plan):
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class EventScope:
     """A span of time, both ends included; times are those of events the rule has taken.
 
     It ends with the event at the place ``end``, and begins ``length`` before it, or with the
@@ -56,11 +55,18 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
-class _OfScope(Plan):
-    """A part of a rule that is about the events of a scope."""
+class RulePart(Plan):
+    """What a rule asks of the events of a scope.
+
+    By ``pick`` it takes each, the first or the last. With an ``aggregate``, ``variable`` is its
+    value over all of them. With neither, there must be none.
+    """
 
     events: Events
-    scope: Scope
+    scope: EventScope
+    pick: Pick | None = None
+    variable: str = ""
+    aggregate: Aggregate | None = None
 
     @property
     def inputs(self) -> tuple[Plan, ...]:
@@ -68,54 +74,19 @@ class _OfScope(Plan):
 
     @property
     def variables(self) -> tuple[str, ...]:
-        return ()
-
-
-@dataclass(frozen=True, slots=True)
-class Taken(_OfScope):
-    """Each, the first or the last event of a scope."""
-
-    pick: Pick
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        return self.events.names
+        if self.pick is not None:
+            return self.events.names
+        return (self.variable,) if self.aggregate is not None else ()
 
     @property
     def text(self) -> str:
-        return f"{self.pick.value} within {self.scope.length} units of time"
+        if self.pick is not None:
+            return f"{self.pick.value} within {self.scope.length} units of time"
+        return "not" if self.aggregate is None else f"?{self.variable} = {self.aggregate.name}"
 
 
 @dataclass(frozen=True, slots=True)
-class Absent(_OfScope):
-    """No event of a scope."""
-
-    @property
-    def text(self) -> str:
-        return "not"
-
-
-@dataclass(frozen=True, slots=True)
-class Aggregated(_OfScope):
-    """A value over all events of a scope."""
-
-    variable: str
-    aggregate: Aggregate
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        return (self.variable,)
-
-    @property
-    def text(self) -> str:
-        return f"?{self.variable} = {self.aggregate.name}"
-
-
-Part: TypeAlias = Taken | Aggregated | Absent
-
-
-@dataclass(frozen=True, slots=True)
-class Pattern(Plan):
+class RulePlan(Plan):
     """The pattern of a rule. ``conditions`` are about values of aggregates.
 
     ``keeps`` is how long an event of each label is needed, in units of the time line.
@@ -123,7 +94,7 @@ class Pattern(Plan):
 
     rule: Rule
     trigger: Events
-    parts: tuple[Part, ...]
+    parts: tuple[RulePart, ...]
     conditions: tuple[Expression, ...]
     keeps: tuple[tuple[str, int], ...]
 
@@ -146,10 +117,10 @@ class Pattern(Plan):
 
 
 @dataclass(frozen=True, slots=True)
-class Patterns(Plan):
+class RulePlans(Plan):
     """All patterns of one text."""
 
-    patterns: tuple[Pattern, ...]
+    patterns: tuple[RulePlan, ...]
 
     @property
     def inputs(self) -> tuple[Plan, ...]:
@@ -164,7 +135,7 @@ class Patterns(Plan):
         return "Rules over time"
 
 
-def likeness(pattern: Pattern) -> Hashable:
+def likeness(pattern: RulePlan) -> Hashable:
     """What rules have in common that run together.
 
     They may differ in their names, and in tests of single events that they take.
@@ -178,7 +149,7 @@ def likeness(pattern: Pattern) -> Hashable:
         rule.consumed,
         _shape(pattern.trigger),
         tuple(
-            (part.pick, _shape(part.events), part.scope) if isinstance(part, Taken) else part
+            part if part.pick is None else (part.pick, _shape(part.events), part.scope)
             for part in pattern.parts
         ),
         pattern.conditions,

@@ -18,25 +18,16 @@ from sensorstream.dotr.syntax import (
     Mode,
     Program,
     Rule,
+    Scope,
     Selection,
     Selector,
     attribute,
 )
-from sensorstream.dotr.syntax import Scope as WrittenScope
 from sensorstream.errors import NotIncremental, QueryError, UnsupportedQuery
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.plan.planner import plan_in_step
-from sensorstream.network.selection.plan import (
-    Absent,
-    Aggregated,
-    Events,
-    Part,
-    Pattern,
-    Patterns,
-    Scope,
-    Taken,
-)
+from sensorstream.network.selection.plan import Events, EventScope, RulePart, RulePlan, RulePlans
 from sensorstream.network.sources import DEFAULT, INSTANT, Source, Sources
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Comparison, Expression, Filter, Project, Variable
@@ -48,7 +39,7 @@ Length: TypeAlias = Callable[[timedelta], int]
 """The units of the time line in a length of time."""
 
 
-def plan_rules(program: Program, length: Length) -> Patterns:
+def plan_rules(program: Program, length: Length) -> RulePlans:
     """The plans of all rules of a text.
 
     Raises:
@@ -69,7 +60,7 @@ def plan_rules(program: Program, length: Length) -> Patterns:
                 raise _refusal(error, selector, source) from None
         return pattern, made[pattern, mode], tests
 
-    return Patterns(tuple(_planned(rule, solutions, length) for rule in program.rules))
+    return RulePlans(tuple(_planned(rule, solutions, length) for rule in program.rules))
 
 
 def _refusal(error: QueryError, selector: Selector, source: Source) -> UnsupportedQuery:
@@ -124,7 +115,7 @@ Solutions: TypeAlias = tuple[algebra.Pattern, Plan, tuple[Expression, ...]]
 SolutionsOf: TypeAlias = Callable[[Selector, Mode], Solutions]
 
 
-def _planned(rule: Rule, solutions: SolutionsOf, length: Length) -> Pattern:
+def _planned(rule: Rule, solutions: SolutionsOf, length: Length) -> RulePlan:
     tests, conditions = _shared_out(rule)
 
     def events(selector: Selector) -> Events:
@@ -143,36 +134,38 @@ def _planned(rule: Rule, solutions: SolutionsOf, length: Length) -> Pattern:
     ago = {rule.trigger.label: 0}
     keeps: dict[str, int] = {}
 
-    def scope(selector: Selector, written: WrittenScope) -> Scope:
+    def scope(selector: Selector, written: Scope) -> EventScope:
         label = selector.label
         if isinstance(written, Between):
             keeps[label] = ago[written.start]
-            return Scope(places[written.end], start=places[written.start])
+            return EventScope(places[written.end], start=places[written.start])
         try:
             units = length(written.length)
         except UnsupportedQuery as error:
             error.position = selector.position
             raise
         keeps[label] = ago[written.anchor] + units
-        return Scope(places[written.anchor], units)
+        return EventScope(places[written.anchor], units)
 
-    taken: list[Part] = []
-    later: list[Part] = []
+    taken: list[RulePart] = []
+    values: list[RulePart] = []
+    absent: list[RulePart] = []
     for part in rule.parts:
         label = part.selector.label
         span = scope(part.selector, part.scope)
+        found = events(part.selector)
         match part:
-            case Selection(pick, selector, _):
-                taken.append(Taken(events(selector), span, pick))
+            case Selection(pick):
+                taken.append(RulePart(found, span, pick))
                 places[label] = len(places)
                 ago[label] = keeps[label]
-            case Aggregation(variable, aggregate, selector, _):
-                later.append(Aggregated(events(selector), span, variable, aggregate))
-            case Absence(selector, _):
-                later.append(Absent(events(selector), span))
+            case Aggregation(variable, aggregate):
+                values.append(RulePart(found, span, None, variable, aggregate))
+            case Absence():
+                absent.append(RulePart(found, span))
     # Absences last: they are asked of what is known by then.
-    later.sort(key=lambda each: isinstance(each, Absent))
-    return Pattern(rule, events(rule.trigger), (*taken, *later), conditions, tuple(keeps.items()))
+    parts = (*taken, *values, *absent)
+    return RulePlan(rule, events(rule.trigger), parts, conditions, tuple(keeps.items()))
 
 
 def _shared_out(rule: Rule) -> tuple[dict[str, list[Expression]], tuple[Expression, ...]]:

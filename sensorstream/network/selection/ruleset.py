@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from sensorstream.dotr.syntax import Clause, Mode
+from sensorstream.model.terms import Literal, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.node import Node
 from sensorstream.network.plan.nodes import Plan
@@ -15,7 +16,7 @@ from sensorstream.network.recursion.reads import Kind, reads, written
 from sensorstream.network.rows import Row
 from sensorstream.network.selection.event_store import Store, Wanted
 from sensorstream.network.selection.graph import relevant
-from sensorstream.network.selection.plan import Events, Pattern, Patterns, likeness
+from sensorstream.network.selection.plan import Events, RulePlan, RulePlans, likeness
 
 Event: TypeAlias = tuple[Instant, Row]
 _SPARED = 16
@@ -72,7 +73,7 @@ class KeptEvent:
 class Firings(Node):
     """Gives out the graphs of rules: rows of the rule's name and the terms of the triples."""
 
-    def __init__(self, patterns: Patterns, kept: Callable[[], int]) -> None:
+    def __init__(self, patterns: RulePlans, kept: Callable[[], int]) -> None:
         super().__init__((), (), ())
         self._patterns = patterns
         self._kept = kept
@@ -94,6 +95,18 @@ class Firings(Node):
 
     def describe(self) -> str:
         return self._patterns.text
+
+
+def rule_of(row: Row) -> str:
+    """The name of the rule that has made a row of :class:`Firings`."""
+    name = row[0]
+    assert isinstance(name, Literal)
+    return name.lexical
+
+
+def triples_of(row: Row) -> list[Triple]:
+    """The graph of a row of :class:`Firings`."""
+    return list(zip(row[1::3], row[2::3], row[3::3], strict=True))  # type: ignore[arg-type]
 
 
 class Reading:
@@ -125,7 +138,7 @@ class Reading:
 class Ruleset:
     """The rules of one text."""
 
-    def __init__(self, name: str, patterns: Patterns, clauses: Sequence[Clause]) -> None:
+    def __init__(self, name: str, patterns: RulePlans, clauses: Sequence[Clause]) -> None:
         self.name = name
         self.patterns = patterns
         self.clauses = tuple(clauses)
@@ -227,12 +240,12 @@ class Member:
     number: int
 
     @property
-    def pattern(self) -> Pattern:
+    def pattern(self) -> RulePlan:
         """Its pattern."""
         return self.ruleset.patterns.patterns[self.number]
 
 
-def _events(pattern: Pattern) -> Iterator[Events]:
+def _events(pattern: RulePlan) -> Iterator[Events]:
     """All that a rule selects."""
     yield pattern.trigger
     for part in pattern.parts:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
+from weakref import WeakValueDictionary
 
 from sensorstream.dotr.syntax import Clause
 from sensorstream.errors import UnsupportedQuery
@@ -63,7 +64,8 @@ class Order:
         self._conclusions: Final = conclusions
         self._texts: dict[str, _Read] = {}
         self._makers = KindIndex[Member]()
-        self._datalog: dict[tuple[Clause, ...], _Datalog] = {}
+        # Those that some text asks for.
+        self._datalog = WeakValueDictionary[tuple[Clause, ...], _Datalog]()
 
     def check(self, ruleset: Ruleset) -> None:
         """Whether rules could run beside the others, in place of those of their name.
@@ -72,32 +74,26 @@ class Order:
             UnsupportedQuery: they would see what they make themselves; the place is that of their
                 first rule in the circle.
         """
-        new = self._read(ruleset)
-        own = KindIndex[Member]()
-        _note(new, own)
-
-        def sources(node: _Node) -> Iterator[_Node]:
-            if isinstance(node, _Asked):
-                yield from own.meeting(node.kind)
-            elif node.ruleset is ruleset:
-                yield from new.asked[node.number]
-                return
-            for each in self._sources(node):
-                if not isinstance(each, Member) or each.ruleset.name != ruleset.name:
-                    yield each
-
-        roots: Iterable[_Node] = new.members
-        for found in components(roots, sources):
-            circle = [each for each in found if isinstance(each, Member)]
-            if circle and len(found) > 1:
-                raise _refusal(circle, ruleset)
+        before = self._texts.get(ruleset.name)
+        self.add(ruleset)
+        try:
+            self._levels(self._texts[ruleset.name].members, ruleset)
+        finally:
+            self.drop(ruleset.name)
+            if before is not None:
+                self._enter(before)
 
     def add(self, ruleset: Ruleset) -> None:
         """Rules run from now on, in place of those of their name."""
+        new = self._read(ruleset)
         self.drop(ruleset.name)
-        new = self._texts[ruleset.name] = self._read(ruleset)
-        self._datalog.update((ruleset.sees, each.datalog) for asked in new.asked for each in asked)
-        _note(new, self._makers)
+        self._enter(new)
+
+    def _enter(self, read: _Read) -> None:
+        self._texts[read.members[0].ruleset.name] = read
+        for member, made in zip(read.members, read.made, strict=True):
+            for kind in made:
+                self._makers.add(kind, member)
 
     def drop(self, name: str) -> None:
         """The rules of a text run no more, if there were any."""
@@ -107,13 +103,12 @@ class Order:
         for member, made in zip(gone.members, gone.made, strict=True):
             for kind in made:
                 self._makers.remove(kind, member)
-        used = {id(one.datalog) for each in self._texts.values() for a in each.asked for one in a}
-        self._datalog = {key: each for key, each in self._datalog.items() if id(each) in used}
 
     def renew(self) -> None:
         """Other conclusions follow from now on."""
         rulesets = [each.members[0].ruleset for each in self._texts.values()]
-        self._texts, self._makers, self._datalog = {}, KindIndex(), {}
+        self._texts, self._makers = {}, KindIndex()
+        self._datalog.clear()
         for each in rulesets:
             self.add(each)
 
@@ -124,16 +119,20 @@ class Order:
             UnsupportedQuery: by conclusions that are new, rules see what they make themselves.
         """
         members = [member for each in self._texts.values() for member in each.members]
-        roots: Iterable[_Node] = members
+        levels = self._levels(members)
+        return {each: levels[each] for each in members}
+
+    def _levels(self, roots: Iterable[_Node], new: Ruleset | None = None) -> dict[_Node, int]:
+        """The levels of rules and of what they depend on; ``new`` is the text that is refused."""
         levels: dict[_Node, int] = {}
         for found in components(roots, self._sources):
             circle = [each for each in found if isinstance(each, Member)]
             if circle and len(found) > 1:
-                raise _refusal(circle, circle[0].ruleset)
+                raise _refusal(circle, new or circle[0].ruleset)
             below = (levels.get(source, -1) for each in found for source in self._sources(each))
             level = max(below, default=-1) + len(circle)
             levels.update((each, level) for each in found)
-        return {each: levels[each] for each in members}
+        return levels
 
     def _sources(self, node: _Node) -> Iterable[_Node]:
         if isinstance(node, Member):
@@ -142,18 +141,14 @@ class Order:
         return (*derived, *self._makers.meeting(node.kind))
 
     def _read(self, ruleset: Ruleset) -> _Read:
-        datalog = self._datalog.get(ruleset.sees) or _Datalog(ruleset.sees, self._conclusions)
+        datalog = self._datalog.get(ruleset.sees)
+        if datalog is None:
+            datalog = self._datalog[ruleset.sees] = _Datalog(ruleset.sees, self._conclusions)
         return _Read(
             tuple(Member(ruleset, number) for number in range(len(ruleset.asked))),
             tuple(frozenset(_Asked(datalog, each) for each in kinds) for kinds in ruleset.asked),
             tuple(with_conclusions(kinds, self._conclusions) for kinds in ruleset.made),
         )
-
-
-def _note(read: _Read, makers: KindIndex[Member]) -> None:
-    for member, made in zip(read.members, read.made, strict=True):
-        for kind in made:
-            makers.add(kind, member)
 
 
 def _refusal(circle: Iterable[Member], ruleset: Ruleset) -> UnsupportedQuery:
