@@ -19,7 +19,6 @@ from itertools import count
 from operator import attrgetter
 from typing import Final
 
-from sensorstream.dotr.syntax import Program
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import StreamElement
@@ -29,19 +28,17 @@ from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.network.agenda import Timed
 from sensorstream.network.budget import NO_LIMITS, Limits
 from sensorstream.network.intervals.conditions import Clock
-from sensorstream.network.intervals.node import TimedNode
 from sensorstream.network.network import Network
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.selection.instants import Instants
-from sensorstream.network.selection.ruleset import Ruleset
 from sensorstream.network.sources import Knowledge
-from sensorstream.sparql.algebra import Query, ReportKind
+from sensorstream.sparql.algebra import ReportKind
 from sensorstream.streams.broken import Broken, too_costly
 from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.lengths import Lengths
 from sensorstream.streams.open_windows import OpenWindows
 from sensorstream.streams.patterns_in_time import Patterns
-from sensorstream.streams.query_maker import QueryMaker
+from sensorstream.streams.query_maker import Meaning, Planned, QueryMaker
 from sensorstream.streams.report import Sink
 from sensorstream.streams.state import ProcessorState, QueryState
 from sensorstream.streams.stream_window import WindowedStream
@@ -128,13 +125,15 @@ class StreamProcessor:
         self,
         name: str,
         text: str,
-        query: Query,
+        meaning: Meaning,
         sink: Sink,
         named: Mapping[IRI, TripleIndex] | None = None,
         *,
         replaces: bool = False,
     ) -> ContinuousQuery:
         """Start a query; it begins with the present content of the graphs and shared windows.
+
+        Or the rules over time of a text, which begin with the moment after the present.
 
         ``named`` are the graphs that GRAPH matches; None: the query must name no graph.
         ``replaces``: instead of one of this name, which goes on if the new one cannot start.
@@ -145,53 +144,23 @@ class StreamProcessor:
             Overrun: it takes more than the limits to begin; nothing is left of the query.
             InternalFault: a fault of ours; the same.
         """
-        plan = self.check(name, query, named, replaces=replaces)
-        running = self._maker.query(name, text, query, sink, plan, named)
-        self._begin_query(running)
-        if isinstance(running.root, TimedNode):
-            self.patterns.begin(name, query, plan, running.root)
-        return running
-
-    def register_rules(
-        self, name: str, text: str, program: Program, sink: Sink, *, replaces: bool = False
-    ) -> ContinuousQuery:
-        """Start the rules over time of a text, as :meth:`register` does a query."""
-        ruleset = self.check_rules(name, program, replaces=replaces)
-        running = self._maker.rules(ruleset, text, program, sink)
-        self._begin_query(running)
-        self._instants.begin(ruleset)
-        self.patterns.follow_rules()
-        return running
-
-    def check_rules(self, name: str, program: Program, *, replaces: bool = False) -> Ruleset:
-        """As :meth:`check`, of rules over time."""
-        self._check_name(name, replaces=replaces)
-        return self._maker.plan_rules(name, program)
-
-    def _check_name(self, name: str, *, replaces: bool) -> None:
-        if name in self.queries and not replaces:
-            raise UnsupportedQuery(f"a query named '{name}' runs already: choose another name")
-
-    def _tell(self, triples: Iterable[Triple], time: Instant) -> None:
-        """Rules over time have made triples: patterns in time see them, too."""
-        if not self._occurring.idle:
-            self._occurring.take(tuple(triples), time, time)
-
-    def _begin_query(self, running: ContinuousQuery) -> None:
-        """Let a query run from now on, instead of one of its name."""
-        if running.name in self.queries:
-            self.unregister(running.name)
+        planned = self._planned(name, meaning, named, replaces=replaces)
+        running = self._maker.made(planned, text, sink)
+        if name in self.queries:
+            self.unregister(name)
         running.start(self.now)
         self._agenda.note(running)
         self.network.listen(running.root, running.changed)
         running.on_change = partial(self._candidates.__setitem__, running, None)
         running.number = next(self._numbers)
-        self.queries[running.name] = running
+        self.queries[name] = running
+        planned.begin(running)
+        return running
 
     def check(
         self,
         name: str,
-        query: Query,
+        meaning: Meaning,
         named: Mapping[IRI, TripleIndex] | None = None,
         *,
         replaces: bool = False,
@@ -203,8 +172,24 @@ class StreamProcessor:
         Raises:
             UnsupportedQuery, InternalFault: see :meth:`register`.
         """
-        self._check_name(name, replaces=replaces)
-        return self._maker.plan(name, query, named)
+        return self._planned(name, meaning, named, replaces=replaces).plan
+
+    def _planned(
+        self,
+        name: str,
+        meaning: Meaning,
+        named: Mapping[IRI, TripleIndex] | None,
+        *,
+        replaces: bool,
+    ) -> Planned:
+        if name in self.queries and not replaces:
+            raise UnsupportedQuery(f"a query named '{name}' runs already: choose another name")
+        return self._maker.planned(name, meaning, named)
+
+    def _tell(self, triples: Iterable[Triple], time: Instant) -> None:
+        """Rules over time have made triples: patterns in time see them, too."""
+        if not self._occurring.idle:
+            self._occurring.take(tuple(triples), time, time)
 
     def unregister(self, name: str) -> None:
         """Stop a query; what only it used is given back.
