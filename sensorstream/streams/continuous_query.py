@@ -9,6 +9,7 @@ from functools import cached_property
 from hashlib import blake2b
 from typing import Any, Final, TypeVar
 
+from sensorstream.model.schedules import Multiples
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.intervals.build import (
@@ -136,7 +137,7 @@ class ContinuousQuery:
         """Time begins, or the query does: its first report by time is the next multiple."""
         period = self.schedule.period
         if period is not None and now is not None:
-            self.due = now + -now % period
+            self.due = Multiples(period).after(now - 1)
 
     def arrived(self, triples: int) -> None:
         """So many triples have come into its windows, however many of them see each."""
@@ -152,7 +153,7 @@ class ContinuousQuery:
         """Let the next report by time be the last one before a time, if there are several."""
         period = self.schedule.period
         if self.due is not None and period is not None and self.due < time:
-            self.due += (time - 1 - self.due) // period * period
+            self.due = Multiples(period).last(time - 1)
 
     @property
     def closes(self) -> Instant | None:
