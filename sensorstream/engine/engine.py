@@ -171,14 +171,6 @@ class Engine(Core):
         passed.status, passed.rejection = outcome.status, outcome.rejection
         return passed
 
-    def elapse_again(self, entry: Message, time: Instant, *, waiting_only: bool) -> None:
-        """What was due by ``time`` has been told when an entry came, and is not told once more.
-
-        For an entry that is passed over: all else that it has done does not happen.
-        ``waiting_only`` is that of :func:`.elapse`.
-        """
-        elapse(self, entry, time, waiting_only=waiting_only)
-
     def pass_time(
         self,
         entry: Message,

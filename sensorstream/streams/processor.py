@@ -42,7 +42,7 @@ from sensorstream.streams.query_maker import Meaning, Planned, QueryMaker
 from sensorstream.streams.report import Sink
 from sensorstream.streams.state import ProcessorState, QueryState
 from sensorstream.streams.stream_window import WindowedStream
-from sensorstream.streams.trace import Trace, Traces
+from sensorstream.streams.trace import Trace
 
 _number = attrgetter("number")
 """Reports of one instant come in the order in which their queries were registered."""
@@ -101,7 +101,8 @@ class StreamProcessor:
         """Queries that a fault of ours or an :class:`.Overrun` has stopped, and what it was."""
         self.emptied: list[str] = []
         """Queries whose rows could not be read at a :meth:`restore`: they remember nothing."""
-        self._traces = Traces(self.network, default, lambda: self.now)
+        self._default = default
+        self._traces: dict[str, Trace] = {}
         lengths = Lengths(instant, second)
         self._agenda = self.network.agenda
         known = knowledge or Knowledge(default, lambda triple: True, lambda triple: ())
@@ -217,12 +218,19 @@ class StreamProcessor:
         Raises:
             KeyError: no query has that name.
         """
-        running = self.queries[name]
-        return self._traces.of(running, time, partial(self._broken.note, running))
+        running, network = self.queries[name], self.network
+        if name not in self._traces:
+            broken = partial(self._broken.note, running)
+            self._traces[name] = Trace(
+                running, network, self._default, lambda: self.now, time, broken
+            )
+        return self._traces[name]
 
     def untrace(self, name: str) -> None:
         """End the record of a query's instants, if there is one."""
-        self._traces.end(name)
+        trace = self._traces.pop(name, None)
+        if trace is not None:
+            trace.close()
 
     def state(self) -> ProcessorState:
         """All that must survive a restart; between two events."""
@@ -237,7 +245,7 @@ class StreamProcessor:
             self.now,
             (counts.events, counts.triples, counts.late),
             tuple(queries),
-            tuple((stream.tick, stream.state()) for stream in self._windows.streams),
+            tuple((tick, stream.state()) for tick, stream in self._windows.streams.items()),
             self._occurring.state(),
             self._instants.state(),
         )
@@ -250,7 +258,7 @@ class StreamProcessor:
         for name, text, _ in state.queries:
             start(name, text)
         for tick, stream in state.streams:
-            running = self._windows.with_tick(tick)
+            running = self._windows.streams.get(tick)
             if running is not None:
                 try:
                     running.restore(stream, state.now)
@@ -320,7 +328,7 @@ class StreamProcessor:
         element = StreamElement(event.time, end, event.triples)
         counting: dict[ContinuousQuery, None] = {}
         for name in (event.stream, None) if event.stream is not None else (None,):
-            for stream in self._windows.named(name):
+            for stream in self._windows.of_stream.get(name, ()):
                 computed = stream.computed
                 try:
                     stream.take(element)
@@ -332,8 +340,8 @@ class StreamProcessor:
                 for window in stream.filled():
                     self._agenda.note(window)
                 if stream.computed != computed:
-                    self._candidates.update(self._windows.readers(stream))
-                if readers := self._windows.counting(stream):
+                    self._candidates.update(self._windows.readers[stream])
+                if readers := self._windows.counting[stream]:
                     counting.update(readers)
         for query in counting:
             query.arrived(len(event.triples))
@@ -431,7 +439,7 @@ class StreamProcessor:
     def _begin(self, time: Instant) -> None:
         """Let the present be a time: end all instants before it, let go of what expires at it."""
         if self.now is None:
-            for stream in self._windows.streams:
+            for stream in self._windows.streams.values():
                 stream.wind(time)
                 self._agenda.note(stream)
             for query in self.queries.values():
@@ -480,7 +488,7 @@ class StreamProcessor:
         """Whether nothing comes of an entry's time as long as nothing else happens."""
         if not isinstance(entry, WindowedStream) or not entry.idle:
             return False
-        readers = self._windows.readers(entry)
+        readers = self._windows.readers[entry]
         return not any(self._broken.asked(each, _tells_at_step) for each in readers)
 
     def _settle(self) -> None:
@@ -544,7 +552,7 @@ class StreamProcessor:
         if isinstance(entry, ContinuousQuery):
             self._candidates[entry] = None
         elif isinstance(entry, WindowedStream):
-            self._candidates.update(self._windows.readers(entry))
+            self._candidates.update(self._windows.readers[entry])
             for window in entry.filled():
                 self._agenda.note(window)
 
