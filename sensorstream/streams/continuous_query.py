@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any, Final, TypeVar
@@ -32,6 +31,7 @@ from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Pattern, Query
 from sensorstream.streams.patterns_in_time import Constructed
 from sensorstream.streams.report import Operation, Report, Sink, instantiated
+from sensorstream.streams.shape import Schedule
 from sensorstream.streams.state import QueryState
 from sensorstream.streams.stream_window import StreamWindow
 
@@ -39,20 +39,6 @@ _ADDED: Final = Operation.ADDED
 _Told = TypeVar("_Told")
 LATEST: Final = 100
 """How many solutions of a pattern in time are kept as its result."""
-
-
-@dataclass(frozen=True, slots=True)
-class Schedule:
-    """When a query reports, and what.
-
-    ``relation`` None reports additions and removals. ``period`` is the length between two
-    reports by time, in units of the time line; ``triples`` the number of arrived triples.
-    """
-
-    kind: algebra.ReportKind
-    relation: algebra.Relation | None
-    period: int | None = None
-    triples: int | None = None
 
 
 class ContinuousQuery:

@@ -35,11 +35,11 @@ from sensorstream.network.sources import Knowledge
 from sensorstream.sparql.algebra import ReportKind
 from sensorstream.streams.broken import Broken, too_costly
 from sensorstream.streams.continuous_query import ContinuousQuery
-from sensorstream.streams.lengths import Lengths
 from sensorstream.streams.open_windows import OpenWindows
 from sensorstream.streams.patterns_in_time import Patterns
 from sensorstream.streams.query_maker import Meaning, Planned, QueryMaker
 from sensorstream.streams.report import Sink
+from sensorstream.streams.shape import Lengths
 from sensorstream.streams.state import ProcessorState, QueryState
 from sensorstream.streams.stream_window import WindowedStream
 from sensorstream.streams.trace import Trace

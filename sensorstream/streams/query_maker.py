@@ -20,13 +20,13 @@ from sensorstream.network.selection.instants import Instants
 from sensorstream.network.sources import DEFAULT, Source
 from sensorstream.sparql.algebra import Construct, Query, Relation
 from sensorstream.sparql.places import give_place
-from sensorstream.streams.continuous_query import ContinuousQuery, Schedule
-from sensorstream.streams.lengths import Lengths
+from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.open_windows import OpenWindows
 from sensorstream.streams.patterns_in_time import Patterns, constructed
 from sensorstream.streams.planning import planned, sources_of, windows_read
 from sensorstream.streams.report import Sink
 from sensorstream.streams.selections import RunningRules, planned_rules
+from sensorstream.streams.shape import Lengths, Schedule
 from sensorstream.streams.stream_window import StreamWindow
 
 _Error = TypeVar("_Error", bound=BaseException)
