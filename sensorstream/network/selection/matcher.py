@@ -204,7 +204,7 @@ class Matcher:
                 row = event[1]
                 fit = candidates.fitting(row, bound, members)
                 if fit and label is not None:
-                    fit = [each for each in fit if event not in self._consumed[each].of(label)]
+                    fit = [each for each in fit if (label, event) not in self._consumed[each]]
                 if fit and self._since is not None:
                     fit = self._seeing(fit, time)
                 if fit:
@@ -257,7 +257,7 @@ class Matcher:
             for place in self._consumes:
                 event = (firing.times[place + 1], firing.bound[self._columns[place]])
                 for member in firing.members:
-                    self._consumed[member].take(self._taken[place][1].label, event)
+                    self._consumed[member][self._taken[place][1].label, event] = None
             for member in firing.members:
                 self._consumed[member].forget(now)
 

@@ -22,41 +22,24 @@ Event: TypeAlias = tuple[Instant, Row]
 _SPARED = 16
 
 
-class Consumed:
-    """By label; ``keeps`` is how long a rule may ask for them, in units of the time line."""
+class Consumed(dict[tuple[str, Event], None]):
+    """The events that a rule has consumed, with their labels.
 
-    __slots__ = ("_gone", "_keeps", "_most")
+    ``keeps`` is how long the rule may ask for them, in units of the time line.
+    """
 
     def __init__(self, keeps: Mapping[str, int]) -> None:
+        super().__init__()
         self._keeps = keeps
-        self._gone: dict[str, dict[Event, None]] = {label: {} for label in keeps}
         self._most = _SPARED
-
-    def __len__(self) -> int:
-        return sum(map(len, self._gone.values()))
-
-    def of(self, label: str) -> Mapping[Event, None]:
-        """The consumed events of a label."""
-        return self._gone[label]
-
-    def take(self, label: str, event: Event) -> None:
-        """An event is gone."""
-        self._gone[label][event] = None
 
     def forget(self, now: Instant) -> None:
         """Let go of those that no scope reaches: O(1) for each that was taken."""
-        if len(self) <= self._most:
-            return
-        for label, gone in self._gone.items():
-            oldest = now - self._keeps[label]
-            self._gone[label] = {each: None for each in gone if each[0] >= oldest}
-        self._most = 2 * len(self) + _SPARED
-
-    def events(self) -> Iterator[tuple[str, Event]]:
-        """All of them, with their labels."""
-        for label, gone in self._gone.items():
-            for event in gone:
-                yield label, event
+        if len(self) > self._most:
+            for label, event in list(self):
+                if event[0] < now - self._keeps[label]:
+                    del self[label, event]
+            self._most = 2 * len(self) + _SPARED
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,8 +201,10 @@ class Ruleset:
             for time, row in reading.events(self.since, None):
                 yield KeptEvent(number, "", row, time)
         for number, consumed in enumerate(self.consumed, 1):
-            for label, (time, row) in consumed.events():
-                yield KeptEvent(-number, label, row, time)
+            for label in self.patterns.patterns[number - 1].rule.consumed:
+                for of, (time, row) in consumed:
+                    if of == label:
+                        yield KeptEvent(-number, label, row, time)
 
     def keep(self, events: Iterable[KeptEvent], since: Instant | None) -> None:
         """Go on from :meth:`kept`, before the rules have stores."""
@@ -229,7 +214,7 @@ class Ruleset:
             if each.store >= 0:
                 self.restored.append(each)
             else:
-                self.consumed[-each.store - 1].take(each.label, (each.time, each.row))
+                self.consumed[-each.store - 1][each.label, (each.time, each.row)] = None
 
 
 @dataclass(frozen=True, slots=True)
