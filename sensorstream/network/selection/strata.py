@@ -6,7 +6,7 @@ more costs what its rules depend on, and not a look at all rules.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 from weakref import WeakValueDictionary
@@ -19,41 +19,18 @@ from sensorstream.network.recursion.reads import Kind, reads, written
 from sensorstream.network.selection.ruleset import Member, Ruleset
 
 
-class _Datalog:
-    """Datalog rules: from which kinds of triples they derive others."""
-
-    def __init__(self, clauses: Iterable[Clause], conclusions: Conclusions) -> None:
-        self._derived: Final = KindIndex[Kind]()
-        for clause in clauses:
-            read = {each.kind for each in reads(clause.body)}
-            for made in with_conclusions(map(written, clause.head), conclusions) if read else ():
-                for kind in read:
-                    self._derived.add(made, kind)
-
-    def sources(self, kind: Kind) -> Iterator[Kind]:
-        """The kinds that a triple of this one may be derived from, in one step."""
-        return self._derived.meeting(kind)
-
-
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """Triples of a kind, which some Datalog rules may derive."""
+    """Triples of a kind, which may be derived from others by Datalog rules."""
 
-    datalog: _Datalog
+    derived: KindIndex[Kind]
     kind: Kind
 
 
 _Node: TypeAlias = Member | _Asked
 """A rule leads to what it asks for, and that to what it is derived from and the rules making it."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """The rules of a text, and for each what it asks for and makes."""
-
-    members: tuple[Member, ...]
-    asked: tuple[frozenset[_Asked], ...]
-    made: tuple[frozenset[Kind], ...]
+_Read: TypeAlias = dict[Member, tuple[frozenset[_Asked], frozenset[Kind]]]
+"""The rules of a text, each with what it asks for and makes."""
 
 
 class Order:
@@ -64,8 +41,8 @@ class Order:
         self._conclusions: Final = conclusions
         self._texts: dict[str, _Read] = {}
         self._makers = KindIndex[Member]()
-        # Those that some text asks for.
-        self._datalog = WeakValueDictionary[tuple[Clause, ...], _Datalog]()
+        # What triples may be derived from by Datalog rules in one step, as long as some text asks.
+        self._derived = WeakValueDictionary[tuple[Clause, ...], KindIndex[Kind]]()
 
     def check(self, ruleset: Ruleset) -> None:
         """Whether rules could run beside the others, in place of those of their name.
@@ -77,7 +54,7 @@ class Order:
         before = self._texts.get(ruleset.name)
         self.add(ruleset)
         try:
-            self._levels(self._texts[ruleset.name].members, ruleset)
+            self._levels(self._texts[ruleset.name], ruleset)
         finally:
             self.drop(ruleset.name)
             if before is not None:
@@ -90,25 +67,22 @@ class Order:
         self._enter(new)
 
     def _enter(self, read: _Read) -> None:
-        self._texts[read.members[0].ruleset.name] = read
-        for member, made in zip(read.members, read.made, strict=True):
+        for member, (_, made) in read.items():
+            self._texts[member.ruleset.name] = read
             for kind in made:
                 self._makers.add(kind, member)
 
     def drop(self, name: str) -> None:
         """The rules of a text run no more, if there were any."""
-        gone = self._texts.pop(name, None)
-        if gone is None:
-            return
-        for member, made in zip(gone.members, gone.made, strict=True):
+        for member, (_, made) in self._texts.pop(name, {}).items():
             for kind in made:
                 self._makers.remove(kind, member)
 
     def renew(self) -> None:
         """Other conclusions follow from now on."""
-        rulesets = [each.members[0].ruleset for each in self._texts.values()]
+        rulesets = [next(iter(each)).ruleset for each in self._texts.values()]
         self._texts, self._makers = {}, KindIndex()
-        self._datalog.clear()
+        self._derived.clear()
         for each in rulesets:
             self.add(each)
 
@@ -118,7 +92,7 @@ class Order:
         Raises:
             UnsupportedQuery: by conclusions that are new, rules see what they make themselves.
         """
-        members = [member for each in self._texts.values() for member in each.members]
+        members = [member for each in self._texts.values() for member in each]
         levels = self._levels(members)
         return {each: levels[each] for each in members}
 
@@ -136,19 +110,27 @@ class Order:
 
     def _sources(self, node: _Node) -> Iterable[_Node]:
         if isinstance(node, Member):
-            return self._texts[node.ruleset.name].asked[node.number]
-        derived = (_Asked(node.datalog, each) for each in node.datalog.sources(node.kind))
+            return self._texts[node.ruleset.name][node][0]
+        derived = (_Asked(node.derived, each) for each in node.derived.meeting(node.kind))
         return (*derived, *self._makers.meeting(node.kind))
 
     def _read(self, ruleset: Ruleset) -> _Read:
-        datalog = self._datalog.get(ruleset.sees)
-        if datalog is None:
-            datalog = self._datalog[ruleset.sees] = _Datalog(ruleset.sees, self._conclusions)
-        return _Read(
-            tuple(Member(ruleset, number) for number in range(len(ruleset.asked))),
-            tuple(frozenset(_Asked(datalog, each) for each in kinds) for kinds in ruleset.asked),
-            tuple(with_conclusions(kinds, self._conclusions) for kinds in ruleset.made),
-        )
+        derived = self._derived.get(ruleset.sees)
+        if derived is None:
+            derived = self._derived[ruleset.sees] = KindIndex()
+            for clause in ruleset.sees:
+                read = {each.kind for each in reads(clause.body)}
+                kinds = map(written, clause.head)
+                for made in with_conclusions(kinds, self._conclusions) if read else ():
+                    for kind in read:
+                        derived.add(made, kind)
+        return {
+            Member(ruleset, number): (
+                frozenset(_Asked(derived, each) for each in asked),
+                with_conclusions(made, self._conclusions),
+            )
+            for number, (asked, made) in enumerate(zip(ruleset.asked, ruleset.made, strict=True))
+        }
 
 
 def _refusal(circle: Iterable[Member], ruleset: Ruleset) -> UnsupportedQuery:
