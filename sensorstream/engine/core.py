@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from sensorstream.engine.arrival import Admission, Arrived
+from sensorstream.engine.arrival import Admission, Arrived, no_time
 from sensorstream.engine.filters import Filter
 from sensorstream.engine.inferences import Inferences
 from sensorstream.engine.live_queries import LiveQueries, QueryTerms
@@ -40,10 +40,6 @@ _TOLD: Final = 3
 _EVERYTHING: Final = WindowSpec(Kind.LANDMARK, Unit.INDIVIDUALS)
 
 
-def _no_time() -> float:
-    return 0.0
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
     """The parts that an engine is built from."""
@@ -63,7 +59,7 @@ class Parts:
     """How many rounds of rules one message may cause."""
     timeline: Timeline
     """How times are written."""
-    counter: Callable[[], float] = _no_time
+    counter: Callable[[], float] = no_time
     """Gives seconds for the phase times (:meth:`sensorstream.clock.Clock.counter`)."""
     turn: Callable[[str], None] | None = None
     """Is told the id of each message whose turn it is, just before it is taken in."""

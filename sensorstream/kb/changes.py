@@ -100,7 +100,9 @@ class Changes:
                 if now & marks:
                     if not before & marks:
                         added.append((triple, graph))
-                elif before & marks and not self._has_twin(triple, marks):
+                elif before & marks and not any(
+                    self._kb.marks(twin) & marks for twin in self._twins(triple)
+                ):
                     removed.append((triple, graph))
         for triple, graphs in self._placed.items():
             now_in = self._kb.graphs(triple)
@@ -116,10 +118,6 @@ class Changes:
         """The copy has what was read."""
         self._notes.clear()
         self._placed.clear()
-
-    def _has_twin(self, triple: Triple, marks: int) -> bool:
-        """Whether the graph keeps a triple that the copy cannot tell from this one."""
-        return any(self._kb.marks(twin) & marks for twin in self._twins(triple))
 
     def _twins(self, triple: Triple) -> Iterator[Triple]:
         """The triples of the knowledge base that the copy cannot tell from this one."""
