@@ -13,8 +13,8 @@ from sensorstream.errors import Position
 from sensorstream.model.terms import Literal
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Expression, Pattern, Query, Variable
-from sensorstream.sparql.scope import children, conjuncts, expressions
-from sensorstream.sparql.walk import nodes, replaced
+from sensorstream.sparql.scope import conjuncts, expressions
+from sensorstream.sparql.walk import nodes, patterns_in, replaced
 
 
 def notes(parsed: AnyParsed, known: Known) -> Iterator[Note]:
@@ -46,7 +46,7 @@ def never_matches(pattern: Pattern, known: Known) -> bool:
         case algebra.Join(left, right):
             return never_matches(left, known) or never_matches(right, known)
     # The first operand must match, as in OPTIONAL and MINUS.
-    return any(never_matches(each, known) for each in children(pattern)[:1])
+    return any(never_matches(each, known) for each in patterns_in(pattern)[:1])
 
 
 def _patterns(parsed: AnyParsed) -> Iterator[Pattern]:
@@ -61,7 +61,7 @@ def _patterns(parsed: AnyParsed) -> Iterator[Pattern]:
 
 def _notes(pattern: Pattern, known: Known, parsed: AnyParsed) -> Iterator[Note]:
     """The notes on a pattern; the variables of ``known`` may have a value from outside."""
-    bound = all_kinds(children(pattern), known.schema, known.given)
+    bound = all_kinds(patterns_in(pattern), known.schema, known.given)
     scope = Scope(bound)
     match pattern:
         case algebra.Filter(condition, _):
@@ -81,7 +81,7 @@ def _notes(pattern: Pattern, known: Known, parsed: AnyParsed) -> Iterator[Note]:
         for node in nodes(expression):
             if isinstance(node, algebra.Exists):
                 yield from _notes(node.pattern, replace(known, given=bound), parsed)
-    for inner in children(pattern):
+    for inner in patterns_in(pattern):
         yield from _notes(inner, known, parsed)
 
 

@@ -55,8 +55,9 @@ from sensorstream.sparql.algebra import (
 )
 from sensorstream.sparql.extensions import EXTENSIONS
 from sensorstream.sparql.functions import CASTS, Trait, named
-from sensorstream.sparql.scope import children, in_scope, plain_keys
+from sensorstream.sparql.scope import in_scope, plain_keys
 from sensorstream.sparql.values import compare, is_valid
+from sensorstream.sparql.walk import patterns_in
 
 Kinds: TypeAlias = frozenset[str] | None
 """Datatypes, of which ``xsd:decimal`` stands for all numbers, and :data:`NAME`; None: any."""
@@ -268,7 +269,7 @@ def _pattern_kinds(
             return pattern_kinds(left, schema, given)
         case Service():
             return dict.fromkeys(in_scope(pattern))
-    found = all_kinds(children(pattern), schema, given)
+    found = all_kinds(patterns_in(pattern), schema, given)
     return {name: found.get(name) for name in in_scope(pattern)}
 
 

@@ -10,8 +10,7 @@ from sensorstream.model.terms import IRI, Literal
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Aggregate, Expression, Pattern, Variable
 from sensorstream.sparql.printing.term_text import braces, node_text, triple_lines, triple_text
-from sensorstream.sparql.scope import children
-from sensorstream.sparql.walk import replaced
+from sensorstream.sparql.walk import patterns_in, replaced
 
 _Node = TypeVar("_Node")
 
@@ -339,7 +338,7 @@ def algebra_lines(pattern: Pattern, level: int = 0) -> Iterator[str]:
     yield f"{'  ' * level}{' '.join((type(pattern).__name__, *_details(pattern)))}"
     if isinstance(pattern, algebra.BGP):
         yield from (f"{'  ' * (level + 1)}{triple_text(each)}" for each in pattern.patterns)
-    for each in children(pattern):
+    for each in patterns_in(pattern):
         yield from algebra_lines(each, level + 1)
 
 
