@@ -14,8 +14,8 @@ from sensorstream.errors import Position, QueryError
 from sensorstream.grammars import Grammar
 from sensorstream.sparql.algebra import Expression, Query, Update
 from sensorstream.sparql.bounds import check_bounds, check_length
-from sensorstream.sparql.building.term_builder import NO_PREFIXES
-from sensorstream.sparql.building.updates import UpdateBuilder
+from sensorstream.sparql.building.queries import QueryBuilder
+from sensorstream.sparql.building.terms import NO_PREFIXES
 from sensorstream.sparql.lexer import (
     DEEPEST,
     KEYWORDS,
@@ -99,7 +99,7 @@ def read_query(
     source = _source(text, start)
     if most_tokens is not None:
         check_tokens(source, most_tokens)
-    builder = UpdateBuilder(source, base, prefixes)
+    builder = QueryBuilder(source, base, prefixes)
     meaning = cast(Query, _parse(source, "query", builder))
     places = Places(start, builder.places(), builder.operations())
     meaning = replace(meaning, places=places)
@@ -149,7 +149,7 @@ def _read_update(
     given: Collection[str] | None = None,
 ) -> Parsed[Update]:
     source = _source(text, start)
-    builder = UpdateBuilder(source, base, prefixes, given)
+    builder = QueryBuilder(source, base, prefixes, given)
     meaning = cast(Update, _parse(source, grammar, builder))
     return Parsed(meaning, start, builder.places(), builder.declared(), builder.operations())
 
@@ -163,19 +163,19 @@ def read_rule_set(text: str, *, start: Position) -> Parsed[Update]:
         QueryError: as for :func:`parse_query`.
     """
     source = _source(text, start)
-    builder = UpdateBuilder(source, None)
+    builder = QueryBuilder(source, None)
     builder.of_rules = True
     meaning = cast(Update, _parsed(source, "update", builder))
     return Parsed(meaning, start, builder.places(), builder.declared(), builder.operations())
 
 
-def _parse(source: Source, start: str, builder: UpdateBuilder) -> object:
+def _parse(source: Source, start: str, builder: QueryBuilder) -> object:
     meaning = _parsed(source, start, builder)
     check_bounds(meaning, source.position(0))
     return meaning
 
 
-def _parsed(source: Source, start: str, builder: UpdateBuilder) -> object:
+def _parsed(source: Source, start: str, builder: QueryBuilder) -> object:
     try:
         tree = _lark().parse(cast(str, source), start=start)
         meaning = builder.transform(tree)

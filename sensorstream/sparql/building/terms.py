@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from types import MappingProxyType
-from typing import Any, Final, NoReturn, TypeVar, cast
+from typing import Any, Final, NoReturn, TypeVar
 
 from lark import Discard, Token, v_args
 from lark.tree import Meta
@@ -18,7 +18,7 @@ from sensorstream.model.terms import IRI, BlankNode, Literal
 from sensorstream.model.vocabulary import RDF_FIRST, RDF_NIL, RDF_REST, RDF_TYPE
 from sensorstream.model.xsd import XSD_BOOLEAN, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.sparql import algebra
-from sensorstream.sparql.algebra import Path, PatternTerm, TriplePattern, Variable
+from sensorstream.sparql.algebra import PatternTerm, TriplePattern, Variable
 from sensorstream.sparql.iris import resolve
 from sensorstream.sparql.lexer import Source
 
@@ -48,6 +48,16 @@ class Triples:
     """A block of triples, not yet part of a pattern."""
 
     patterns: tuple[TriplePattern, ...]
+
+
+def rule(make: Callable[..., Any], *, by_value: bool = False) -> Any:
+    """A rule of the grammar whose node is made of its parts; its place is where its text begins."""
+
+    @v_args(meta=True)
+    def built(self: TermBuilder, meta: Meta, children: list[Any]) -> Any:
+        return (self.at if by_value else self.operation)(meta.start_pos, make(*children))
+
+    return built
 
 
 class TermBuilder(Transformer_NonRecursive[Token, Any]):
@@ -184,11 +194,7 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
     def property_list(self, children: list[Any]) -> list[Any]:
         return children
 
-    def property(self, children: list[Any]) -> tuple[Any, ...]:
-        return tuple(children)
-
-    def object_list(self, children: list[Any]) -> list[Any]:
-        return children
+    property = object_list = property_list
 
     @v_args(meta=True)
     def blank_properties(self, meta: Meta, children: list[Any]) -> Node:
@@ -210,26 +216,11 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
 
     # Paths
 
-    @v_args(meta=True)
-    def alternative(self, meta: Meta, children: list[Path]) -> Path:
-        return self.at(meta.start_pos, reduce(algebra.Alternative, children))
-
-    @v_args(meta=True)
-    def sequence(self, meta: Meta, children: list[Any]) -> Path:
-        return self.at(meta.start_pos, cast(Path, reduce(algebra.Sequence, children[::2])))
-
-    @v_args(meta=True)
-    def inverse(self, meta: Meta, children: list[Any]) -> Path:
-        return self.at(meta.start_pos, algebra.Inverse(children[-1]))
-
-    @v_args(meta=True)
-    def repeated(self, meta: Meta, children: list[Any]) -> Path:
-        path: Path = _REPEATS[children[1].value](children[0])
-        return self.at(meta.start_pos, path)
-
-    @v_args(meta=True)
-    def negated_set(self, meta: Meta, children: list[algebra.NegatedSet]) -> Path:
-        return self.at(meta.start_pos, children[0])
+    alternative = rule(lambda *paths: reduce(algebra.Alternative, paths), by_value=True)
+    sequence = rule(lambda *parts: reduce(algebra.Sequence, parts[::2]), by_value=True)
+    inverse = rule(lambda *parts: algebra.Inverse(parts[-1]), by_value=True)
+    repeated = rule(lambda path, mark: _REPEATS[mark.value](path), by_value=True)
+    negated_set = rule(lambda negated: negated, by_value=True)
 
     def negated(self, children: list[tuple[bool, IRI]]) -> algebra.NegatedSet:
         return algebra.NegatedSet(
