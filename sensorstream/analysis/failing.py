@@ -18,7 +18,7 @@ from sensorstream.sparql.algebra import (
     In,
     Sign,
 )
-from sensorstream.sparql.printing.term_text import node_text
+from sensorstream.sparql.printing import part_text
 from sensorstream.sparql.walk import children
 
 _LENGTH: Final = 'a length of time, such as "PT1M"^^xsd:dayTimeDuration'
@@ -50,7 +50,7 @@ def _fault(operation: Expression, of: list[Kinds]) -> str:
     if written:
         name = FAMILIES.get(written[0].datatype)
         form = f": expected the form of {name and 'an xsd:' + name}" if name else ""
-        return f"{node_text(written[0])} is not valid in its datatype{form}"
+        return f"{part_text(written[0])} is not valid in its datatype{form}"
     match operation:
         case Comparison(operator, _, _):
             what = f"'{operator}' never holds between {_either(of[0])} and {_either(of[1])}"

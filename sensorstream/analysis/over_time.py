@@ -29,7 +29,7 @@ from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.model.xsd import XSD
 from sensorstream.sparql.algebra import Construct, Expression, Query, TriplePattern
 from sensorstream.sparql.parser import Parsed
-from sensorstream.sparql.printing import expression_text
+from sensorstream.sparql.printing import part_text
 from sensorstream.sparql.scope import names_in
 from sensorstream.sparql.walk import variables
 
@@ -157,5 +157,5 @@ def _without(part: object, reason: str) -> str:
 
 def _written(condition: Expression) -> str:
     """As a rule writes it."""
-    text = _NUMBER.sub(r"\1", _ATTRIBUTE.sub(r"\1.?\2", expression_text(condition)))
+    text = _NUMBER.sub(r"\1", _ATTRIBUTE.sub(r"\1.?\2", part_text(condition)))
     return text[1:-1] if text.startswith("(") else text

@@ -36,7 +36,7 @@ from sensorstream.network.reevaluate import Reevaluated
 from sensorstream.network.rows import Row, slots_of
 from sensorstream.network.sources import Source
 from sensorstream.sparql.algebra import Aggregate, Expression
-from sensorstream.sparql.printing import expression_text
+from sensorstream.sparql.printing import part_text
 from sensorstream.sparql.scope import names_in
 
 Indexes = Mapping[Source, TripleIndex | Scope]
@@ -114,10 +114,10 @@ class _Builder:
                 return Project(inputs[0], names)
             case plans.Filter(_, condition):
                 places = slots_of(inputs[0].variables)
-                return Filter(inputs[0], test_of(condition, places), expression_text(condition))
+                return Filter(inputs[0], test_of(condition, places), part_text(condition))
             case plans.Extend(_, name, expression):
                 value = value_of(expression, slots_of(inputs[0].variables))
-                return Extend(inputs[0], name, value, expression_text(expression))
+                return Extend(inputs[0], name, value, part_text(expression))
             case plans.Slice(_, conditions, offset, limit):
                 key = order_of(conditions, slots_of(inputs[0].variables)) if conditions else None
                 return Slice(inputs[0], key, offset, limit)
@@ -209,7 +209,7 @@ class _Builder:
         assert isinstance(source, Thresholds)
         condition = plan.condition
         holds = test_of(condition, slots_of(source.variables))
-        return Beyond(source, plan.constant, holds, output, expression_text(condition))
+        return Beyond(source, plan.constant, holds, output, part_text(condition))
 
     def _delayed(self, source: Node, delay: int, names: Sequence[str]) -> Node:
         assert isinstance(source, Group)
@@ -229,7 +229,7 @@ class _Builder:
             return LeftJoin(left, right)
         names = tuple(dict.fromkeys((*left.variables, *right.variables)))
         condition = test_of(plan.condition, slots_of(names))
-        return LeftJoin(left, right, condition, expression_text(plan.condition))
+        return LeftJoin(left, right, condition, part_text(plan.condition))
 
     def _group(self, plan: plans.Group) -> Node:
         source = self.built(plan.source)
@@ -244,7 +244,7 @@ def _ends(plan: plans.Match) -> tuple[tuple[plans.End, plans.End, plans.End], ..
 
 def _test(condition: Expression) -> Test:
     names = tuple(sorted(names_in(condition)))
-    return Test(names, test_of(condition, slots_of(names)), expression_text(condition))
+    return Test(names, test_of(condition, slots_of(names)), part_text(condition))
 
 
 def _value(aggregate: Aggregate, source: Node) -> Callable[[Row], Any]:

@@ -35,7 +35,7 @@ from sensorstream.sparql.algebra import (
 )
 from sensorstream.sparql.functions import OF_EVENTS
 from sensorstream.sparql.parser import Parsed
-from sensorstream.sparql.printing.query_forms import valid_time_text
+from sensorstream.sparql.printing import valid_time_text
 from sensorstream.sparql.walk import nodes
 
 GRAPHS: Final = (GRAPH_STATIC, GRAPH_WINDOW, GRAPH_INFERRED)

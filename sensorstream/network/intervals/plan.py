@@ -22,7 +22,7 @@ from sensorstream.network.operators.group import group_text
 from sensorstream.network.plan import nodes as plans
 from sensorstream.network.plan.nodes import End, LeftJoin, Over, Pair, Plan
 from sensorstream.sparql.algebra import Consumption, Expression, Path, Variable
-from sensorstream.sparql.printing import expression_text, node_text, path_text
+from sensorstream.sparql.printing import part_text
 
 TimedRow: TypeAlias = tuple[Any, ...]
 """Terms, None where unbound; then start and end."""
@@ -92,8 +92,8 @@ class Known(Plan):
     def text(self) -> str:
         where = "the background" if self.graph is None else self.graph.n3
         verb = self.predicate
-        written = str(verb) if isinstance(verb, Variable) else path_text(verb)
-        return f"In {where} {node_text(self.subject)} {written} {node_text(self.object)}"
+        written = str(verb) if isinstance(verb, Variable) else part_text(verb)
+        return f"In {where} {part_text(self.subject)} {written} {part_text(self.object)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +228,7 @@ class Group(plans.Group):
 
     @property
     def text(self) -> str:
-        told = ((variable.name, expression_text(each)) for variable, each in self.aggregates)
+        told = ((variable.name, part_text(each)) for variable, each in self.aggregates)
         bound = _if(*self.lengths) if self.lengths else _kept(None)
         return f"{group_text(self.keys, told)}{bound}"
 
@@ -240,7 +240,7 @@ def _on(plan: Pair) -> str:
 
 
 def _if(*conditions: Expression | None) -> str:
-    texts = [expression_text(each) for each in conditions if each is not None]
+    texts = [part_text(each) for each in conditions if each is not None]
     return f" if {' && '.join(texts)}" if texts else ""
 
 

@@ -11,7 +11,7 @@ from sensorstream.network.node import Node
 from sensorstream.network.plan.nodes import Group as GroupPlan
 from sensorstream.network.rows import Row, key_of, slots_of
 from sensorstream.sparql.algebra import Aggregate
-from sensorstream.sparql.printing import expression_text
+from sensorstream.sparql.printing import part_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Column:
 def columns_of(plan: GroupPlan, value: Callable[[Aggregate], Callable[[Row], Any]]) -> list[Column]:
     """The aggregates of a plan; ``value`` tells what one takes of a row."""
     return [
-        Column(name.name, kind_of(each), each.expression, value(each), expression_text(each))
+        Column(name.name, kind_of(each), each.expression, value(each), part_text(each))
         for name, each in plan.aggregates
     ]
 

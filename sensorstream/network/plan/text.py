@@ -11,7 +11,7 @@ from sensorstream.network.cost import expected_rows
 from sensorstream.network.plan import nodes as plans
 from sensorstream.network.sources import Source
 from sensorstream.sparql.algebra import Expression, Variable
-from sensorstream.sparql.printing import expression_text
+from sensorstream.sparql.printing import part_text
 
 _NOTHING: Final[Mapping[Source, TripleIndex]] = {}
 
@@ -48,20 +48,20 @@ def plan_text(plan: plans.Plan) -> str:
         case plans.Anew():
             return f"Evaluated anew at every change: {plan.reason}"
         case plans.Filter(_, condition):
-            return f"Filter {expression_text(condition)}"
+            return f"Filter {part_text(condition)}"
         case plans.Thresholds(_, variable, operator):
             return f"Thresholds ?{variable} {operator} the constant of each reader"
         case plans.Beyond():
-            return f"Filter {expression_text(plan.condition)} -> {_names(plan.output)}"
+            return f"Filter {part_text(plan.condition)} -> {_names(plan.output)}"
         case plans.Extend(_, name, expression):
-            return f"Extend ?{name} = {expression_text(expression)}"
+            return f"Extend ?{name} = {part_text(expression)}"
         case plans.Project(_, names):
             return f"Project {_names(names)}"
         case plans.Slice(_, conditions, offset, limit):
             order = " in order" if conditions else ""
             return f"Slice {'all' if limit is None else limit} from {offset}{order}"
         case plans.Group(_, keys, aggregates):
-            values = ", ".join(f"{name} = {expression_text(of)}" for name, of in aggregates)
+            values = ", ".join(f"{name} = {part_text(of)}" for name, of in aggregates)
             return f"Group{f' by {_names(keys)}' if keys else ''}: {values}"
         case plans.Delayed(_, delay, names):
             return f"What was so {delay} units of time ago -> {_names(names)}"
@@ -74,7 +74,7 @@ def plan_text(plan: plans.Plan) -> str:
             shared = [name for name in left.variables if name in right.variables]
             return f"Join on {_names(shared)} -> {_names(output)}" if shared else "Product"
         case plans.LeftJoin(_, _, condition):
-            return "LeftJoin" if condition is None else f"LeftJoin if {expression_text(condition)}"
+            return "LeftJoin" if condition is None else f"LeftJoin if {part_text(condition)}"
         case plans.Mark(_, _, conditions, flag):
             return " ".join([f"Mark ?{flag} where a match exists", *map(_filter, conditions)])
     return type(plan).__name__
@@ -100,4 +100,4 @@ def _names(names: tuple[str, ...] | list[str]) -> str:
 
 
 def _filter(condition: Expression) -> str:
-    return f"filter {expression_text(condition)}"
+    return f"filter {part_text(condition)}"

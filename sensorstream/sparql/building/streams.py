@@ -24,8 +24,7 @@ from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Pattern, Variable
 from sensorstream.sparql.building.patterns import PatternBuilder
 from sensorstream.sparql.building.terms import rule
-from sensorstream.sparql.printing import expression_text
-from sensorstream.sparql.printing.query_forms import extent_text
+from sensorstream.sparql.printing import extent_text, part_text
 
 _XSD_DURATIONS: Final = (
     XSD_STRING,
@@ -556,7 +555,7 @@ def _instead_of_timestamp(call: algebra.FunctionCall) -> str:
     told = "f:timestamp: a pattern in time knows when things happen: write "
     if len(call.arguments) != 3:
         return f"{told}getSTARTTIME() in a query with SEQ"
-    triple = " ".join(map(expression_text, call.arguments))
+    triple = " ".join(map(part_text, call.arguments))
     return (
         f"{told}{{ {triple} BIND(getSTARTTIME() AS ?time) }} without a window, or "
         "{ … } SEQ { … } for what comes first"
