@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Final, Generic, TypeVar, cast
 
 from lark import Token
-from lark.exceptions import UnexpectedToken, VisitError
+from lark.exceptions import UnexpectedToken
 
 from sensorstream.errors import Position, QueryError
-from sensorstream.grammars import Grammar
+from sensorstream.grammars import Grammar, one_of, unexpected
 from sensorstream.sparql.algebra import Expression, Query, Update
 from sensorstream.sparql.bounds import check_bounds, check_length
 from sensorstream.sparql.building.queries import QueryBuilder
@@ -177,18 +176,11 @@ def _parse(source: Source, start: str, builder: QueryBuilder) -> object:
 
 def _parsed(source: Source, start: str, builder: QueryBuilder) -> object:
     try:
-        tree = _lark().parse(cast(str, source), start=start)
-        meaning = builder.transform(tree)
+        meaning: object = GRAMMAR.read(source, builder, start)
     except UnexpectedToken as error:
         raise _unexpected(source, error, builder.of_rules) from None
     except RecursionError:
         raise too_deep(source.position(0)) from None
-    except VisitError as error:
-        if isinstance(error.orig_exc, QueryError):
-            raise error.orig_exc from None
-        if isinstance(error.orig_exc, RecursionError):
-            raise too_deep(source.position(0)) from None
-        raise
     if depth(meaning) > DEEPEST:
         raise too_deep(source.position(0))
     return meaning
@@ -205,20 +197,13 @@ def expected_after(before: Iterable[Token], start: str) -> frozenset[str]:
     ``start`` is ``query``, ``update``, ``deletion``, or ``rules`` for a rule set.
     """
     of_rules = start == "rules"
-    parser = _lark().parse_interactive(start="update" if of_rules else start)
-    try:
-        for token in before:
-            parser.feed_token(token)
-    except UnexpectedToken:
-        return frozenset()
-    accepted = frozenset(parser.accepts())  # type: ignore[no-untyped-call]
+    accepted = GRAMMAR.expected_after(before, "update" if of_rules else start)
     return accepted if of_rules else accepted - _OF_RULES
 
 
 GRAMMAR: Final = Grammar(
     "sensorstream.sparql", SparqlLexer, start=("query", "update", "deletion"), positions=True
 )
-_lark = cache(GRAMMAR.parser)
 
 
 _PLAIN: Final = {
@@ -281,16 +266,9 @@ _TOGETHER: Final = (
 def _unexpected(source: Source, error: UnexpectedToken, of_rules: bool) -> QueryError:
     accepted = set(error.accepts or error.expected)
     expected = _expectation(accepted if of_rules else accepted - _OF_RULES)
-    token = error.token
-    if token.type == "$END":
-        end = len(source.text.rstrip())
-        return QueryError(f"the text ends here: expected {expected}", position=source.position(end))
-    shown = token.value if len(token.value) <= 40 else f"{token.value[:40]}…"
-    instead = _INSTEAD.get(token.value.upper()) or f"expected {expected}"
-    return QueryError(
-        f"unexpected '{shown}': {instead}",
-        position=source.position(token.start_pos or 0),
-    )
+    hint = _INSTEAD.get(error.token.value.upper()) or f"expected {expected}"
+    message, position = unexpected(source, error, "the text", hint)
+    return QueryError(message, position=position)
 
 
 def _expectation(kinds: set[str]) -> str:
@@ -306,4 +284,4 @@ def _expectation(kinds: set[str]) -> str:
         key=lambda word: (word == end, word[0] == "'", word),
     )
     names += words
-    return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    return one_of(names)
