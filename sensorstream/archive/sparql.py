@@ -84,9 +84,11 @@ def scientific_text(found: list[float]) -> str:
     return f"{number(found):.16e}"
 
 
-def _calculated(calculate: Callable[..., Decimal]) -> Callable[..., list[float]]:
-    """A function of decimals as one of lists."""
-    return lambda *given: doubles(calculate(*map(number, given)))
+def _calculated(
+    calculate: Callable[[Decimal, Decimal], Decimal],
+) -> Callable[[list[float], list[float]], list[float]]:
+    """A function of two decimals as one of lists."""
+    return lambda one, other: doubles(calculate(number(one), number(other)))
 
 
 add: Final = _calculated(EXACT.add)
@@ -101,16 +103,15 @@ def _divided(dividend: Decimal, divisor: Decimal) -> Decimal:
     return context.divide(dividend, divisor)
 
 
-def _rounding(rounding: str) -> Callable[..., list[float]]:
-    """Rounded in some way to digits after the point, or to whole numbers."""
+def _rounded(found: list[float], digits: int, rounding: str = ROUND_HALF_UP) -> list[float]:
+    value = number(found)
+    if not value.is_finite():
+        return found
+    return doubles(value.quantize(Decimal(1).scaleb(-digits), rounding, EXACT))
 
-    def rounded(found: list[float], digits: int = 0) -> list[float]:
-        value = number(found)
-        if not value.is_finite():
-            return found
-        return doubles(value.quantize(Decimal(1).scaleb(-digits), rounding, EXACT))
 
-    return rounded
+def _to_whole(rounding: str) -> Callable[[list[float]], list[float]]:
+    return lambda found: _rounded(found, 0, rounding)
 
 
 def total(millionths: int | None, others: list[list[float]] | None) -> list[float] | None:
@@ -140,10 +141,10 @@ _OF_NUMBERS: Final[tuple[_Row, ...]] = (
     ("number_subtract", subtract, [_NUMBER] * 2, _NUMBER),
     ("number_multiply", multiply, [_NUMBER] * 2, _NUMBER),
     ("number_divide", _calculated(_divided), [_NUMBER] * 2, _NUMBER),
-    ("number_round", _rounding(ROUND_HALF_UP), [_NUMBER, "INTEGER"], _NUMBER),
-    ("number_floor", _rounding(ROUND_FLOOR), [_NUMBER], _NUMBER),
-    ("number_ceiling", _rounding(ROUND_CEILING), [_NUMBER], _NUMBER),
-    ("number_truncate", _rounding(ROUND_DOWN), [_NUMBER], _NUMBER),
+    ("number_round", lambda found, digits: _rounded(found, digits), [_NUMBER, "INTEGER"], _NUMBER),
+    ("number_floor", _to_whole(ROUND_FLOOR), [_NUMBER], _NUMBER),
+    ("number_ceiling", _to_whole(ROUND_CEILING), [_NUMBER], _NUMBER),
+    ("number_truncate", _to_whole(ROUND_DOWN), [_NUMBER], _NUMBER),
 )
 """Null of null."""
 _NULLABLE: Final[tuple[_Row, ...]] = (
