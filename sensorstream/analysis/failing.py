@@ -8,16 +8,8 @@ from typing import Final
 from sensorstream.analysis.value_kinds import INVALID, Kinds, Scope, operands, shown
 from sensorstream.model.terms import Literal
 from sensorstream.model.xsd import DATE_TIMES, FAMILIES, XSD_DATE, XSD_DECIMAL, XSD_STRING, XSD_TIME
-from sensorstream.sparql.algebra import (
-    Arithmetic,
-    Call,
-    Comparison,
-    Exists,
-    Expression,
-    FunctionCall,
-    In,
-    Sign,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Expression
 from sensorstream.sparql.printing import part_text
 from sensorstream.sparql.walk import children
 
@@ -32,11 +24,19 @@ def failures(expression: Expression, scope: Scope) -> Iterator[tuple[Expression,
     ahead: list[object] = [expression]
     while ahead:
         node = ahead.pop()
-        if isinstance(node, Exists) or (isinstance(node, Call) and node.name == "COALESCE"):
-            continue
-        if isinstance(node, Comparison | Arithmetic | Sign | Call | FunctionCall | In) and (
-            scope.has_no_value(node) or scope.is_never_equal(node)
+        if isinstance(node, algebra.Exists) or (
+            isinstance(node, algebra.Call) and node.name == "COALESCE"
         ):
+            continue
+        if isinstance(
+            node,
+            algebra.Comparison
+            | algebra.Arithmetic
+            | algebra.Sign
+            | algebra.Call
+            | algebra.FunctionCall
+            | algebra.In,
+        ) and (scope.has_no_value(node) or scope.is_never_equal(node)):
             yield node, _fault(node, [scope.kinds(each) for each in operands(node)])
         ahead.extend(reversed(list(children(node))))
 
@@ -52,17 +52,17 @@ def _fault(operation: Expression, of: list[Kinds]) -> str:
         form = f": expected the form of {name and 'an xsd:' + name}" if name else ""
         return f"{part_text(written[0])} is not valid in its datatype{form}"
     match operation:
-        case Comparison(operator, _, _):
+        case algebra.Comparison(operator, _, _):
             what = f"'{operator}' never holds between {_either(of[0])} and {_either(of[1])}"
-        case In():
+        case algebra.In():
             what = f"{_either(of[0])} is never IN a list of other types"
-        case Arithmetic(operator, _, _):
+        case algebra.Arithmetic(operator, _, _):
             what = f"'{operator}' has no value for {_either(of[0])} and {_either(of[1])}"
-        case Sign(operator, _):
+        case algebra.Sign(operator, _):
             what = f"{_either(of[0])} has no sign '{operator}'"
-        case Call(name, _):
+        case algebra.Call(name, _):
             what = f"{name} has no value for {_either(of[0])}"
-        case FunctionCall(function, _):
+        case algebra.FunctionCall(function, _):
             what = f"{_either(of[0])} cannot be cast to {function.n3}"
         case _:
             raise AssertionError(f"an operation: {operation}")
@@ -72,11 +72,11 @@ def _fault(operation: Expression, of: list[Kinds]) -> str:
 
 def _way_out(operation: Expression, of: list[Kinds]) -> str:
     """What to write; empty: nobody can know."""
-    if not isinstance(operation, Comparison | Arithmetic) or None in of:
+    if not isinstance(operation, algebra.Comparison | algebra.Arithmetic) or None in of:
         return ""
     both = frozenset[str]().union(*(each or () for each in of))
     families = {FAMILIES.get(kind, "") for kind in both}
-    sums = isinstance(operation, Arithmetic)
+    sums = isinstance(operation, algebra.Arithmetic)
     if sums and operation.operator in ("*", "/"):
         return "write the length itself" if "duration" in families else ""
     if XSD_DECIMAL in both and families == {"", "duration"}:
