@@ -94,9 +94,9 @@ def _within(known: Known, variables: Iterable[Variable]) -> Known:
 
 def _of_condition(condition: Expression, scope: Scope, parsed: AnyParsed) -> Iterator[Note]:
     for part in conjuncts(condition):
-        place = parsed.places.get(part, parsed.position(condition))
+        place = parsed.places.first.get(part, parsed.position(condition))
         # Two filters of a group are one condition, but each part has its own position.
-        is_whole = part is condition or part in parsed.places
+        is_whole = part is condition or part in parsed.places.first
         what = "this filter" if is_whole else "a part of this filter"
         missing = _missing(part, scope)
         if missing:

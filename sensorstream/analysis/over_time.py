@@ -29,6 +29,7 @@ from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.model.xsd import XSD
 from sensorstream.sparql.algebra import Construct, Expression, Query, TriplePattern
 from sensorstream.sparql.parser import Parsed
+from sensorstream.sparql.places import Places
 from sensorstream.sparql.printing import part_text
 from sensorstream.sparql.scope import names_in
 from sensorstream.sparql.walk import variables
@@ -50,7 +51,7 @@ def rules_notes(program: Program, known: Known, beside: Iterable[Program] = ()) 
     found: dict[Note, None] = {}
     for clause in program.clauses:
         body = Query(Construct((), clause.body))
-        parsed = Parsed(body, clause.position, {}, program.prefixes)
+        parsed = Parsed(body, Places(clause.position, {}, {}), program.prefixes)
         found |= dict.fromkeys(undeclared.notes(parsed, declared))
     for rule in program.rules:
         for selector in rule.selectors:

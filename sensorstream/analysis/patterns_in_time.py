@@ -104,7 +104,9 @@ def _place(parsed: AnyParsed, plan: Plan) -> Position:
 
 
 def _places(parsed: AnyParsed, names: Iterable[str]) -> Iterator[Position]:
-    return (parsed.position(Variable(name)) for name in names if Variable(name) in parsed.places)
+    return (
+        parsed.position(Variable(name)) for name in names if Variable(name) in parsed.places.first
+    )
 
 
 def _order(position: Position) -> tuple[int, int]:

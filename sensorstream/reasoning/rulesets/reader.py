@@ -352,7 +352,7 @@ def _updates(text: str, start: Position) -> RuleSet:
     source = Source(text, start)
     for block, operation in zip(blocks_of(source, text), parsed.meaning.operations, strict=True):
         check_bounds(operation, block.position)
-        places = Places(block.position, parsed.places, parsed.operations)
+        places = replace(parsed.places, start=block.position)
         update = checked_operation(operation, block.position, places)
         if isinstance(update, InsertData):
             stated = stated_nodes(quad.triple for quad in update.quads)
