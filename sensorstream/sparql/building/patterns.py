@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
-from lark import Token, v_args
-from lark.tree import Meta
+from lark import Token
 
 from sensorstream.model.terms import IRI, BlankNode
 from sensorstream.sparql import algebra
@@ -157,24 +156,23 @@ class PatternBuilder(TermBuilder):
 
     # Elements
 
-    @v_args(meta=True)
-    def filter(self, meta: Meta, children: list[Expression]) -> _Filter:
-        return _Filter(self.at(meta.start_pos, self.without_aggregates(children[0], "FILTER")))
+    def filter(self, children: list[Expression]) -> _Filter:
+        return _Filter(self.at(self.here, self.without_aggregates(children[0], "FILTER")))
 
     def bind(self, children: list[Any]) -> _Bind:
         expression, variable = children
         self._places[_bound(variable)] = self._places[variable]
         return _Bind(variable, self.without_aggregates(expression, "BIND"))
 
-    @v_args(meta=True)
-    def optional(self, meta: Meta, children: list[GroupOfPatterns]) -> _Element:
+    def optional(self, children: list[GroupOfPatterns]) -> _Element:
         right, condition = children[0].pattern, children[0].condition
-        return lambda left: self.operation(meta.start_pos, algebra.LeftJoin(left, right, condition))
+        offset = self.here
+        return lambda left: self.operation(offset, algebra.LeftJoin(left, right, condition))
 
-    @v_args(meta=True)
-    def minus(self, meta: Meta, children: list[GroupOfPatterns]) -> _Element:
+    def minus(self, children: list[GroupOfPatterns]) -> _Element:
         right = children[0].whole
-        return lambda left: self.operation(meta.start_pos, algebra.Minus(left, right))
+        offset = self.here
+        return lambda left: self.operation(offset, algebra.Minus(left, right))
 
     graph = rule(lambda name, group: algebra.Graph(name, group.whole))
     service = rule(lambda *of: algebra.Service(of[-2], of[-1].whole, silent=len(of) > 2))
@@ -196,26 +194,24 @@ class PatternBuilder(TermBuilder):
     def inline_data(self, children: list[algebra.Values]) -> Pattern:
         return children[0]
 
-    @v_args(meta=True)
-    def each(self, meta: Meta, children: list[Any]) -> algebra.Each:
+    def each(self, children: list[Any]) -> algebra.Each:
         member, members, *ends, group = children
         if not self.of_rules:
             self.fail(
-                meta.start_pos,
+                self.here,
                 "EACH belongs to a rule set, whose lists are known before anything streams: "
                 f"expected {members} rdf:rest*/rdf:first {member} for some member of a list",
             )
         if len({member, members, *ends}) < 2 + len(ends):
-            self.fail(meta.start_pos, "EACH: expected different variables")
+            self.fail(self.here, "EACH: expected different variables")
         if missing := [each for each in ends if each not in visible(group.whole)]:
             self.fail_at(missing[0], f"EACH: expected {missing[0]} in the pattern in braces")
-        return self.at(meta.start_pos, algebra.Each(member, members, group.whole, *ends))
+        return self.at(self.here, algebra.Each(member, members, group.whole, *ends))
 
     def data_column(self, children: list[Any]) -> algebra.Values:
         return algebra.Values((children[0],), tuple((value,) for value in children[1:]))
 
-    @v_args(meta=True)
-    def data_rows(self, meta: Meta, children: list[Any]) -> algebra.Values:
+    def data_rows(self, children: list[Any]) -> algebra.Values:
         columns = tuple(child for child in children if isinstance(child, Variable))
         rows = children[len(columns) :]
         for offset, row in rows:
@@ -223,9 +219,8 @@ class PatternBuilder(TermBuilder):
                 self.fail(offset, f"the row has {len(row)} values: expected {len(columns)}")
         return algebra.Values(columns, tuple(row for _, row in rows))
 
-    @v_args(meta=True)
-    def data_row(self, meta: Meta, children: list[Any]) -> tuple[int, tuple[Any, ...]]:
-        return meta.start_pos, tuple(children)
+    def data_row(self, children: list[Any]) -> tuple[int, tuple[Any, ...]]:
+        return self.here, tuple(children)
 
     def undef(self, children: list[Token]) -> None:
         return None
@@ -275,8 +270,7 @@ class PatternBuilder(TermBuilder):
     def expression_list(self, children: list[Expression]) -> tuple[Expression, ...]:
         return tuple(children)
 
-    @v_args(meta=True)
-    def arguments(self, meta: Meta, children: list[Any]) -> tuple[bool, tuple[Expression, ...]]:
+    def arguments(self, children: list[Any]) -> tuple[bool, tuple[Expression, ...]]:
         distinct = bool(children) and isinstance(children[0], Token)
         return distinct, tuple(children[1:] if distinct else children)
 
@@ -312,24 +306,21 @@ class PatternBuilder(TermBuilder):
         self._makes_iris |= name == "IRI"
         return self.operation(token.start_pos, algebra.Call(name, arguments))
 
-    @v_args(meta=True)
-    def exists(self, meta: Meta, children: list[Any]) -> Expression:
-        found = self.operation(meta.start_pos, algebra.Exists(children[-1].whole))
+    def exists(self, children: list[Any]) -> Expression:
+        found = self.operation(self.here, algebra.Exists(children[-1].whole))
         return algebra.Not(found) if len(children) == 2 else found
 
-    @v_args(meta=True)
-    def aggregate(self, meta: Meta, children: list[Any]) -> Aggregate:
+    def aggregate(self, children: list[Any]) -> Aggregate:
         name, *marks, of = children
         star = isinstance(of, Token)
         expression = None if star else of
-        return self._aggregate(meta.start_pos, name.value.upper(), expression, bool(marks))
+        return self._aggregate(self.here, name.value.upper(), expression, bool(marks))
 
-    @v_args(meta=True)
-    def group_concat(self, meta: Meta, children: list[Any]) -> Aggregate:
+    def group_concat(self, children: list[Any]) -> Aggregate:
         distinct = isinstance(children[0], Token)
         expression, *rest = (child for child in children if not isinstance(child, Token))
         return self._aggregate(
-            meta.start_pos, "GROUP_CONCAT", expression, distinct, rest[-1] if rest else None
+            self.here, "GROUP_CONCAT", expression, distinct, rest[-1] if rest else None
         )
 
     def _aggregate(

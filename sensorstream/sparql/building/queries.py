@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial, reduce
 from typing import Any, Final
 
-from lark import Token, v_args
-from lark.tree import Meta
+from lark import Token
 
 from sensorstream.model.terms import IRI, BlankNode
 from sensorstream.sparql import algebra
@@ -153,17 +152,15 @@ class QueryBuilder(StreamBuilder):
             offset=clause.offset,
         )
 
-    @v_args(meta=True)
-    def sub_select(self, meta: Meta, children: list[Any]) -> Pattern:
+    def sub_select(self, children: list[Any]) -> Pattern:
         clause, where, modifiers, values = children
         if clause.relation is not None:
             told = f"{clause.relation.value} is of the whole query, not of a sub-select"
             self.fail_at(clause.relation, told)
         made = self._modified(where.whole, modifiers, values, clause)
-        return self.operation(meta.start_pos, made)
+        return self.operation(self.here, made)
 
-    @v_args(meta=True)
-    def construct(self, meta: Meta, children: list[Any]) -> _Form:
+    def construct(self, children: list[Any]) -> _Form:
         *relation, template, clauses, where, modifiers = children
         return _Form(
             algebra.Construct,
@@ -172,54 +169,45 @@ class QueryBuilder(StreamBuilder):
             clauses,
             extra=template,
             relation=relation[0] if relation else None,
-            offset=meta.start_pos,
+            offset=self.here,
         )
 
-    @v_args(meta=True)
-    def construct_where(self, meta: Meta, children: list[Any]) -> _Form:
+    def construct_where(self, children: list[Any]) -> _Form:
         clauses, template, modifiers = children
         where = self.block(template)
-        return _Form(
-            algebra.Construct, where, modifiers, clauses, extra=template, offset=meta.start_pos
-        )
+        return _Form(algebra.Construct, where, modifiers, clauses, extra=template, offset=self.here)
 
     def template(self, children: list[Triples]) -> tuple[TriplePattern, ...]:
         triples = children[0].patterns if children else ()
         self.refuse_paths(triples, "the template of CONSTRUCT")
         return triples
 
-    @v_args(meta=True)
-    def describe_query(self, meta: Meta, children: list[Any]) -> _Form:
+    def describe_query(self, children: list[Any]) -> _Form:
         split = next(number for number, child in enumerate(children) if isinstance(child, Clauses))
         terms = () if isinstance(children[0], Token) else tuple(children[:split])
         clauses = children[split]
         *where, modifiers = children[split + 1 :]
         pattern = where[0].whole if where else algebra.BGP()
-        return _Form(
-            algebra.Describe, pattern, modifiers, clauses, extra=terms, offset=meta.start_pos
-        )
+        return _Form(algebra.Describe, pattern, modifiers, clauses, extra=terms, offset=self.here)
 
-    @v_args(meta=True)
-    def ask_query(self, meta: Meta, children: list[Any]) -> _Form:
+    def ask_query(self, children: list[Any]) -> _Form:
         clauses, where, modifiers = children
-        return _Form(algebra.Ask, where.whole, modifiers, clauses, offset=meta.start_pos)
+        return _Form(algebra.Ask, where.whole, modifiers, clauses, offset=self.here)
 
     # Clauses
 
-    @v_args(meta=True)
-    def select_clause(self, meta: Meta, children: list[Any]) -> _SelectClause:
+    def select_clause(self, children: list[Any]) -> _SelectClause:
         relation = children.pop(0) if isinstance(children[0], algebra.Relation) else None
         mark = ""
         if isinstance(children[0], Token) and children[0].type != "STAR":
             mark = children.pop(0).type
         star = isinstance(children[0], Token)
         items = None if star else tuple(children)
-        return _SelectClause(items, mark, meta.start_pos, relation)
+        return _SelectClause(items, mark, self.here, relation)
 
-    @v_args(meta=True)
-    def select_item(self, meta: Meta, children: list[Any]) -> _Item:
+    def select_item(self, children: list[Any]) -> _Item:
         *computed, variable = children
-        return meta.start_pos, variable, computed[0] if computed else None
+        return self.here, variable, computed[0] if computed else None
 
     def solution_modifier(self, children: list[tuple[str, Any]]) -> _Modifiers:
         return _Modifiers(**dict(children))

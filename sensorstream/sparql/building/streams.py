@@ -13,8 +13,7 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any, Final
 
-from lark import Token, v_args
-from lark.tree import Meta
+from lark import Token
 
 from sensorstream.errors import TermError
 from sensorstream.model.events import SEVERITIES
@@ -64,9 +63,8 @@ class Clauses:
 def _option(name: str, value: object = None) -> Any:
     """The rule of an option of a window: it is a value, or what stands beside its word."""
 
-    @v_args(meta=True)
-    def option(self: StreamBuilder, meta: Meta, children: list[Any]) -> tuple[int, str, Any]:
-        return meta.start_pos, name, children[0] if value is None else value
+    def option(self: StreamBuilder, children: list[Any]) -> tuple[int, str, Any]:
+        return self.here, name, children[0] if value is None else value
 
     return option
 
@@ -79,13 +77,12 @@ def _report(kind: algebra.ReportKind) -> Any:
 def _periodic(unit: timedelta) -> Any:
     """The rule of a report after each of some length of time; a number is of the unit."""
 
-    @v_args(meta=True)
-    def report(self: StreamBuilder, meta: Meta, children: list[Any]) -> algebra.ReportClause:
-        length = self._length(meta.start_pos, children[0], unit)
+    def report(self: StreamBuilder, children: list[Any]) -> algebra.ReportClause:
+        length = self._length(self.here, children[0], unit)
         if length <= timedelta(0):
-            self.fail(meta.start_pos, "the time between two reports must be greater than zero")
+            self.fail(self.here, "the time between two reports must be greater than zero")
         period = algebra.ReportClause(algebra.ReportKind.PERIOD, length)
-        return self.at(meta.start_pos, period)
+        return self.at(self.here, period)
 
     return report
 
@@ -124,11 +121,10 @@ class StreamBuilder(PatternBuilder):
 
     # Dataset
 
-    @v_args(meta=True)
-    def clauses(self, meta: Meta, children: list[Any]) -> Clauses:
+    def clauses(self, children: list[Any]) -> Clauses:
         reports = [child for child in children if isinstance(child, algebra.ReportClause)]
         if len(reports) > 1:
-            self.fail(meta.start_pos, "a query reports in one way: expected one REPORT or STREAM")
+            self.fail(self.here, "a query reports in one way: expected one REPORT or STREAM")
         times = [child for child in children if isinstance(child, algebra.ValidTime)]
         if len(times) > 1:
             self.fail_at(times[-1], "a query has one valid time: expected one AT or DURING")
@@ -145,8 +141,7 @@ class StreamBuilder(PatternBuilder):
             alerts[0] if alerts else None,
         )
 
-    @v_args(meta=True)
-    def alert(self, meta: Meta, children: list[Any]) -> algebra.AlertClause:
+    def alert(self, children: list[Any]) -> algebra.AlertClause:
         severity, text, *key = children
         if severity.value not in SEVERITIES:
             self.fail(
@@ -154,18 +149,16 @@ class StreamBuilder(PatternBuilder):
                 f"unknown severity '{severity.value}': expected {', '.join(SEVERITIES)}",
             )
         return self.at(
-            meta.start_pos, algebra.AlertClause(severity.value, text, key[0] if key else None)
+            self.here, algebra.AlertClause(severity.value, text, key[0] if key else None)
         )
 
-    @v_args(meta=True)
-    def valid_at(self, meta: Meta, children: list[Any]) -> algebra.ValidTime:
-        return self.at(meta.start_pos, algebra.ValidTime(self._time(meta.start_pos, children[0])))
+    def valid_at(self, children: list[Any]) -> algebra.ValidTime:
+        return self.at(self.here, algebra.ValidTime(self._time(self.here, children[0])))
 
-    @v_args(meta=True)
-    def valid_during(self, meta: Meta, children: list[Any]) -> algebra.ValidTime:
+    def valid_during(self, children: list[Any]) -> algebra.ValidTime:
         start, _, end = children
-        times = (self._time(meta.start_pos, each) for each in (start, end))
-        return self.at(meta.start_pos, algebra.ValidTime(*times))
+        times = (self._time(self.here, each) for each in (start, end))
+        return self.at(self.here, algebra.ValidTime(*times))
 
     def _time(self, offset: int, time: Literal | Variable) -> str | Variable:
         if isinstance(time, Variable):
@@ -245,8 +238,7 @@ class StreamBuilder(PatternBuilder):
             if value is not None and (not value or value != abs(value)):
                 self.fail(offset, f"the window's {what} must be greater than zero")
 
-    @v_args(meta=True)
-    def window_range(self, meta: Meta, children: list[Any]) -> tuple[int, dict[str, Any]]:
+    def window_range(self, children: list[Any]) -> tuple[int, dict[str, Any]]:
         word, *value = children
         match word.type:
             case "LANDMARK" | "ALL":
@@ -258,33 +250,31 @@ class StreamBuilder(PatternBuilder):
             case "RANGE" if isinstance(value[0], Token):
                 extent = {"range": int(value[1]), "unit": algebra.WindowUnit.TRIPLES}
             case "RANGE":
-                extent = {"range": self._length(meta.start_pos, value[0], SECOND)}
+                extent = {"range": self._length(self.here, value[0], SECOND)}
             case "TRIPLES":
                 extent = {"range": int(value[0]), "unit": algebra.WindowUnit.TRIPLES}
             case _:
                 extent = {"range": int(value[0]), "unit": algebra.WindowUnit.INDIVIDUALS}
-        return meta.start_pos, extent
+        return self.here, extent
 
-    @v_args(meta=True)
-    def past_range(self, meta: Meta, children: list[Any]) -> tuple[int, dict[str, Any]]:
+    def past_range(self, children: list[Any]) -> tuple[int, dict[str, Any]]:
         since, *until = (
-            self._length(meta.start_pos, child, SECOND)
+            self._length(self.here, child, SECOND)
             for child in children
             if not isinstance(child, Token)
         )
         delay = until[0] if until else timedelta(0)
         if delay >= since:
-            self.fail(meta.start_pos, "the window ends before it begins: write the earlier first")
-        return meta.start_pos, {"range": since - delay, "delay": delay or None}
+            self.fail(self.here, "the window ends before it begins: write the earlier first")
+        return self.here, {"range": since - delay, "delay": delay or None}
 
-    @v_args(meta=True)
-    def ago(self, meta: Meta, children: list[Any]) -> tuple[Decimal | None, timedelta | None]:
+    def ago(self, children: list[Any]) -> tuple[Decimal | None, timedelta | None]:
         first, *rest = children
         if first.type == "MINUS_SIGN":
             return rest[0]  # type: ignore[no-any-return]
         if not first.startswith("-"):
             self.fail_at(first, "a window holds what has happened: write NOW-, not NOW+")
-        return self._spanning(meta.start_pos, first[1:], rest)
+        return self._spanning(self.here, first[1:], rest)
 
     def unknown_range(self, children: list[Any]) -> Any:
         *_, word, number = children
@@ -302,24 +292,22 @@ class StreamBuilder(PatternBuilder):
     start = _option("start")
     end = _option("end")
 
-    @v_args(meta=True)
-    def named_window(self, meta: Meta, children: list[Any]) -> Pattern:
+    def named_window(self, children: list[Any]) -> Pattern:
         name, group = children
         if isinstance(name, IRI) and name not in self._windows:
             self.fail_at(
                 name,
                 f"the window <{name}> is not defined: expected FROM NAMED WINDOW <{name}> ON …",
             )
-        return self.operation(meta.start_pos, algebra.Window(name, group.whole))
+        return self.operation(self.here, algebra.Window(name, group.whole))
 
-    @v_args(meta=True)
-    def typed_window(self, meta: Meta, children: list[Any]) -> Pattern:
+    def typed_window(self, children: list[Any]) -> Pattern:
         *parts, group = children
         offset, extent = next(part for part in parts if isinstance(part[1], dict))
         bounds = [part for part in parts if not isinstance(part[1], dict)]
         definition = self._definition(extent, bounds)
         self._check(offset, definition)
-        return self.operation(meta.start_pos, algebra.Window(self.named(definition), group.whole))
+        return self.operation(self.here, algebra.Window(self.named(definition), group.whole))
 
     def named(self, definition: algebra.WindowDefinition) -> IRI:
         """The name of a window that is unnamed in the text; equal windows share it."""
@@ -331,31 +319,29 @@ class StreamBuilder(PatternBuilder):
             if self._windows.setdefault(name, named) == named:
                 return name
 
-    @v_args(meta=True)
-    def window_type(self, meta: Meta, children: list[Any]) -> tuple[int, dict[str, Any]]:
+    def window_type(self, children: list[Any]) -> tuple[int, dict[str, Any]]:
         *of_class, word, value = children
         extent: dict[str, Any] = {}
         if of_class:
             extent = {"unit": algebra.WindowUnit.INDIVIDUALS, "instances_of": of_class[0]}
         if word.type == "SLIDINGDURATION":
-            extent["range"] = self._length(meta.start_pos, value, _MILLISECOND)
+            extent["range"] = self._length(self.here, value, _MILLISECOND)
         else:
             extent["range"] = int(value)
-        return meta.start_pos, extent
+        return self.here, extent
 
     # Lengths and times
 
-    @v_args(meta=True)
-    def span(self, meta: Meta, children: list[Any]) -> tuple[Decimal | None, timedelta | None]:
+    def span(self, children: list[Any]) -> tuple[Decimal | None, timedelta | None]:
         written, *datatype = children
         if isinstance(written, Token) and written.type == "DURATION":
-            lengths = [self._written(meta.start_pos, each.value) for each in children]
+            lengths = [self._written(self.here, each.value) for each in children]
             return None, sum(lengths, timedelta(0))
         if not isinstance(written, Token):
             if datatype and datatype[0] not in _XSD_DURATIONS:
-                self.fail(meta.start_pos, f"<{datatype[0]}> is not a datatype of durations")
-            return None, self._duration(meta.start_pos, written)
-        return self._spanning(meta.start_pos, written.value, datatype)
+                self.fail(self.here, f"<{datatype[0]}> is not a datatype of durations")
+            return None, self._duration(self.here, written)
+        return self._spanning(self.here, written.value, datatype)
 
     def _spanning(
         self, offset: int, number: str, unit: list[Token]
@@ -399,17 +385,14 @@ class StreamBuilder(PatternBuilder):
         except OverflowError:
             self.fail(offset, f"{number} is too long a time")
 
-    @v_args(meta=True)
-    def instant(self, meta: Meta, children: list[Literal]) -> Literal:
+    def instant(self, children: list[Literal]) -> Literal:
         literal = children[0]
         if literal.datatype not in NUMERIC_TYPES and literal.datatype != XSD_DATE_TIME:
-            self.fail(
-                meta.start_pos, f"{literal} is not a time: expected a number or an xsd:dateTime"
-            )
+            self.fail(self.here, f"{literal} is not a time: expected a number or an xsd:dateTime")
         try:
             _ = literal.value
         except TermError as error:
-            self.fail(meta.start_pos, error.message)
+            self.fail(self.here, error.message)
         return literal
 
     # Reports
@@ -420,16 +403,11 @@ class StreamBuilder(PatternBuilder):
     def sliding_duration(self, children: list[Any]) -> Any:
         return children[0]
 
-    @v_args(meta=True)
-    def report_triples(self, meta: Meta, children: list[Token]) -> algebra.ReportClause:
+    def report_triples(self, children: list[Token]) -> algebra.ReportClause:
         every = next(int(child.value) for child in children if child.type == "INTEGER")
         if every < 1:
-            self.fail(
-                meta.start_pos, "the number of triples between two reports must be at least 1"
-            )
-        return self.operation(
-            meta.start_pos, algebra.ReportClause(algebra.ReportKind.TRIPLES, every)
-        )
+            self.fail(self.here, "the number of triples between two reports must be at least 1")
+        return self.operation(self.here, algebra.ReportClause(algebra.ReportKind.TRIPLES, every))
 
     report_change = _report(algebra.ReportKind.CHANGE)
     report_close = _report(algebra.ReportKind.WINDOW_CLOSE)
@@ -452,21 +430,19 @@ class StreamBuilder(PatternBuilder):
             f"and WINDOW {stream.n3} {{ … }} instead of GRAPH {stream.n3} {{ … }}",
         )
 
-    @v_args(meta=True)
-    def stream_window(self, meta: Meta, children: list[Any]) -> Pattern:
+    def stream_window(self, children: list[Any]) -> Pattern:
         stream, definition, group = children
         if isinstance(stream, Variable):
             text = extent_text(definition)
             self.fail(
-                meta.start_pos,
+                self.here,
                 f"STREAM {stream}: a window reads one stream, or all: write "
                 f"FROM NAMED WINDOW <w> [{text}] before WHERE, and WINDOW <w> {{ … }} here",
             )
         name = self.named(replace(definition, stream=stream))
-        return self.operation(meta.start_pos, algebra.Window(name, group.whole))
+        return self.operation(self.here, algebra.Window(name, group.whole))
 
-    @v_args(meta=True)
-    def stream_of_events(self, meta: Meta, children: list[Any]) -> Pattern:
+    def stream_of_events(self, children: list[Any]) -> Pattern:
         stream, group = children
         if isinstance(stream, Variable):
             self.fail_at(
@@ -474,20 +450,18 @@ class StreamBuilder(PatternBuilder):
                 f"STREAM {stream}: name the stream, or leave STREAM and its braces out: patterns "
                 "in time match what happens in all streams",
             )
-        return self.operation(meta.start_pos, algebra.Stream(stream, group.whole))
+        return self.operation(self.here, algebra.Stream(stream, group.whole))
 
     # Registrations
 
-    @v_args(meta=True)
-    def register(self, meta: Meta, children: list[Any]) -> Registered:
+    def register(self, children: list[Any]) -> Registered:
         word, name, *how = children
         relation = None if word.type == "QUERY" else algebra.Relation(word.type)
-        return self._registered(meta.start_pos, name, relation, how)
+        return self._registered(self.here, name, relation, how)
 
-    @v_args(meta=True)
-    def register_stream(self, meta: Meta, children: list[Any]) -> Registered:
+    def register_stream(self, children: list[Any]) -> Registered:
         name, *how = children
-        return self._registered(meta.start_pos, name, algebra.Relation.RSTREAM, how)
+        return self._registered(self.here, name, algebra.Relation.RSTREAM, how)
 
     def _registered(
         self, offset: int, name: Any, relation: algebra.Relation | None, how: list[Any]
@@ -499,10 +473,9 @@ class StreamBuilder(PatternBuilder):
             self.fail_at(how[1], "a query reports in one way: expected one COMPUTED EVERY")
         return Registered(registration, how[0] if how else None)
 
-    @v_args(meta=True)
-    def regime(self, meta: Meta, children: list[IRI]) -> Any:
+    def regime(self, children: list[IRI]) -> Any:
         self.fail(
-            meta.start_pos,
+            self.here,
             f"UNDER ENTAILMENT REGIME {children[0].n3}: what is inferred is decided for all "
             "queries together, by reasoning.profile in the settings or --profile of "
             "'sensorstream run': leave the clause out",

@@ -9,8 +9,7 @@ from functools import reduce
 from types import MappingProxyType
 from typing import Any, Final, NoReturn, TypeVar
 
-from lark import Discard, Token, v_args
-from lark.tree import Meta
+from lark import Discard, Token, Tree
 from lark.visitors import Transformer_NonRecursive
 
 from sensorstream.errors import Position, QueryError
@@ -53,9 +52,8 @@ class Triples:
 def rule(make: Callable[..., Any], *, by_value: bool = False) -> Any:
     """A rule of the grammar whose node is made of its parts; its place is where its text begins."""
 
-    @v_args(meta=True)
-    def built(self: TermBuilder, meta: Meta, children: list[Any]) -> Any:
-        return (self.at if by_value else self.operation)(meta.start_pos, make(*children))
+    def built(self: TermBuilder, children: list[Any]) -> Any:
+        return (self.at if by_value else self.operation)(self.here, make(*children))
 
     return built
 
@@ -67,6 +65,8 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
         self, source: Source, base: str | None, prefixes: Mapping[str, str] = NO_PREFIXES
     ) -> None:
         super().__init__()
+        self.here = 0
+        """Where the text begins of the rule that is built."""
         self.source = source
         self.base_iri = base
         self.prefixes = {f"{name}:": iri for name, iri in prefixes.items()}
@@ -78,6 +78,11 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
         self._operations: list[tuple[object, int]] = []
         self._labels = set(_LABEL.findall(source.text))
         self._fresh = 0
+
+    def _call_userfunc(self, tree: Tree[Token], new_children: list[Any] | None = None) -> Any:
+        if not tree.meta.empty:
+            self.here = tree.meta.start_pos
+        return super()._call_userfunc(tree, new_children)  # type: ignore[no-untyped-call]
 
     # Faults
 
@@ -147,10 +152,9 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
     def nil(self, children: list[Token]) -> IRI:
         return RDF_NIL
 
-    @v_args(meta=True)
-    def blank(self, meta: Meta, children: list[Token]) -> BlankNode:
+    def blank(self, children: list[Token]) -> BlankNode:
         node = BlankNode(children[0].value) if children else self._fresh_blank()
-        return self.at(meta.start_pos, node)
+        return self.at(self.here, node)
 
     def _fresh_blank(self) -> BlankNode:
         while f"b{self._fresh}" in self._labels:
@@ -196,15 +200,13 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
 
     property = object_list = property_list
 
-    @v_args(meta=True)
-    def blank_properties(self, meta: Meta, children: list[Any]) -> Node:
-        node = Node(self.at(meta.start_pos, self._fresh_blank()))
+    def blank_properties(self, children: list[Any]) -> Node:
+        node = Node(self.at(self.here, self._fresh_blank()))
         _describe(node, children[0])
         return node
 
-    @v_args(meta=True)
-    def collection(self, meta: Meta, children: list[Any]) -> Node:
-        cells = [self.at(meta.start_pos, self._fresh_blank()) for _ in children]
+    def collection(self, children: list[Any]) -> Node:
+        cells = [self.at(self.here, self._fresh_blank()) for _ in children]
         list_of = Node(cells[0])
         rests: list[PatternTerm] = [*cells[1:], RDF_NIL]
         for cell, rest, member in zip(cells, rests, children, strict=True):
