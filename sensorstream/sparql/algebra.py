@@ -45,36 +45,40 @@ class Variable(Frozen):
 # Paths (section 18.2.2.3). A plain IRI is a path of length one, the specification's "link".
 
 
-class _OfPath(Frozen):
+class OfPath(Frozen):
+    """A way along one path."""
+
     path: Path
 
 
-class _OfPaths(Frozen):
+class OfPaths(Frozen):
+    """A way along two paths, both or either."""
+
     left: Path
     right: Path
 
 
-class Inverse(_OfPath):
+class Inverse(OfPath):
     """``^path``."""
 
 
-class Sequence(_OfPaths):
+class Sequence(OfPaths):
     """``left/right``."""
 
 
-class Alternative(_OfPaths):
+class Alternative(OfPaths):
     """``left|right``."""
 
 
-class ZeroOrMore(_OfPath):
+class ZeroOrMore(OfPath):
     """``path*``."""
 
 
-class OneOrMore(_OfPath):
+class OneOrMore(OfPath):
     """``path+``."""
 
 
-class ZeroOrOne(_OfPath):
+class ZeroOrOne(OfPath):
     """``path?``."""
 
 

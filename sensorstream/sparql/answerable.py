@@ -116,14 +116,15 @@ def check_graphs(names: Iterable[str], parameter: str, *, history: bool = False)
 
 
 def _check_clauses(parsed: Parsed[Query] | Parsed[Update], query: Query) -> None:
-    if query.registration is not None:
-        raise _continuous(parsed, query.registration, "REGISTER")
-    if query.dataset.windows:
-        raise _continuous(parsed, query.dataset.windows[0].name, "FROM NAMED WINDOW")
-    if query.report is not None:
-        raise _continuous(parsed, query.report, "REPORT")
-    if query.alert is not None:
-        raise _continuous(parsed, query.alert, "ALERT")
+    windows = query.dataset.windows
+    for clause, word in (
+        (query.registration, "REGISTER"),
+        (windows[0].name if windows else None, "FROM NAMED WINDOW"),
+        (query.report, "REPORT"),
+        (query.alert, "ALERT"),
+    ):
+        if clause is not None:
+            raise _continuous(parsed, clause, word)
 
 
 def _continuous(parsed: Parsed[Query] | Parsed[Update], part: object, word: str) -> QueryError:
