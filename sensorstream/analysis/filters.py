@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from sensorstream.analysis.failing import failures
-from sensorstream.analysis.folding import Value, truths, value
+from sensorstream.analysis.folding import Value, failures, truths, value
 from sensorstream.analysis.note import AnyParsed, Known, Note
 from sensorstream.analysis.value_kinds import Kinds, Scope, all_kinds
 from sensorstream.errors import Position

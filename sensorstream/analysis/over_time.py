@@ -8,10 +8,9 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import Final
 
-from sensorstream.analysis import filters, undeclared
-from sensorstream.analysis.failing import failures
+from sensorstream.analysis import filters, names
 from sensorstream.analysis.filters import never_matches
-from sensorstream.analysis.folding import truths
+from sensorstream.analysis.folding import failures, truths
 from sensorstream.analysis.note import Known, Note
 from sensorstream.analysis.value_kinds import Kinds, Scope, all_kinds
 from sensorstream.dotr.syntax import (
@@ -52,11 +51,11 @@ def rules_notes(program: Program, known: Known, beside: Iterable[Program] = ()) 
     for clause in program.clauses:
         body = Query(Construct((), clause.body))
         parsed = Parsed(body, Places(clause.position, {}, {}), program.prefixes)
-        found |= dict.fromkeys(undeclared.notes(parsed, declared))
+        found |= dict.fromkeys(names.undeclared_notes(parsed, declared))
     for rule in program.rules:
         for selector in rule.selectors:
             parsed = selector.reading()
-            found |= dict.fromkeys(undeclared.notes(parsed, declared))
+            found |= dict.fromkeys(names.undeclared_notes(parsed, declared))
             found |= dict.fromkeys(filters.notes(parsed, known))
         found |= dict.fromkeys(_of_rule(rule, known))
     return tuple(sorted(found, key=_place))
