@@ -20,7 +20,7 @@ from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.rules.triggers import NOW, conditions_of
 from sensorstream.rules.unmet import Prober, ShortNames, Step, first_unmet
 from sensorstream.sparql.algebra import BGP, Pattern, Query, Select, Variable
-from sensorstream.sparql.printing.patterns import modified
+from sensorstream.sparql.printing import modified
 from sensorstream.sparql.scope import names_in
 from sensorstream.sparql.walk import nodes, visible
 

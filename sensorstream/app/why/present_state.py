@@ -53,7 +53,7 @@ from sensorstream.rules.why_no_solution import individuals_of, why_no_solution
 from sensorstream.rules.why_not import Present, WhyNot, variables_of, why_not
 from sensorstream.sparql.algebra import BGP, Ask, Modify, Quad
 from sensorstream.sparql.parser import read_query
-from sensorstream.sparql.printing.query_forms import operation_text
+from sensorstream.sparql.printing import operation_text
 from sensorstream.streams.selections import RunningRules
 
 _AT_ONCE: Final = 2
