@@ -43,7 +43,7 @@ from sensorstream.reasoning.dl.quickxplain import minimal_conflict
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.dl.worker import Served
 from sensorstream.reasoning.ontology import Ontology, to_ntriples
-from sensorstream.reasoning.reasoner import Reasoner, without_limits
+from sensorstream.reasoning.reasoner import Aside, Reasoner, without_limits
 
 _PERIOD: Final = 60.0
 _SHARE: Final = 0.1
@@ -87,7 +87,7 @@ class Explainer:
         self._process = JavaProcess("the explainer", java=java, heap=heap, clock=clock)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="explainer")
         self._asked: Future[Explained] | None = None
-        self._trial: tuple[KnowledgeBase, Reasoner] | None = None
+        self._trial: Aside | None = None
         self._axioms = ""
         self._known: OrderedDict[_Shape, tuple[int, ...]] = OrderedDict()
         self._spent: deque[tuple[float, float]] = deque()
@@ -145,25 +145,23 @@ class Explainer:
         self, kb: KnowledgeBase, members: Sequence[Subject], suspects: list[Triple], end: float
     ) -> list[Triple] | None:
         """A minimal set of assertions without a model; None if all of them have one."""
-        trial, reasoner = self._trial_of(kb)
+        if self._trial is None:
+            self._trial = Aside(kb.triples(Origin.STATIC), self._make())
+        trial = self._trial
 
         def conflicts(chosen: Sequence[int]) -> bool:
             if self._clock.counter() > end:
                 raise TimeoutError
             delta = Delta(0, added=tuple(suspects[number] for number in chosen))
-            trial.apply(Origin.WINDOW, delta)
             try:
-                reasoner.react(trial, delta)
+                trial.change(delta)
             except Inconsistent:
-                trial.apply(Origin.WINDOW, delta.inverse())
                 return True
             except (Overrun, ReasonerError):
                 self._trial = None  # it has neither the old state nor the new one
                 raise
-            back = delta.inverse()
-            trial.apply(Origin.WINDOW, back)
-            with without_limits(reasoner):
-                reasoner.react(trial, back)
+            with without_limits(trial.reasoner):
+                trial.change(delta.inverse())
             return False
 
         shape = _shape(suspects, members)
@@ -178,14 +176,6 @@ class Explainer:
         if len(self._known) > _REMEMBERED:
             self._known.popitem(last=False)
         return [suspects[number] for number in found]
-
-    def _trial_of(self, kb: KnowledgeBase) -> tuple[KnowledgeBase, Reasoner]:
-        if self._trial is None:
-            trial, reasoner = KnowledgeBase(), self._make()
-            trial.add(Origin.STATIC, kb.triples(Origin.STATIC))
-            reasoner.start(trial)
-            self._trial = trial, reasoner
-        return self._trial
 
     def _axioms_against(self, triples: Sequence[Triple], end: float) -> tuple[tuple[str, ...], str]:
         """The axioms that contradict the assertions, or why they are not named."""
