@@ -219,7 +219,8 @@ def _verified(
     triples = list(expected)
     for first in range(0, len(triples), _AT_ONCE):
         part = triples[first : first + _AT_ONCE]
-        asked = [(_forth(s, numbers).n3, p.n3, _forth(o, numbers).n3) for s, p, o in part]
+        told = [(s, p, numbers.literal(o) if isinstance(o, Literal) else o) for s, p, o in part]
+        asked = [(s.n3, p.n3, o.n3) for s, p, o in named_blanks(told)]
         try:
             verify = partial(Served.verify, statements=asked)
             follow = process.exchange(verify, end - clock.counter())
@@ -284,13 +285,6 @@ def _is_value(triple: Triple, terminology: Terminology) -> bool:
     except TermError:
         return False
     return True
-
-
-def _forth(term: Term, numbers: Numbers) -> Term:
-    """A term in a form that HermiT accepts: with a name, or a value of a datatype it knows."""
-    if isinstance(term, BlankNode):
-        return IRI(BLANK + term[2:])
-    return numbers.literal(term) if isinstance(term, Literal) else term
 
 
 def _back(statement: Statement, numbers: Numbers) -> Triple:
