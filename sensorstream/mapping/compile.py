@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TypeAlias, TypeVar
+from collections.abc import Callable, Iterable
+from typing import TypeAlias, cast
 
 from sensorstream.errors import InvalidValue, TermError
 from sensorstream.language import syntax
@@ -19,7 +19,8 @@ from sensorstream.mapping.path_index import Nodes
 from sensorstream.mapping.plan import Harvest, MappingPlan, PlannedRule, RunRule, Statements, Turn
 from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
 from sensorstream.mapping.rule_cost import Steep, steep_of
-from sensorstream.mapping.terms import SkipIndividual, ValueCompiler
+from sensorstream.mapping.term_maps import SkipIndividual
+from sensorstream.mapping.terms import ValueCompiler
 from sensorstream.mapping.values import check_graph_name
 from sensorstream.mapping.xpath_cost import cost_of
 from sensorstream.mapping.xsd import MessageSchemas
@@ -67,7 +68,6 @@ def compile_mapping(
 
 
 Act: TypeAlias = Callable[[Turn], None]
-_Found = TypeVar("_Found")
 
 
 class _Compiler:
@@ -92,7 +92,7 @@ class _Compiler:
         self._expressions = Expressions(file, rule, library, recorder, in_parts)
         self._in_parts = in_parts
         self._own = reference.functions
-        self._values = ValueCompiler(file, schema, reference, self._expressions)
+        self._values = ValueCompiler(file, rule.message, schema, reference, self._expressions)
 
     def planned(self) -> PlannedRule:
         path = self._rule.message.text
@@ -169,22 +169,24 @@ class _Compiler:
         update, named = action.kind == "update", not isinstance(action.name, syntax.BlankName)
         say = tuple(self._values.property(each, update=update) for each in action.properties)
 
-        def state(subject: Subject, turn: Turn, statements: Statements) -> None:
-            said = classify(turn, subject, statements)
+        def state(subject: Subject, turn: Turn) -> None:
+            said = classify(turn, subject)
             for tell in say:
-                said |= tell(turn, subject, statements)
+                said |= tell(turn, subject)
             if said and named:
                 turn.harvest.individuals[subject] = None
 
         def act(turn: Turn) -> None:
-            state(name(turn), turn, turn.harvest.at(time(turn)))
+            subject = name(turn)
+            turn.statements = turn.harvest.at(time(turn))
+            state(subject, turn)
 
         def act_whole(turn: Turn) -> None:
             # Remove all statements of an individual that is left out.
-            subject, instant, said = name(turn), time(turn), Statements()
-            where = graph(turn)
+            subject, instant, where = name(turn), time(turn), graph(turn)
+            turn.statements = said = Statements()
             try:
-                state(subject, turn, said)
+                state(subject, turn)
             except SkipIndividual:
                 return
             turn.harvest.at(instant).add(said, where)
@@ -203,45 +205,37 @@ class _Compiler:
         return told(find, lambda turn, subject: named(subject, holes, turn))
 
     def _subject(
-        self, name: syntax.Name | syntax.Variable | syntax.BlankName
+        self, name: syntax.Name | syntax.Variable | syntax.BlankName, what: str = "an individual's"
     ) -> Callable[[Turn], Subject]:
         assert not isinstance(name, syntax.Variable), "parse refuses it in mapping rules"
-        missing = "expected an individual's name"
-        if isinstance(name, syntax.BlankName):
-            return self._one(self._values.blank_node(name), name.holes, missing)
-        if name.is_constant:
+        if isinstance(name, syntax.Name) and name.is_constant:
             constant = self._file.resolve(name)
             return lambda turn: constant
-        return self._one(self._expressions.iris(name), name.holes, missing)
+        find, holes = self._values.name(name), name.holes
+        first_not_one, expected = self._expressions.first_not_one, f"expected {what} name"
 
-    def _one(
-        self, find: Callable[[Turn], Sequence[_Found]], holes: Sequence[syntax.Hole], expected: str
-    ) -> Callable[[Turn], _Found]:
-        first_not_one = self._expressions.first_not_one
-
-        def one(turn: Turn) -> _Found:
+        def one(turn: Turn) -> Subject:
             found = find(turn)
             if len(found) != 1:
                 raise first_not_one(turn, holes, expected)
-            return found[0]
+            return cast(Subject, found[0])
 
         return one
 
     def _graph(self, name: syntax.Name | None) -> Callable[[Turn], IRI | None]:
         if name is None:
             return lambda turn: None
+        find = cast(Callable[[Turn], IRI], self._subject(name, "a graph's"))
         if name.is_constant:
-            constant = self._file.resolve(name)
-            return lambda turn: constant
-        expressions, holes = self._expressions, name.holes
-        find = self._one(expressions.iris(name), holes, "expected a graph's name")
+            return find
+        error, hole = self._expressions.error, name.holes[0]
 
         def graph(turn: Turn) -> IRI:
             found = find(turn)
             try:
                 return check_graph_name(found)
-            except TermError as error:
-                raise expressions.error(turn, holes[0], error.message, "", InvalidValue) from None
+            except TermError as fault:
+                raise error(turn, hole, fault.message, "", InvalidValue) from None
 
         return graph
 

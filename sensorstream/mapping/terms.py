@@ -3,45 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache, partial
-from typing import Final, TypeAlias, assert_never
+from typing import Final, TypeAlias, assert_never, cast
 
-from sensorstream.errors import InvalidValue, TermError
+from sensorstream.errors import InvalidValue
 from sensorstream.language import syntax
 from sensorstream.language.ontology_names import shown, why_unknown
 from sensorstream.language.printer import print_node
 from sensorstream.language.walk import nodes
-from sensorstream.mapping.check import datatype_of
 from sensorstream.mapping.expressions import Expressions
-from sensorstream.mapping.plan import Statements, Terms, Texts, Turn
+from sensorstream.mapping.plan import Statements, Terms, Turn
+from sensorstream.mapping.recipe import LiteralValue, literal_map, name_map
 from sensorstream.mapping.reference_data import ReferenceData
-from sensorstream.mapping.values import literal_maker
+from sensorstream.mapping.term_maps import TermCompiler, or_else
+from sensorstream.mapping.values import iri_maker
 from sensorstream.model.schema import Schema
-from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term
+from sensorstream.model.terms import IRI, Literal, Subject, Term
 from sensorstream.model.vocabulary import RDF_FIRST, RDF_NIL, RDF_REST, RDF_TYPE
 
-Say: TypeAlias = Callable[[Turn, Subject, Statements], bool]
-"""State properties of a subject; False if no value was found."""
+Say: TypeAlias = Callable[[Turn, Subject], bool]
+"""State properties of a subject, in the statements of the turn; False if no value was found."""
 
 _NOTHING: Final[tuple[Term, ...]] = ()
-_LANGUAGES: Final = 16
-"""Languages whose literals are cached, for each value that has them from the message."""
 
 
-class SkipIndividual(Exception):
-    """A value is missing, and the rule then leaves the individual out."""
-
-
-class ValueCompiler:
+class ValueCompiler(TermCompiler):
     """Compiles the properties of one rule; its methods return closures."""
 
     def __init__(
         self,
         file: syntax.RuleFile,
+        start: syntax.Hole,
         schema: Schema,
         reference: ReferenceData,
         expressions: Expressions,
     ) -> None:
+        super().__init__(expressions, start, iri_maker(file.base), None, multiply=False)
         self._file = file
         self._schema = schema
         self._reference = reference
@@ -59,10 +55,10 @@ class ValueCompiler:
     def _property(self, name: IRI, values: Sequence[syntax.Value], update: bool) -> Say:
         terms = tuple(self._value(name, value) for value in values)
 
-        def say(turn: Turn, subject: Subject, statements: Statements) -> bool:
-            said = False
+        def say(turn: Turn, subject: Subject) -> bool:
+            said, statements = False, turn.statements
             for find in terms:
-                for term in find(turn, statements):
+                for term in find(turn):
                     statements.triples[subject, name, term] = None
                     said = True
             if said and update:
@@ -82,14 +78,16 @@ class ValueCompiler:
         stated, tells = self._expressions.stated, tuple(each)
         assert stated is not None, "otherwise nobody wants to know"
 
-        def recorded(turn: Turn, subject: Subject, statements: Statements) -> bool:
-            said = False
+        def recorded(turn: Turn, subject: Subject) -> bool:
+            said, statements = False, turn.statements
             for tell, holes in tells:
-                said |= tell(turn, subject, told := Statements())
+                turn.statements = told = Statements()
+                said |= tell(turn, subject)
                 for triple in told.triples:
                     if triple[0] == subject:
                         stated(triple, holes, turn)
                 statements.add(told)
+            turn.statements = statements
             return said
 
         return recorded
@@ -98,33 +96,36 @@ class ValueCompiler:
         constant = tuple(self._file.resolve(each) for each in names if each.is_constant)
         found = tuple(self._class(each) for each in names if not each.is_constant)
 
-        def say(turn: Turn, subject: Subject, statements: Statements) -> bool:
-            said = bool(constant)
+        def say(turn: Turn, subject: Subject) -> bool:
+            said, triples = bool(constant), turn.statements.triples
             for each in constant:
-                statements.triples[subject, RDF_TYPE, each] = None
+                triples[subject, RDF_TYPE, each] = None
             for find in found:
-                for each in find(turn, statements):
-                    statements.triples[subject, RDF_TYPE, each] = None
+                for kind in find(turn):
+                    triples[subject, RDF_TYPE, kind] = None
                     said = True
             return said
 
         return say
 
-    def blank_node(self, name: syntax.BlankName) -> Callable[[Turn], list[BlankNode]]:
-        """The node with this label in the message; empty if a hole finds nothing."""
-        fill = self._expressions.fill(name.parts)
-        return lambda turn: [turn.harvest.named_node(text) for text in fill(turn)]
+    def name(self, name: syntax.Name | syntax.BlankName, *, valid: bool = False) -> Terms:
+        """The IRIs of a name, or the nodes with this label in the message."""
+        return self.term(name_map(self._file, name, valid=valid))
+
+    def _literal(self, name: IRI, value: LiteralValue, valid: bool) -> Terms:
+        return self.term(literal_map(self._file, name, value, self._schema, valid=valid))
 
     def _value(self, name: IRI, value: syntax.Value, *, valid: bool = False) -> Terms:
         """The terms of a value; with ``valid``, here and below, without those that are invalid."""
         match value:
             case syntax.XPathValue() | syntax.TextValue() | syntax.Number():
-                return self._literals(name, value, valid)
+                return self._literal(name, value, valid)
+            case syntax.Name() if name == RDF_TYPE:
+                return self._class(value, valid)
             case syntax.Name():
-                return (self._class if name == RDF_TYPE else self._links)(value, valid)
+                return self.name(value, valid=valid)
             case syntax.BlankName():
-                find = self.blank_node(value)
-                return lambda turn, statements: find(turn)
+                return self.name(value)
             case syntax.BlankValue():
                 return self._blank(value)
             case syntax.ListValue():
@@ -139,88 +140,18 @@ class ValueCompiler:
                 raise AssertionError("parse refuses ?variables in mapping rules")
         assert_never(value)
 
-    # Literals
-
-    def _literals(
-        self, name: IRI, value: syntax.XPathValue | syntax.TextValue | syntax.Number, valid: bool
-    ) -> Callable[[Turn, Statements], Sequence[Literal]]:
-        kind = datatype_of(self._file, name, value, self._schema)
-        if isinstance(value, syntax.Number):
-            constant = (literal_maker(kind, None)(value.text),)
-            return lambda turn, statements: constant
-        if isinstance(value, syntax.XPathValue):
-            find = self._expressions.texts(value.xpath, valid=valid)
-        else:
-            find = self._expressions.fill(value.text.parts, valid=valid)
-        if isinstance(value.language, syntax.Hole):
-            return self._tagged(name, find, value.language)
-        make = literal_maker(kind, value.language)
-        hole = next(nodes(value, syntax.Hole), None)
-        error, what = self._expressions.error, shown(self._file, name)
-
-        def literals(turn: Turn, statements: Statements) -> list[Literal]:
-            made = []
-            for text in find(turn):
-                try:
-                    made.append(make(text))
-                except TermError as fault:
-                    if valid:
-                        continue
-                    assert hole is not None, "the check tries texts without holes"
-                    reason = f"{what}: {fault.message}"
-                    raise error(turn, hole, reason, text, InvalidValue) from None
-            return made
-
-        return literals
-
-    def _tagged(
-        self, name: IRI, find: Texts, hole: syntax.Hole
-    ) -> Callable[[Turn, Statements], Sequence[Literal]]:
-        """Texts in a language that the message gives; without a language they are missing."""
-        expressions, what = self._expressions, shown(self._file, name)
-        language = expressions.texts(hole)
-        makers = lru_cache(_LANGUAGES)(partial(literal_maker, None))
-
-        def literals(turn: Turn, statements: Statements) -> list[Literal]:
-            texts, tags = find(turn), language(turn)
-            if not texts or not tags:
-                return []
-            if len(tags) > 1:
-                raise expressions.not_one(turn, hole, tags, "expected one language")
-            try:
-                make = makers(tags[0])
-                return [make(text) for text in texts]
-            except TermError as fault:
-                reason = f"{what}: {fault.message}"
-                raise expressions.error(turn, hole, reason, tags[0], InvalidValue) from None
-
-        return literals
-
-    # Links
-
-    def _links(
-        self, name: syntax.Name, valid: bool = False
-    ) -> Callable[[Turn, Statements], Sequence[IRI]]:
-        if name.is_constant:
-            constant = (self._file.resolve(name),)
-            return lambda turn, statements: constant
-        find = self._expressions.iris(name, valid=valid)
-        return lambda turn, statements: find(turn)
-
-    def _class(
-        self, name: syntax.Name, valid: bool = False
-    ) -> Callable[[Turn, Statements], Sequence[IRI]]:
+    def _class(self, name: syntax.Name, valid: bool = False) -> Terms:
         """A class by its name; one that the ontology lacks is an invalid value."""
-        find, known, file = self._links(name, valid), self._schema.classes, self._file
+        find, known, file = self.name(name, valid=valid), self._schema.classes, self._file
         is_open = not (known or self._schema.object_properties or self._schema.datatype_properties)
         if name.is_constant or is_open:
             return find
-        hole, error = name.holes[0], self._expressions.error
+        hole, error = name.holes[0], self.holes.error
 
-        def classes(turn: Turn, statements: Statements) -> Sequence[IRI]:
-            found = find(turn, statements)
+        def classes(turn: Turn) -> Sequence[Term]:
             named = []
-            for each in found:
+            for each in find(turn):
+                assert isinstance(each, IRI)
                 if each in known or not (reason := why_unknown(file, "class", each, known)):
                     named.append(each)
                 elif not valid:
@@ -230,15 +161,15 @@ class ValueCompiler:
         return classes
 
     def _known(self, value: syntax.KnownName, valid: bool) -> Terms:
-        find, known = self._links(value.name, valid), self._reference.types
-        return lambda turn, statements: [n for n in find(turn, statements) if n in known]
+        find, known = self.name(value.name, valid=valid), self._reference.types
+        return lambda turn: [each for each in find(turn) if each in known]
 
     def _known_by(self, value: syntax.KnownBy, valid: bool) -> Terms:
         name = self._file.resolve(value.property)
-        values = self._literals(name, value.value, valid)
+        values = self._literal(name, value.value, valid)
         by = self._reference.members_by(self._file.resolve(value.class_name), name, self._schema)
-        return lambda turn, statements: [
-            individual for literal in values(turn, statements) for individual in by(literal)
+        return lambda turn: [
+            individual for literal in values(turn) for individual in by(cast(Literal, literal))
         ]
 
     # Nodes without a name
@@ -247,13 +178,13 @@ class ValueCompiler:
         classify = self.classes(value.classes)
         say = tuple(self.property(each, update=False) for each in value.properties)
 
-        def blank(turn: Turn, statements: Statements) -> Sequence[Term]:
+        def blank(turn: Turn) -> Sequence[Term]:
             node = turn.harvest.blank_node()
-            said = [state(turn, node, statements) for state in say]
+            said = [state(turn, node) for state in say]
             # A node is left out if no value of it was found.
             if say and not any(said):
                 return _NOTHING
-            if not classify(turn, node, statements) and not say:
+            if not classify(turn, node) and not say:
                 return _NOTHING
             return (node,)
 
@@ -263,15 +194,16 @@ class ValueCompiler:
         # The range of the property applies to the list, not to its members.
         items = tuple(self._value(RDF_FIRST, item) for item in value.items)
 
-        def listed(turn: Turn, statements: Statements) -> Sequence[Term]:
-            members = [term for find in items for term in find(turn, statements)]
+        def listed(turn: Turn) -> Sequence[Term]:
+            members = [term for find in items for term in find(turn)]
             if not members:
                 return _NOTHING
             cells = [turn.harvest.blank_node() for _ in members]
             ends: list[Term] = [*cells[1:], RDF_NIL]
+            triples = turn.statements.triples
             for cell, rest, member in zip(cells, ends, members, strict=True):
-                statements.triples[cell, RDF_FIRST, member] = None
-                statements.triples[cell, RDF_REST, rest] = None
+                triples[cell, RDF_FIRST, member] = None
+                triples[cell, RDF_REST, rest] = None
             return cells[:1]
 
         return listed
@@ -282,39 +214,19 @@ class ValueCompiler:
         first = self._value(name, value.value, valid=value.if_valid)
         if value.if_valid:
             first = _if_valid(first)
-        otherwise = self._otherwise(name, value)
-
-        def found(turn: Turn, statements: Statements) -> Sequence[Term]:
-            return first(turn, statements) or otherwise(turn, statements)
-
-        return found
-
-    def _otherwise(self, name: IRI, value: syntax.Fallback) -> Terms:
         match value.otherwise:
             case None:
-                return lambda turn, statements: _NOTHING
-            case syntax.Policy(kind="skip individual"):
-
-                def skip(turn: Turn, statements: Statements) -> Sequence[Term]:
-                    raise SkipIndividual
-
-                return skip
-            case syntax.Policy():
-                return self._reject(name, value)
-            case _:
-                return self._value(name, value.otherwise)
-
-    def _reject(self, name: IRI, value: syntax.Fallback) -> Terms:
-        expressions, position = self._expressions, value.value.position
-        written, what = print_node(value.value), shown(self._file, name)
-        kind = "no valid value" if value.if_valid else "no value"
-
-        def reject(turn: Turn, statements: Statements) -> Sequence[Term]:
-            raise expressions.error_at(
-                turn, position, written, f"{what}: found {kind}, which the rule rejects"
-            )
-
-        return reject
+                return first
+            case syntax.Policy(kind=kind):
+                expressions, position = self._expressions, value.value.position
+                written = print_node(value.value)
+                found = "valid value" if value.if_valid else "value"
+                what = f"{shown(self._file, name)}: found no {found}, which the rule rejects"
+                return or_else(
+                    first, kind, lambda turn: expressions.error_at(turn, position, written, what)
+                )
+        otherwise = self._value(name, value.otherwise)
+        return lambda turn: first(turn) or otherwise(turn)
 
 
 def _holes(value: syntax.Value) -> Sequence[syntax.Hole]:
@@ -325,14 +237,16 @@ def _holes(value: syntax.Value) -> Sequence[syntax.Hole]:
 
 
 def _if_valid(find: Terms) -> Terms:
-    def valid(turn: Turn, statements: Statements) -> Sequence[Term]:
+    def valid(turn: Turn) -> Sequence[Term]:
         # Remove the statements of a node or list before its invalid value.
-        tried = Statements()
+        statements, turn.statements = turn.statements, Statements()
         try:
-            found = find(turn, tried)
+            found = find(turn)
+            statements.add(turn.statements)
         except InvalidValue:
             return _NOTHING
-        statements.add(tried)
+        finally:
+            turn.statements = statements
         return found
 
     return valid

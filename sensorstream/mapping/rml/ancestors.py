@@ -15,14 +15,8 @@ from typing import Final
 
 from sensorstream.language.syntax import Hole
 from sensorstream.language.walk import nodes
-from sensorstream.mapping.rml.model import (
-    PredicateObjects,
-    Reference,
-    RmlMapping,
-    StringTemplate,
-    TermMap,
-    TriplesMap,
-)
+from sensorstream.mapping.recipe import Reference, StringTemplate, TermMap
+from sensorstream.mapping.rml.model import PredicateObjects, RmlMapping, TriplesMap
 
 _UP: Final = "../"
 _STEP: Final = re.compile(r"[\w:.-]+")

@@ -13,19 +13,16 @@ from typing import NoReturn
 from sensorstream.errors import LanguageError, NotMovable, Position
 from sensorstream.language import syntax
 from sensorstream.language.walk import nodes
-from sensorstream.mapping.check import datatype_of
 from sensorstream.mapping.moved_paths import moved, steps_down
-from sensorstream.mapping.rml.model import (
+from sensorstream.mapping.recipe import (
     ConstantTerm,
-    Expression,
-    LogicalSource,
-    PredicateObjects,
     Reference,
-    RmlMapping,
     StringTemplate,
     TermMap,
-    TriplesMap,
+    literal_map,
+    name_map,
 )
+from sensorstream.mapping.rml.model import LogicalSource, PredicateObjects, RmlMapping, TriplesMap
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.vocabulary import RDF, RDF_TYPE, RDFS
@@ -166,15 +163,19 @@ class _Exporter:
         )
 
     def _named(self, name: syntax.Name | syntax.BlankName) -> TermMap:
-        if isinstance(name, syntax.BlankName):
-            return TermMap(StringTemplate(self._parts(name.parts)), "BlankNode")
-        if name.is_constant:
-            return TermMap(ConstantTerm(self._file.resolve(name)), "IRI")
-        if name.whole is not None:
-            if self._file.base is not None:
-                _refuse("a whole IRI that may be relative to 'base'", name.position)
-            return TermMap(Reference(self._expression(name.whole)), "IRI")
-        return TermMap(StringTemplate(self._parts(self._file.head(name))), "IRI")
+        if self._file.base is not None and isinstance(name, syntax.Name) and name.whole:
+            _refuse("a whole IRI that may be relative to 'base'", name.position)
+        return self._moved(name_map(self._file, name))
+
+    def _moved(self, term_map: TermMap) -> TermMap:
+        """The term map with its XPaths moved."""
+        expression = term_map.expression
+        if isinstance(expression, Reference):
+            expression = Reference(self._expression(expression.xpath))
+        elif isinstance(expression, StringTemplate):
+            expression = StringTemplate(self._parts(expression.parts))
+        language = term_map.language and self._moved(term_map.language)
+        return replace(term_map, expression=expression, language=language)
 
     def _parts(self, parts: Sequence[syntax.Part]) -> tuple[syntax.Part, ...]:
         """The parts with their XPaths moved; no part is empty and no two texts are adjacent."""
@@ -201,13 +202,8 @@ class _Exporter:
 
     def _value(self, name: IRI, value: syntax.Value) -> TermMap:
         match value:
-            case syntax.XPathValue(xpath=hole):
-                return self._literal(name, value, Reference(self._expression(hole)))
-            case syntax.TextValue(text=text):
-                return self._literal(name, value, StringTemplate(self._parts(text.parts)))
-            case syntax.Number(text=text):
-                kind = self._datatype(name, value)
-                return TermMap(ConstantTerm(Literal(text, kind or XSD_STRING)), "Literal")
+            case syntax.XPathValue() | syntax.TextValue() | syntax.Number():
+                return self._literal(literal_map(self._file, name, value, self._schema))
             case syntax.Name() | syntax.BlankName():
                 return self._named(value)
             case syntax.Fallback():
@@ -221,27 +217,20 @@ class _Exporter:
             case syntax.Variable():
                 raise AssertionError("parse refuses ?variables in mapping rules")
 
-    def _literal(
-        self, name: IRI, value: syntax.XPathValue | syntax.TextValue, expression: Expression
-    ) -> TermMap:
-        language = value.language
-        if isinstance(language, syntax.Hole):
-            given = TermMap(Reference(self._expression(language)), "Literal")
-            return TermMap(expression, "Literal", language=given)
-        kind = self._datatype(name, value) if language is None else None
-        if isinstance(expression, StringTemplate) and not any(nodes(expression, syntax.Hole)):
-            text = "".join(map(str, expression.parts))
-            return TermMap(ConstantTerm(Literal(text, kind or XSD_STRING, language)), "Literal")
-        datatype = None if kind is None else TermMap(ConstantTerm(IRI(kind)), "IRI")
-        tag = None if language is None else TermMap(ConstantTerm(Literal(language)), "Literal")
-        return TermMap(expression, "Literal", datatype, tag)
-
-    def _datatype(
-        self, name: IRI, value: syntax.XPathValue | syntax.TextValue | syntax.Number
-    ) -> str | None:
-        kind = datatype_of(self._file, name, value, self._schema)
-        # A literal without datatype is a string.
-        return None if kind == XSD_STRING or (kind or "").startswith((RDF, RDFS)) else kind
+    def _literal(self, written: TermMap) -> TermMap:
+        made = self._moved(written)
+        kind = made.datatype and made.datatype.constant
+        if made.language is not None or kind == XSD_STRING or (kind or "").startswith((RDF, RDFS)):
+            # A literal without datatype is a string.
+            kind, made = None, replace(made, datatype=None)
+        if not isinstance(made.expression, ConstantTerm):
+            return made
+        text, language = made.expression.text, made.language and made.language.expression
+        if language is None:
+            return TermMap(ConstantTerm(Literal(text, kind or XSD_STRING)), "Literal")
+        if isinstance(language, ConstantTerm):
+            return TermMap(ConstantTerm(Literal(text, language=language.text)), "Literal")
+        return replace(made, expression=StringTemplate((text,) if text else ()))
 
     def _fallback(self, name: IRI, value: syntax.Fallback) -> TermMap:
         made = replace(self._value(name, value.value), if_valid=value.if_valid)

@@ -13,6 +13,14 @@ from typing import Final, cast, get_args
 from sensorstream.errors import LanguageError, Position
 from sensorstream.language.syntax import Hole
 from sensorstream.mapping.functions.definition import NO_LIBRARY, Library
+from sensorstream.mapping.recipe import (
+    ConstantTerm,
+    Expression,
+    Missing,
+    Reference,
+    TermMap,
+    TermType,
+)
 from sensorstream.mapping.rml.block import (
     AT,
     INVALID,
@@ -27,18 +35,12 @@ from sensorstream.mapping.rml.block import (
 )
 from sensorstream.mapping.rml.executions import ONE_EXPRESSION, ExpressionReader
 from sensorstream.mapping.rml.model import (
-    ConstantTerm,
-    Expression,
     JoinCondition,
     LogicalSource,
-    Missing,
     ParentMap,
     PredicateObjects,
-    Reference,
     RmlMapping,
     Root,
-    TermMap,
-    TermType,
     TriplesMap,
     makes_literals,
 )

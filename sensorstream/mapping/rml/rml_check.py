@@ -13,13 +13,8 @@ from sensorstream.mapping import xpath
 from sensorstream.mapping.functions.definition import NO_LIBRARY, Library
 from sensorstream.mapping.functions.registry import call_faults
 from sensorstream.mapping.moved_paths import absolute, from_document
-from sensorstream.mapping.rml.model import (
-    ConstantTerm,
-    FunctionValue,
-    RmlMapping,
-    TermMap,
-    TriplesMap,
-)
+from sensorstream.mapping.recipe import ConstantTerm, FunctionValue, TermMap
+from sensorstream.mapping.rml.model import RmlMapping, TriplesMap
 from sensorstream.mapping.values import check_graph_name, literal_maker
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, iri
