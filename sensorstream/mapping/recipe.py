@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import field
 from typing import Literal, TypeAlias
 
@@ -95,15 +96,26 @@ def name_map(
     """How a name in a rule becomes an IRI or a blank node."""
     expression: Expression
     if isinstance(name, syntax.BlankName):
-        expression = StringTemplate(name.parts)
+        expression = StringTemplate(_joined(name.parts))
     elif name.is_constant:
         expression = ConstantTerm(file.resolve(name))
     elif name.whole is not None:
         expression = Reference(name.whole)
     else:
-        expression = StringTemplate(file.head(name))
+        expression = StringTemplate(_joined(file.head(name)))
     kind: TermType = "BlankNode" if isinstance(name, syntax.BlankName) else "IRI"
     return TermMap(expression, kind, if_valid=valid)
+
+
+def _joined(parts: Iterable[Part]) -> tuple[Part, ...]:
+    """The parts of a template: none is empty, and no two texts are adjacent."""
+    made: list[Part] = []
+    for part in parts:
+        if isinstance(part, str) and made and isinstance(made[-1], str):
+            made[-1] += part
+        elif part:
+            made.append(part)
+    return tuple(made)
 
 
 def literal_map(

@@ -45,11 +45,13 @@ class ValueCompiler(TermCompiler):
 
     def property(self, values: syntax.PropertyValues, *, update: bool) -> Say:
         """State a property; an update replaces its earlier values."""
-        name = self._file.resolve(values.property)
+        return self._stated(self._file.resolve(values.property), values.values, update=update)
+
+    def _stated(self, name: IRI, values: Sequence[syntax.Value], *, update: bool) -> Say:
         if self._expressions.stated is None:
-            return self._property(name, values.values, update)
+            return self._property(name, values, update)
         return self._recorded(
-            (self._property(name, (value,), update), _holes(value)) for value in values.values
+            (self._property(name, (value,), update), _holes(value)) for value in values
         )
 
     def _property(self, name: IRI, values: Sequence[syntax.Value], update: bool) -> Say:
@@ -68,10 +70,9 @@ class ValueCompiler(TermCompiler):
         return say
 
     def classes(self, names: Sequence[syntax.Name]) -> Say:
-        """State the classes of a subject."""
-        if self._expressions.stated is None:
-            return self._classes(names)
-        return self._recorded((self._classes((name,)), name.holes) for name in names)
+        """State the classes of a subject, first those that the rule itself has."""
+        ordered = sorted(names, key=lambda each: not each.is_constant)
+        return self._stated(RDF_TYPE, ordered, update=False)
 
     def _recorded(self, each: Iterable[tuple[Say, Sequence[syntax.Hole]]]) -> Say:
         """State what each says, and report it with the holes that it comes from."""
@@ -91,22 +92,6 @@ class ValueCompiler(TermCompiler):
             return said
 
         return recorded
-
-    def _classes(self, names: Sequence[syntax.Name]) -> Say:
-        constant = tuple(self._file.resolve(each) for each in names if each.is_constant)
-        found = tuple(self._class(each) for each in names if not each.is_constant)
-
-        def say(turn: Turn, subject: Subject) -> bool:
-            said, triples = bool(constant), turn.statements.triples
-            for each in constant:
-                triples[subject, RDF_TYPE, each] = None
-            for find in found:
-                for kind in find(turn):
-                    triples[subject, RDF_TYPE, kind] = None
-                    said = True
-            return said
-
-        return say
 
     def name(self, name: syntax.Name | syntax.BlankName, *, valid: bool = False) -> Terms:
         """The IRIs of a name, or the nodes with this label in the message."""

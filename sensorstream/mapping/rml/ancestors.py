@@ -11,13 +11,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeVar
 
 from sensorstream.language.syntax import Hole
 from sensorstream.language.walk import nodes
-from sensorstream.mapping.recipe import Reference, StringTemplate, TermMap
+from sensorstream.mapping.recipe import TermMap
 from sensorstream.mapping.rml.model import PredicateObjects, RmlMapping, TriplesMap
+from sensorstream.sparql.walk import replaced
 
+_Part = TypeVar("_Part")
 _UP: Final = "../"
 _STEP: Final = re.compile(r"[\w:.-]+")
 _PATH: Final = re.compile(r"@?[\w:.-]+(?:/@?[\w:.-]+)*")
@@ -51,8 +53,7 @@ def _split(triples_map: TriplesMap) -> Iterator[TriplesMap]:
     for level, properties in by_level.items():
         made = above[level]
         assert made is not None
-        raised = tuple(_property(each, _UP * level) for each in properties)
-        yield replace(made, properties=raised)
+        yield replace(made, properties=_from_above(tuple(properties), _UP * level))
 
 
 def _level(values: PredicateObjects) -> int:
@@ -91,7 +92,7 @@ def _above(triples_map: TriplesMap, level: int) -> TriplesMap | None:
         or any(_steps_up(hole.text) != level for hole in others)
     ):
         return None
-    subject = _term_map(triples_map.subject, _UP * level, "/".join(steps) + "/")
+    subject = _from_above(triples_map.subject, _UP * level, "/".join(steps) + "/")
     at = triples_map.at
     return replace(
         triples_map,
@@ -104,24 +105,9 @@ def _above(triples_map: TriplesMap, level: int) -> TriplesMap | None:
     )
 
 
-def _property(values: PredicateObjects, up: str) -> PredicateObjects:
-    predicates = tuple(_term_map(each, up, "") for each in values.predicates)
-    objects = tuple(
-        _term_map(each, up, "") if isinstance(each, TermMap) else each for each in values.objects
-    )
-    return replace(values, predicates=predicates, objects=objects)
-
-
-def _term_map(term_map: TermMap, up: str, down: str) -> TermMap:
-    match term_map.expression:
-        case Reference(xpath=hole):
-            return replace(term_map, expression=Reference(_hole(hole, up, down)))
-        case StringTemplate(parts=parts):
-            made = tuple(
-                _hole(part, up, down) if isinstance(part, Hole) else part for part in parts
-            )
-            return replace(term_map, expression=StringTemplate(made))
-    return term_map
+def _from_above(part: _Part, up: str, down: str = "") -> _Part:
+    """A part of a triples map, its XPaths as seen from the ancestor."""
+    return replaced(part, lambda node: _hole(node, up, down) if isinstance(node, Hole) else None)
 
 
 def _hole(hole: Hole, up: str, down: str) -> Hole:

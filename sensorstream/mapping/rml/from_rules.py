@@ -6,28 +6,22 @@ hold what other RML processors may ignore: time, update, policies.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 from sensorstream.errors import LanguageError, NotMovable, Position
 from sensorstream.language import syntax
 from sensorstream.language.walk import nodes
-from sensorstream.mapping.moved_paths import moved, steps_down
-from sensorstream.mapping.recipe import (
-    ConstantTerm,
-    Reference,
-    StringTemplate,
-    TermMap,
-    literal_map,
-    name_map,
-)
+from sensorstream.mapping.at_nodepaths import moved, steps_down
+from sensorstream.mapping.recipe import ConstantTerm, StringTemplate, TermMap, literal_map, name_map
 from sensorstream.mapping.rml.model import LogicalSource, PredicateObjects, RmlMapping, TriplesMap
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.vocabulary import RDF, RDF_TYPE, RDFS
 from sensorstream.model.xsd import XSD_STRING
+from sensorstream.sparql.walk import replaced
 
+_Part = TypeVar("_Part")
 _BASE = "urn:sensorstream:rule:"
 
 
@@ -157,7 +151,7 @@ class _Exporter:
                 *(self._class(each) for each in action.classes if not each.is_constant),
                 *(self._property(each) for each in action.properties),
             ),
-            at=None if action.at is None else self._expression(action.at),
+            at=self._moved(action.at),
             update=action.kind == "update",
             graphs=() if action.graph is None else (self._named(action.graph),),
         )
@@ -165,29 +159,13 @@ class _Exporter:
     def _named(self, name: syntax.Name | syntax.BlankName) -> TermMap:
         if self._file.base is not None and isinstance(name, syntax.Name) and name.whole:
             _refuse("a whole IRI that may be relative to 'base'", name.position)
-        return self._moved(name_map(self._file, name))
+        return name_map(self._file, self._moved(name))
 
-    def _moved(self, term_map: TermMap) -> TermMap:
-        """The term map with its XPaths moved."""
-        expression = term_map.expression
-        if isinstance(expression, Reference):
-            expression = Reference(self._expression(expression.xpath))
-        elif isinstance(expression, StringTemplate):
-            expression = StringTemplate(self._parts(expression.parts))
-        language = term_map.language and self._moved(term_map.language)
-        return replace(term_map, expression=expression, language=language)
-
-    def _parts(self, parts: Sequence[syntax.Part]) -> tuple[syntax.Part, ...]:
-        """The parts with their XPaths moved; no part is empty and no two texts are adjacent."""
-        made: list[syntax.Part] = []
-        for part in parts:
-            if isinstance(part, syntax.Hole):
-                made.append(self._expression(part))
-            elif made and isinstance(made[-1], str):
-                made[-1] += part
-            elif part:
-                made.append(part)
-        return tuple(made)
+    def _moved(self, part: _Part) -> _Part:
+        """A part of a rule with its XPaths moved."""
+        return replaced(
+            part, lambda node: self._expression(node) if isinstance(node, syntax.Hole) else None
+        )
 
     # Values
 
@@ -203,7 +181,9 @@ class _Exporter:
     def _value(self, name: IRI, value: syntax.Value) -> TermMap:
         match value:
             case syntax.XPathValue() | syntax.TextValue() | syntax.Number():
-                return self._literal(literal_map(self._file, name, value, self._schema))
+                return self._literal(
+                    literal_map(self._file, name, self._moved(value), self._schema)
+                )
             case syntax.Name() | syntax.BlankName():
                 return self._named(value)
             case syntax.Fallback():
@@ -217,8 +197,7 @@ class _Exporter:
             case syntax.Variable():
                 raise AssertionError("parse refuses ?variables in mapping rules")
 
-    def _literal(self, written: TermMap) -> TermMap:
-        made = self._moved(written)
+    def _literal(self, made: TermMap) -> TermMap:
         kind = made.datatype and made.datatype.constant
         if made.language is not None or kind == XSD_STRING or (kind or "").startswith((RDF, RDFS)):
             # A literal without datatype is a string.
