@@ -13,7 +13,7 @@ from itertools import product
 from typing import Final, TypeAlias, cast
 
 from sensorstream.errors import LanguageError, MappingError
-from sensorstream.language.syntax import Call, Hole
+from sensorstream.language.syntax import Call, Hole, MappingRule
 from sensorstream.language.walk import nodes
 from sensorstream.mapping.document import Document, Element
 from sensorstream.mapping.expressions import HoleCompiler
@@ -34,7 +34,7 @@ from sensorstream.mapping.rml.model import (
     TriplesMap,
 )
 from sensorstream.mapping.rml.rml_check import faults
-from sensorstream.mapping.rule_cost import Steep
+from sensorstream.mapping.rule_cost import Steep, steep_of
 from sensorstream.mapping.term_maps import SkipIndividual, TermCompiler
 from sensorstream.mapping.values import append, check_graph_name, iri_maker
 from sensorstream.mapping.xpath_cost import cost_of
@@ -53,14 +53,9 @@ def steep_of_map(
     Those whose values multiply count at the iterator. ``own`` are the user's own functions.
     """
     iterator = triples_map.source.iterator
-    rows = cost_of(absolute(iterator.text))
-    if rows.degree > 1:
-        yield Steep(rows.degree, iterator)
-    for hole in set(nodes(triples_map, Hole)) - {iterator}:
-        cost = cost_of(hole.text)
-        degree = cost.each if rows.many else cost.degree
-        if degree > 1:
-            yield Steep(degree, hole)
+    holes = set(nodes(triples_map, Hole)) - {iterator}
+    path = Hole(absolute(iterator.text), position=iterator.position)
+    yield from steep_of(MappingRule(triples_map.rule, path, (), tuple(holes), ()), own)
     subject = _several([triples_map.subject])
     for each in triples_map.properties:
         objects = max(_several_of(value, mapping) for value in each.objects)

@@ -12,7 +12,7 @@ from typing import NoReturn, TypeVar
 from sensorstream.errors import LanguageError, NotMovable, Position
 from sensorstream.language import syntax
 from sensorstream.language.walk import nodes
-from sensorstream.mapping.at_nodepaths import moved, steps_down
+from sensorstream.mapping.moved_paths import moved, steps_down
 from sensorstream.mapping.recipe import ConstantTerm, StringTemplate, TermMap, literal_map, name_map
 from sensorstream.mapping.rml.model import LogicalSource, PredicateObjects, RmlMapping, TriplesMap
 from sensorstream.model.schema import Schema
