@@ -49,8 +49,14 @@ from sensorstream.reasoning.rulesets.rule_set import RuleSet
 from sensorstream.rules.conditions import SnapshotEvaluator
 from sensorstream.rules.continuous import NetworkEvaluator
 from sensorstream.rules.rule_compiler import CompiledRule
-from sensorstream.rules.why_no_solution import individuals_of, why_no_solution
-from sensorstream.rules.why_not import Present, WhyNot, variables_of, why_not
+from sensorstream.rules.why_not import (
+    Present,
+    WhyNot,
+    individuals_of,
+    variables_of,
+    why_no_solution,
+    why_not,
+)
 from sensorstream.sparql.algebra import BGP, Ask, Modify, Quad
 from sensorstream.sparql.parser import read_query
 from sensorstream.sparql.printing.query_forms import operation_text
