@@ -18,11 +18,10 @@ from sensorstream.mapping.parts import compile_split
 from sensorstream.mapping.path_index import Nodes
 from sensorstream.mapping.plan import Harvest, MappingPlan, PlannedRule, RunRule, Statements, Turn
 from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
-from sensorstream.mapping.rule_cost import Steep, steep_of
+from sensorstream.mapping.rule_cost import Steep, cost_of, steep_of
 from sensorstream.mapping.term_maps import SkipIndividual
 from sensorstream.mapping.terms import ValueCompiler
 from sensorstream.mapping.values import check_graph_name
-from sensorstream.mapping.xpath_cost import cost_of
 from sensorstream.mapping.xsd import MessageSchemas
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Subject

@@ -24,7 +24,6 @@ from sensorstream.mapping.moved_paths import absolute, from_document
 from sensorstream.mapping.path_index import Nodes
 from sensorstream.mapping.plan import Harvest, PlannedRule, Terms, Texts, Turn
 from sensorstream.mapping.recipe import Expression, TermMap
-from sensorstream.mapping.rml.block import DEFAULT_GRAPH
 from sensorstream.mapping.rml.model import (
     JoinCondition,
     LogicalSource,
@@ -34,10 +33,10 @@ from sensorstream.mapping.rml.model import (
     TriplesMap,
 )
 from sensorstream.mapping.rml.rml_check import faults
-from sensorstream.mapping.rule_cost import Steep, steep_of
+from sensorstream.mapping.rml.turtle import DEFAULT_GRAPH
+from sensorstream.mapping.rule_cost import Steep, cost_of, steep_of
 from sensorstream.mapping.term_maps import SkipIndividual, TermCompiler
 from sensorstream.mapping.values import append, check_graph_name, iri_maker
-from sensorstream.mapping.xpath_cost import cost_of
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Subject, Term

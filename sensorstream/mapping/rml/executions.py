@@ -21,8 +21,8 @@ from sensorstream.mapping.recipe import (
     Reference,
     StringTemplate,
 )
-from sensorstream.mapping.rml.block import EXPRESSION, FUNCTIONS, Block, rml
 from sensorstream.mapping.rml.template import parse_template
+from sensorstream.mapping.rml.turtle import EXPRESSION, FUNCTIONS, Block, rml
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 
 _RESULT: Final = f"{PARAMETER}result"

@@ -21,18 +21,6 @@ from sensorstream.mapping.recipe import (
     TermMap,
     TermType,
 )
-from sensorstream.mapping.rml.block import (
-    AT,
-    INVALID,
-    LITERALS,
-    MISSING,
-    RULE,
-    TERM,
-    UPDATE,
-    XPATH,
-    XPATH_CLASS,
-    rml,
-)
 from sensorstream.mapping.rml.executions import ONE_EXPRESSION, ExpressionReader
 from sensorstream.mapping.rml.model import (
     JoinCondition,
@@ -44,7 +32,19 @@ from sensorstream.mapping.rml.model import (
     TriplesMap,
     makes_literals,
 )
-from sensorstream.mapping.rml.turtle import MappingGraph
+from sensorstream.mapping.rml.turtle import (
+    AT,
+    INVALID,
+    LITERALS,
+    MISSING,
+    RULE,
+    TERM,
+    UPDATE,
+    XPATH,
+    XPATH_CLASS,
+    MappingGraph,
+    rml,
+)
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term
 from sensorstream.model.vocabulary import RDF_TYPE
 
