@@ -40,7 +40,7 @@ from sensorstream.mapping.values import append, check_graph_name, iri_maker
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Subject, Term
-from sensorstream.model.timeline import Instant, Timeline
+from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
 
 
@@ -255,7 +255,7 @@ class _MapCompiler(TermCompiler):
 
     def run(self) -> Callable[[Element, Harvest], bool]:
         rows, subject = self.rows(), self.subject()
-        time, update = self._time(), self._map.update
+        time, update = self.time(self._map.at, self._timeline), self._map.update
         classes = tuple((RDF_TYPE, each) for each in self._map.classes)
         properties = tuple(self._property(each) for each in self._map.properties)
         graphs_of = self._graphs(())
@@ -313,12 +313,6 @@ class _MapCompiler(TermCompiler):
                 yield Turn(node, start.harvest, fixed=start.fixed)
 
         return rows
-
-    def _time(self) -> Callable[[Turn], Instant]:
-        at = self._map.at
-        if at is None:
-            return lambda row: row.harvest.message.received
-        return self.holes.instant(at, self.holes.texts(at), self._timeline)
 
     def subject(self) -> Callable[[Turn], list[Subject]]:
         find = self.term(self._map.subject)
