@@ -180,7 +180,7 @@ class _Compiler(TermCompiler):
 
     def _action(self, action: syntax.IndividualAction) -> Act:
         name = self._named(action.name)
-        time, graph = self.time(action.at, self._timeline), self._graph(action.graph)
+        time, graph = self.holes.time(action.at, self._timeline), self._graph(action.graph)
         update, named = action.kind == "update", not isinstance(action.name, syntax.BlankName)
         say = (
             self._classes(action.classes),

@@ -63,9 +63,14 @@ class HoleCompiler:
         namespaces: Mapping[str, str],
         library: Library,
         placed: Callable[[str], str],
+        produced: Callable[[Hole, Turn, Sequence[str]], None] | None = None,
     ) -> None:
-        """``placed`` is the expression that means the same where it is evaluated."""
+        """``placed`` is the expression that means the same where it is evaluated.
+
+        ``produced`` is told the values of each hole; None: nobody wants to know.
+        """
         self._name = rule
+        self._produced = produced
         self._namespaces = namespaces
         self._library = library
         self._placed = placed
@@ -75,10 +80,6 @@ class HoleCompiler:
         return self._possible(
             hole, compile_xpath(self._placed(text or hole.text), self._namespaces)
         )
-
-    def plain(self, hole: syntax.Hole) -> Texts:
-        """The texts that XPath finds."""
-        return self._possible(hole, compile_texts(self._placed(hole.text), self._namespaces))
 
     def _possible(
         self, hole: syntax.Hole, evaluate: Callable[[Element, Nodes], _Found]
@@ -96,7 +97,15 @@ class HoleCompiler:
 
         With ``valid``, here and below, what is invalid is left out and not refused.
         """
-        find = self.plain(hole)
+        find, produced = self.found(hole, valid=valid), self._produced
+        if produced is None:
+            return find
+        return told(find, lambda turn, found: produced(hole, turn, found))
+
+    def found(self, hole: syntax.Hole, *, valid: bool = False) -> Texts:
+        """The same, without telling anybody."""
+        text = self._placed(hole.text)
+        find = self._possible(hole, compile_texts(text, self._namespaces))
         return self.called(hole, find, hole.calls, valid=valid) if hole.calls else find
 
     def called(
@@ -115,11 +124,11 @@ class HoleCompiler:
 
         return called
 
-    def instant(
-        self, at: syntax.Hole, find: Texts, timeline: Timeline
-    ) -> Callable[[Turn], Instant]:
-        """The time that a hole finds."""
-        read = timeline.instant
+    def time(self, at: syntax.Hole | None, timeline: Timeline) -> Callable[[Turn], Instant]:
+        """The time that a hole finds; without one, that of the message's arrival."""
+        if at is None:
+            return lambda turn: turn.harvest.message.received
+        find, read = self.texts(at), timeline.instant
 
         def instant(turn: Turn) -> Instant:
             found = find(turn)
@@ -189,7 +198,13 @@ class Expressions(HoleCompiler):
         in_parts: bool,
     ) -> None:
         # A message may be a part of a document.
-        super().__init__(rule.name, file.namespace_map, library, at_part if in_parts else str)
+        super().__init__(
+            rule.name,
+            file.namespace_map,
+            library,
+            at_part if in_parts else str,
+            None if recorder is None else partial(recorder.produced, rule.name),
+        )
         self._file = file
         self._rule = rule
         self._recorder = recorder
@@ -223,7 +238,7 @@ class Expressions(HoleCompiler):
     def condition(self, hole: syntax.Hole) -> Callable[[Turn], object]:
         """Whether an XPath is true, or its value functions return any value."""
         test: Callable[[Turn], object] = (
-            super().texts(hole) if hole.calls else self.xpath(hole, f"boolean({hole.text})")
+            self.found(hole) if hole.calls else self.xpath(hole, f"boolean({hole.text})")
         )
         recorder, rule = self._recorder, self._rule.name
         if recorder is None:
@@ -259,13 +274,13 @@ class Expressions(HoleCompiler):
         Texts of attributes and of value functions are nodes too, so that there may be any number.
         """
         hole = let.value
-        find = super().texts(hole) if hole.calls else self.xpath(hole)
-        recorder, rule = self._recorder, self._rule.name
+        find = self.found(hole) if hole.calls else self.xpath(hole)
+        produced = self._produced
 
         def bound(turn: Turn) -> Bound:
             found = cast("Bound | list[Element | str]", find(turn))
-            if recorder is not None:
-                recorder.produced(rule, hole, turn, texts(found))
+            if produced is not None:
+                produced(hole, turn, texts(found))
             if not isinstance(found, list | tuple):
                 return found
             try:
@@ -278,7 +293,7 @@ class Expressions(HoleCompiler):
     # Texts
 
     def texts(self, hole: syntax.Hole, *, valid: bool = False) -> Texts:
-        find = self._values(hole, valid)
+        find = super().texts(hole, valid=valid)
         if self._is_fixed(hole):
             return self._once(hole, find)
         if hole not in self._shared or (self._recorder is None and is_attribute(hole)):
@@ -295,25 +310,18 @@ class Expressions(HoleCompiler):
 
         return remembered
 
-    def _values(self, hole: syntax.Hole, valid: bool) -> Texts:
-        values = self._plain(hole, valid)
-        recorder, rule = self._recorder, self._rule.name
-        if recorder is None:
-            return values
-        return told(values, lambda turn, found: recorder.produced(rule, hole, turn, found))
-
-    def _plain(self, hole: syntax.Hole, valid: bool = False) -> Texts:
+    def found(self, hole: syntax.Hole, *, valid: bool = False) -> Texts:
         variable = hole.text[1:]
         if hole.text.startswith("$") and variable in self._lets and not hole.calls:
             return lambda turn: texts(turn.variables[variable])
-        return super().texts(hole, valid=valid)
+        return super().found(hole, valid=valid)
 
     def first_not_one(
         self, turn: Turn, holes: Sequence[syntax.Hole], expected: str
     ) -> MappingError:
         """The error of the first of some holes that did not find exactly one value."""
         for hole in holes:
-            found = self._plain(hole)(turn)
+            found = self.found(hole)(turn)
             if len(found) != 1:
                 return self.not_one(turn, hole, found, expected)
         raise AssertionError("every hole found one value")

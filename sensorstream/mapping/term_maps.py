@@ -27,7 +27,6 @@ from sensorstream.mapping.recipe import (
 )
 from sensorstream.mapping.values import encode_segment, encode_uri, iri_maker, literal_maker
 from sensorstream.model.terms import IRI, Term
-from sensorstream.model.timeline import Instant, Timeline
 
 # The beginning of an IRI, up to somewhere behind its host.
 _IN_PATH: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:(?!//[^/?#]*\Z)")
@@ -240,12 +239,6 @@ class TermCompiler:
             ]
 
         return filled
-
-    def time(self, at: Hole | None, timeline: Timeline) -> Callable[[Turn], Instant]:
-        """The time that a hole finds; without one, that of the message's arrival."""
-        if at is None:
-            return lambda turn: turn.harvest.message.received
-        return self.holes.instant(at, self.holes.texts(at), timeline)
 
     # Errors
 

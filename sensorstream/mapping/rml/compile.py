@@ -22,7 +22,7 @@ from sensorstream.mapping.hint import Landmarks
 from sensorstream.mapping.location_path import any_of, lookup_of
 from sensorstream.mapping.moved_paths import absolute, from_document
 from sensorstream.mapping.path_index import Nodes
-from sensorstream.mapping.plan import Harvest, PlannedRule, Terms, Texts, Turn
+from sensorstream.mapping.plan import Harvest, PlannedRule, Terms, Turn
 from sensorstream.mapping.recipe import Expression, TermMap
 from sensorstream.mapping.rml.model import (
     JoinCondition,
@@ -217,20 +217,11 @@ def _planned(
     )
 
 
-class _Holes(HoleCompiler):
-    """Compiles the XPaths of a triples map, and tells reports whether each found anything."""
-
-    def texts(self, hole: Hole, *, valid: bool = False) -> Texts:
-        find = super().texts(hole, valid=valid)
-
-        def texts(row: Turn) -> list[str]:
-            found = find(row)
-            sought = row.harvest.sought
-            if sought is not None:
-                sought[hole.text] = sought.get(hole.text, False) or bool(found)
-            return found
-
-        return texts
+def _note(hole: Hole, row: Turn, found: Sequence[str]) -> None:
+    """Tell a report whether an XPath has found anything."""
+    sought = row.harvest.sought
+    if sought is not None:
+        sought[hole.text] = sought.get(hole.text, False) or bool(found)
 
 
 class _MapCompiler(TermCompiler):
@@ -245,7 +236,8 @@ class _MapCompiler(TermCompiler):
     ) -> None:
         source = triples_map.source
         placed = from_document if source.iterator.text == "/" else str
-        holes = _Holes(triples_map.rule, dict(source.namespaces), surroundings.library, placed)
+        spaces = dict(source.namespaces)
+        holes = HoleCompiler(triples_map.rule, spaces, surroundings.library, placed, _note)
         make = iri_maker(triples_map.base or "", append)
         super().__init__(holes, source.iterator, make, make, multiply=True)
         self._surroundings = surroundings
@@ -255,7 +247,7 @@ class _MapCompiler(TermCompiler):
 
     def run(self) -> Callable[[Element, Harvest], bool]:
         rows, subject = self.rows(), self.subject()
-        time, update = self.time(self._map.at, self._timeline), self._map.update
+        time, update = self.holes.time(self._map.at, self._timeline), self._map.update
         classes = tuple((RDF_TYPE, each) for each in self._map.classes)
         properties = tuple(self._property(each) for each in self._map.properties)
         graphs_of = self._graphs(())
