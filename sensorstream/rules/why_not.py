@@ -22,7 +22,7 @@ from sensorstream.network.sources import DEFAULT, Source, Sources
 from sensorstream.rules.conditions import ConditionEvaluator, Solution, as_text, condition_query
 from sensorstream.rules.given import GIVEN, given_triples, property_of
 from sensorstream.rules.memory import RuleMemory
-from sensorstream.rules.reading import COMPARE, parsed_condition, returning
+from sensorstream.rules.reading import COMPARE, as_count, parsed_condition, returning
 from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.rules.triggers import NOW, conditions_of
 from sensorstream.rules.unmet import Prober, ShortNames, Statements, Step, first_unmet
@@ -242,9 +242,8 @@ class _Question:
             return self._queried(condition, solutions)
         class_name = self.file.resolve(condition.class_name)
         count = self.present.kb.count(RDF_TYPE, class_name)
-        holds = count > 0
-        if isinstance(condition, syntax.Count):
-            holds = COMPARE[condition.comparison](count, condition.number)
+        counted = as_count(condition)
+        holds = COMPARE[counted.comparison](count, counted.number)
         held = holds is not condition.negated
         told = "it has 1 member" if count == 1 else f"it has {count} members"
         self._tell(condition, held, told)
