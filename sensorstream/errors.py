@@ -79,7 +79,7 @@ A class without a ``code`` of its own has that of its parent.
 Nine kinds of exception are not in the tree, because they are not errors for a user to read:
 ``alerts.poster.ConnectError`` (the next address of a receiver is tried),
 ``processes.apart._HungError`` (has what a fork does done once more),
-``mapping.terms.SkipIndividual`` (a rule leaves an individual out),
+``mapping.term_maps.SkipIndividual`` (a rule leaves an individual out),
 ``network.recursion.stratum.BrokenRules`` (takes failed derivation rules out of force),
 ``reasoning.dl.bounds.clauses.Untreated`` (a bound leaves an axiom out),
 ``reasoning.dl.gap.answers._Equal`` (twins are told of by their own names),

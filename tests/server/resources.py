@@ -37,15 +37,8 @@ from sensorstream.app.questions.incidents import Incidents
 from sensorstream.app.questions.individuals import Individuals, KnownIndividual, KnownIndividuals
 from sensorstream.app.questions.jobs import Job, JobAnswer, Jobs
 from sensorstream.app.questions.messages import Life, Messages, Replays
-from sensorstream.app.why.present_state import (
-    Applied,
-    Held,
-    Holding,
-    Unmet,
-    WhyHeld,
-    read_statement,
-)
-from sensorstream.app.why.reasons import Because, Reason, Reasons, RuleText, Why
+from sensorstream.app.why.present_state import Holding, Unmet, WhyHeld, read_statement
+from sensorstream.app.why.reasons import Applied, Because, Reason, Reasons, RuleText, Why
 from sensorstream.app.why.trials import DeploymentTrial, MessageTrial, QueryTrial
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.errors import (
@@ -355,12 +348,12 @@ class OneHolding(Holding):
             "INSERT …",
             (("s", ann),),
             (
-                Held(Reason(Matched(below, Basis.ONTOLOGY))),
-                Held(Reason(said, "door", NOW.isoformat(), (place,))),
+                Reason(Matched(below, Basis.ONTOLOGY)),
+                Reason(said, "door", NOW.isoformat(), (place,)),
             ),
             (),
         )
-        held = Held(Reason(Matched(triple, Basis.INFERRED)), by, caused_by="m41")
+        held = Reason(Matched(triple, Basis.INFERRED), by=by, caused_by="m41")
         return WhyHeld(triple, held, "rdfs", ("a note",))
 
     def rules_behind(self, statements: Collection[Triple]) -> Mapping[Triple, str]:
