@@ -44,7 +44,6 @@ from sensorstream.app.life.start import (
 from sensorstream.app.life.storing import Outlets
 from sensorstream.app.life.upkeep import CrossChecks, Narrowing, Revival, retention
 from sensorstream.app.questions.asking import Asking, Running
-from sensorstream.app.questions.incidents import Incidents
 from sensorstream.app.questions.individuals import Individuals, WindowView, view_window
 from sensorstream.app.questions.jobs import JobFolder, Jobs
 from sensorstream.app.questions.messages import Messages, Replays
@@ -193,8 +192,7 @@ class Application(Handle):
             disabling=lambda webhook, text: self.pipeline.change(ReportDisabled(webhook, text)),
             tending=self._tend,
         )
-        announce = partial(self._announce, queued=True)
-        self.incidents = Incidents(PostgresIncidents(database), self.clock, announce)
+        self.incidents = PostgresIncidents(database)
         self._set_outputs(registered)
         set_damping(database, settings.alerts)
         return registered
@@ -211,15 +209,14 @@ class Application(Handle):
         self.pipeline = Pipeline(
             target,
             store,
-            Outlets(self._announce, self._log.publish, self._open_store, due),
+            Outlets(self.announce, self._log.publish, self._open_store, due),
             clock=self.clock,
             metrics=self.meters,
             checkpoint_every=settings.history.checkpoint_every,
             limits=settings.limits,
             in_work=self._in_work,
         )
-        announce = partial(self._announce, queued=True)
-        self.webhooks = Webhooks(self, registered, self._dispatcher, announce)
+        self.webhooks = Webhooks(self, registered, self._dispatcher, self.announce)
         self.webhooks.catch_up()
         if kept_for(settings) != (None, None):
             self._stack.enter_context(retention(self))
@@ -273,8 +270,7 @@ class Application(Handle):
             self._begin(each)
         if reasoning.profile in ("hermit", "pellet") and here:
             self._begin(Narrowing(self))
-        announce = partial(self._announce, queued=True)
-        news = None if here else News(self.url, announce, self.metrics)
+        news = None if here else News(self.url, self.announce, self.metrics)
         if news is not None:
             self._begin(news)
         self.health = Health(self, readiness, self._dispatcher, self._in_work, news, broken)
@@ -428,7 +424,8 @@ class Application(Handle):
             self.alert_feed.announce()
         return done
 
-    def _announce(self, queued: bool) -> None:
+    def announce(self, queued: bool = True) -> None:
+        """Something has changed that followers are told of, and receivers if it is ``queued``."""
         self.alert_feed.announce()
         if queued:
             self._dispatcher.wake()

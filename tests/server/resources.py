@@ -33,7 +33,6 @@ from sensorstream.app.control.rulebook import Ontologies, Rulebook
 from sensorstream.app.control.versions import Match, Told, Version, Versions
 from sensorstream.app.control.webhooks import Webhooks
 from sensorstream.app.life.access import Access, AuditLog, Keys
-from sensorstream.app.questions.incidents import Incidents
 from sensorstream.app.questions.individuals import Individuals, KnownIndividual, KnownIndividuals
 from sensorstream.app.questions.jobs import Job, JobAnswer, Jobs
 from sensorstream.app.questions.messages import Life, Messages, Replays
@@ -67,6 +66,7 @@ from sensorstream.errors import (
     UnknownSilence,
     UnknownWebhook,
 )
+from sensorstream.history.incidents import PostgresIncidents
 from sensorstream.history.kept_messages import Choice, Chosen, KeptMessage, Left, Wanted
 from sensorstream.history.statements import Latest
 from sensorstream.journal.entry import Entry
@@ -413,7 +413,7 @@ class OneJob(Jobs):
         self.job(job_id)
 
 
-class OneIncident(Incidents):
+class OneIncident(PostgresIncidents):
     """One alert that is open, m42-1, and silences in a list."""
 
     def __init__(self) -> None:
@@ -424,54 +424,43 @@ class OneIncident(Incidents):
         self.changes = [self._change("raised", "", "21 people")]
         self.listed: dict[int, Silence] = {}
 
-    def list(self, state: str | None, limit: int, before: int | None = None) -> Sequence[Incident]:
+    def list(
+        self, state: str | None, limit: int, before: int | None, now: datetime
+    ) -> Sequence[Incident]:
         shown = state in (None, self.incident.state) and (before is None or before > 1)
         return [self.incident][:limit] if shown else []
 
-    def one(self, alert: str) -> Incident:
+    def one(self, alert: str, now: datetime = NOW) -> Incident:
         if alert not in ("m42-1", "m44-1"):
             raise UnknownAlert(f"there is no alert '{alert}'")
         return self.incident
 
-    def history(self, alert: str, limit: int, after: int = 0) -> Sequence[AlertChange]:
+    def history(self, alert: str, limit: int, after: int, now: datetime) -> Sequence[AlertChange]:
         self.one(alert)
         return [each for each in self.changes if each.seq > after][:limit]
 
-    def acknowledge(self, alert: str, by: str, said: str = "") -> Incident:
+    def acknowledge(self, alert: str, by: str, said: str, now: datetime) -> Incident:
         if self.one(alert).state == "cleared":
             raise AlertError("it is cleared")
-        return self._do("acknowledged", by, said, state="acknowledged", acknowledged_by=by)
+        return self._done("acknowledged", by, said, state="acknowledged", acknowledged_by=by)
 
-    def clear(self, alert: str, by: str, said: str = "") -> Incident:
+    def clear(self, alert: str, by: str, said: str, now: datetime) -> Incident:
         self.one(alert)
-        return self._do("cleared", by, said, state="cleared", cleared_at=NOW)
+        return self._done("cleared", by, said, state="cleared", cleared_at=NOW)
 
-    def comment(self, alert: str, by: str, said: str) -> Incident:
+    def comment(self, alert: str, by: str, said: str, now: datetime) -> Incident:
         self.one(alert)
-        return self._do("commented", by, said)
+        return self._done("commented", by, said)
 
-    def assign(self, alert: str, by: str, to: str) -> Incident:
+    def assign(self, alert: str, by: str, to: str, now: datetime) -> Incident:
         self.one(alert)
-        return self._do("assigned", by, to, assignee=to or None)
+        return self._done("assigned", by, to, assignee=to or None)
 
-    def silences(self) -> Sequence[Silence]:
+    def silences(self, now: datetime) -> Sequence[Silence]:
         return list(self.listed.values())
 
-    def silence(
-        self,
-        rule: str | None,
-        key: str | None,
-        severity: str | None,
-        ends_at: datetime,
-        by: str,
-        comment: str = "",
-        starts_at: datetime | None = None,
-    ) -> Silence:
-        if rule is None and key is None and severity is None:
-            raise AlertError("a silence of everything")
-        made = Silence(
-            len(self.listed) + 1, rule, key, severity, starts_at or NOW, ends_at, by, comment
-        )
+    def silence(self, wanted: Silence, now: datetime) -> Silence:
+        made = replace(wanted, id=len(self.listed) + 1)
         self.listed[made.id] = made
         return made
 
@@ -481,11 +470,11 @@ class OneIncident(Incidents):
     def last_change(self) -> int:
         return self.changes[-1].seq
 
-    def end_silence(self, silence: int) -> None:
+    def end_silence(self, silence: int, now: datetime) -> None:
         if self.listed.pop(silence, None) is None:
             raise UnknownSilence(f"there is no silence {silence}")
 
-    def _do(self, change: str, by: str, said: str, **changed: Any) -> Incident:
+    def _done(self, change: str, by: str, said: str, **changed: Any) -> Incident:
         self.incident = replace(self.incident, **changed)
         self.changes.append(self._change(change, by, said))
         return self.incident
