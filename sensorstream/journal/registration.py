@@ -57,11 +57,7 @@ class RegisterQuery(Change):
 
     @classmethod
     def decode(cls, content: bytes, source: str) -> Self:
-        text = content.decode()
-        # Before, the content was the text alone; no query begins like this.
-        if not text.startswith('{"query":'):
-            return cls(source, text)
-        told = json.loads(text)
+        told = json.loads(content)
         return cls(source, told["query"], told["by"], told["replaces"])
 
     def check(self, target: Target) -> None:

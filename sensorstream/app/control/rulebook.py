@@ -410,12 +410,14 @@ class Ontologies:
         with self._trials.alone("another ontology"):
             now = self._app.deployment
             try:
-                new = self._app.exchange.try_ontology(
+                new = self._app.exchange.checked_ontology(
                     self._app.pipeline, content, media_type, self._check_views
                 )
             except SensorStreamError as error:
                 return DeploymentTrial((error,))
-            return self._trials.compare(now, new)
+            new.close()
+            assert new.deployment is not None
+            return self._trials.compare(now, new.deployment)
 
     def _check_match(self, match: Match) -> None:
         if match is not None:
