@@ -55,7 +55,7 @@ from sensorstream.cache.cache import Cache
 from sensorstream.clock import Clock, SystemClock
 from sensorstream.engine.live_queries import stream_of
 from sensorstream.engine.outcome import Outcome
-from sensorstream.errors import Position
+from sensorstream.errors import HistoryError, Position
 from sensorstream.history.access import PostgresAuditLog, PostgresKeys
 from sensorstream.history.alerts import Behind, alerts_after, alerts_before, messages_behind
 from sensorstream.history.database import engine as database_engine
@@ -418,8 +418,14 @@ class Application(Handle):
         return PostgresStore.open(self.url, self.timeline, self.engines.writes)
 
     def _tend(self, now: datetime) -> int:
-        done = tend(self.database, self.settings.alerts, now)
-        done += tell_groups(self.database, self.timeline, now)
+        try:
+            done = tend(self.database, self.settings.alerts, now)
+            done += tell_groups(self.database, self.timeline, now)
+        except HistoryError:
+            # Else an embedded PostgreSQL that was killed is down until something is written.
+            with ExitStack() as found:
+                self.url = open_history(self.settings.history, found)
+            raise
         if done:
             self.alert_feed.announce()
         return done

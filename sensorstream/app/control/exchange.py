@@ -21,7 +21,6 @@ from sensorstream.app.control.rule_files import (
     rule_sets_of,
     with_rule_sets,
 )
-from sensorstream.app.control.versions import digest_of
 from sensorstream.app.control.wiring import Deployment, Substitutes, read_deployment, reasoner_of
 from sensorstream.app.life.pipeline import Pipeline
 from sensorstream.engine.arrival import Mapper
@@ -55,11 +54,6 @@ class ServedOntology:
     content: bytes
     media_type: str
     origin: str
-
-    @property
-    def digest(self) -> str:
-        """The ETag of the text."""
-        return digest_of(self.content)
 
 
 def ontology_text(message: Message) -> ServedOntology:
