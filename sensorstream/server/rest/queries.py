@@ -27,7 +27,7 @@ from sensorstream.engine.live_queries import QueryReport
 from sensorstream.history.asking.answer import Answer, Graph, Solutions
 from sensorstream.history.asking.formats import GRAPHS, SOLUTIONS
 from sensorstream.model.timeline import Timeline
-from sensorstream.server.negotiation import choose, media_type_of
+from sensorstream.server.negotiation import accepted, choose, media_type_of
 from sensorstream.server.questions import answer_response
 from sensorstream.server.rest.versioned import (
     IF_MATCH,
@@ -228,7 +228,7 @@ async def results(
     subscription: Subscription = Depends(_subscribed),  # noqa: B008 - FastAPI's way
 ) -> Response:
     """The whole result as it is now; or reports as they come, as server-sent events."""
-    accept = ",".join(request.headers.getlist("accept"))
+    accept = accepted(request)
     if choose(accept, (*SOLUTIONS, *GRAPHS, _STREAM)) != _STREAM:
         return await run_in_threadpool(_results, app, name, accept)
     app.queries.check_followed()

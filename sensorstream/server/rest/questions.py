@@ -35,7 +35,7 @@ from sensorstream.history.asking.question import (
 from sensorstream.history.read_only_sql import SqlResult
 from sensorstream.history.sql_formats import PIECES, WHOLE, json_value
 from sensorstream.processes.stopping import Stop
-from sensorstream.server.negotiation import choose, media_type_of
+from sensorstream.server.negotiation import accepted, chosen, media_type_of
 from sensorstream.server.questions import (
     ClientQuestions,
     Questions,
@@ -241,8 +241,8 @@ async def _asked(
 
 
 def _answer(app: Application, request: Request, asked: SparqlRequest, stop: Stop) -> Response:
-    accept = ",".join(request.headers.getlist("accept"))
-    return (_of_cache if asked.on == CACHE else _of_history)(app, asked, accept, stop)
+    answer = _of_cache if asked.on == CACHE else _of_history
+    return answer(app, asked, accepted(request), stop)
 
 
 def _is_update(text: str) -> bool:
@@ -332,10 +332,7 @@ async def run_sql(
     and base64 where not; NaN and infinities as text. History's CSV and Arrow are streamed, all
     rows; an answer of the archive ends at the row limit.
     """
-    accept = ",".join(request.headers.getlist("accept"))
-    media_type = choose(accept, _OFFERED)
-    if media_type is None:
-        raise HTTPException(406, f"'{accept}' matches none of {', '.join(_OFFERED)}")
+    media_type = chosen(accepted(request), _OFFERED)
     query = body.query
     asked = Asked("sql", query, on, client_of(request))
     if on == ARCHIVE:
