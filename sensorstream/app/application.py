@@ -46,7 +46,7 @@ from sensorstream.app.life.upkeep import CrossChecks, Narrowing, Revival, retent
 from sensorstream.app.questions.asking import Asking, Running
 from sensorstream.app.questions.individuals import Individuals, WindowView, view_window
 from sensorstream.app.questions.jobs import JobFolder, Jobs
-from sensorstream.app.questions.messages import Messages, Replays
+from sensorstream.app.questions.messages import Messages
 from sensorstream.app.questions.rule_questions import RuleQuestions
 from sensorstream.app.why.present_state import Holding, Unmet
 from sensorstream.app.why.reasons import Reasons
@@ -68,7 +68,7 @@ from sensorstream.history.store import PostgresStore
 from sensorstream.history.tending import tell_groups, tend
 from sensorstream.history.views import install_views
 from sensorstream.history.webhooks import PostgresWebhooks
-from sensorstream.journal.entry import Entry, Target
+from sensorstream.journal.entry import Entry
 from sensorstream.journal.notice import ReportDisabled
 from sensorstream.processes.forks import QuestionLimits
 from sensorstream.reasoning.dl.cross_check import Differences
@@ -121,19 +121,17 @@ class Application(Handle):
         progress("reading the ontology and the rules")
         files = read_files(settings)
         self._period = self.engines.period(settings)
-        target, store = self._recovered(files, progress)
+        store = self._recovered(files, progress)
         tell_edited(files, self.deployment)
         progress("starting the deliveries")
         self._log.keep(self.engine.queries.entries())
         install_views(self.database, self.deployment.ontology.schema, self.timeline)
         registered = self._open_doors()
-        self._take_messages(target, store, registered)
+        self._take_messages(store, registered)
         self._add_parts()
         self._start(files if isinstance(files, str) else "")
 
-    def _recovered(
-        self, files: Deployment | str, progress: Progress
-    ) -> tuple[Target, PostgresStore]:
+    def _recovered(self, files: Deployment | str, progress: Progress) -> PostgresStore:
         """Open the history, and bring the engine to the journal's end."""
         settings, engines = self.settings, self.engines
         progress("opening the history")
@@ -158,12 +156,11 @@ class Application(Handle):
         self._stack.callback(machine.engine.close)
         self.engine = machine.engine
         self.exchange = Exchange(machine.engine, machine.mapper, deployment, put)
-        target = Target(machine.engine, machine.mapper, self.exchange)
         if put is None:
             engines.record(store, start, deployment)
         own = partial(_found, settings, files, store)
-        engines.fill(target, store, start, self._log, progress, own)
-        return target, store
+        engines.fill(self.exchange, store, start, self._log, progress, own)
+        return store
 
     def _open_doors(self) -> PostgresWebhooks:
         """Let in who may, and let out what is told; nothing is sent yet."""
@@ -197,9 +194,7 @@ class Application(Handle):
         set_damping(database, settings.alerts)
         return registered
 
-    def _take_messages(
-        self, target: Target, store: PostgresStore, registered: PostgresWebhooks
-    ) -> None:
+    def _take_messages(self, store: PostgresStore, registered: PostgresWebhooks) -> None:
         """Make the pipeline, and make the changes of webhooks that the journal has."""
         settings = self.settings
         time = self.engines.time(self.url, self.timeline.of(self.clock.now()))
@@ -207,7 +202,7 @@ class Application(Handle):
             self._stack.callback(time.close)
         due = None if time is None else time.due
         self.pipeline = Pipeline(
-            target,
+            self.exchange,
             store,
             Outlets(self.announce, self._log.publish, self._open_store, due),
             clock=self.clock,
@@ -244,11 +239,10 @@ class Application(Handle):
         self.rates = Rates(limits.rate)
         self.queries = Queries(self, self._log, self._known_to_queries, trials)
         self.individuals = Individuals(self)
-        self.messages = Messages(self, self.individuals if here else None)
+        self.messages = Messages(self, self.individuals if here else None, self.submit)
         self.reasons = Reasons(self)
         self.unmet = Unmet(self)
         self.holding = Holding(self)
-        self.replays = Replays(self, self.submit)
         place = Place(self.url, settings.archive.folder)
         self.jobs = Jobs(
             JobFolder(settings.history.folder / "jobs"),

@@ -13,7 +13,6 @@ import json
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Protocol, Self
 
 from sensorstream.engine.arrival import Mapper
@@ -50,28 +49,22 @@ class Successor(Protocol):
         """Stop a reasoner that has not taken over."""
 
 
-class Successors(Protocol):
-    """Builds successors, which is slow."""
-
-    def of(self, entry: Entry) -> Successor:
-        """What an entry of the journal has put in force: an ontology, rules, a new reasoner.
-
-        Raises:
-            LanguageError, OntologyError, SettingsError: it cannot be used here.
-            ReasonerError: the reasoner does not start.
-        """
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """The object that entries change: the engine, with its ontology and reasoner.
+class Target(Protocol):
+    """What entries change: the engine, with its ontology and reasoner.
 
     ``mapper`` reads messages with the mapping rules in force.
     """
 
     engine: Engine
     mapper: Mapper
-    successors: Successors
+
+    def successor_of(self, entry: Entry) -> Successor:
+        """What an entry of the journal has put in force: an ontology, rules, a new reasoner; slow.
+
+        Raises:
+            LanguageError, OntologyError, SettingsError: it cannot be used here.
+            ReasonerError: the reasoner does not start.
+        """
 
 
 class Entry(ABC):

@@ -57,7 +57,11 @@ class RegisterQuery(Change):
 
     @classmethod
     def decode(cls, content: bytes, source: str) -> Self:
-        told = json.loads(content)
+        text = content.decode()
+        # The text alone will do, too; no query begins like this.
+        if not text.startswith('{"query":'):
+            return cls(source, text)
+        told = json.loads(text)
         return cls(source, told["query"], told["by"], told["replaces"])
 
     def check(self, target: Target) -> None:

@@ -30,7 +30,7 @@ class _Takeover(Change):
     def make(self, target: Target, message: Message) -> Outcome:
         if self.successor is not None:
             return self.successor.take_over(message)
-        successor = target.successors.of(self)
+        successor = target.successor_of(self)
         try:
             return successor.take_over(message)
         except BaseException:

@@ -60,7 +60,6 @@ from tests.server.resources import (
     MemoryOntologies,
     MemoryRulebook,
     NoQueries,
-    NoReplays,
     OneHolding,
     OneIncident,
     OneIndividual,
@@ -183,7 +182,6 @@ class MemoryApplication(Application):
         self.reasons = OneReason()
         self.unmet = OneUnmet()
         self.holding = OneHolding()
-        self.replays = NoReplays()
         self.jobs = OneJob()
         self.kb = KnowledgeBase()
         self.received: list[Message] = []

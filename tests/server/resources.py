@@ -28,14 +28,14 @@ from sensorstream.alerts.records import (
 from sensorstream.alerts.signing import check_secret, new_secret
 from sensorstream.alerts.targets import read_url
 from sensorstream.app.control.exchange import ServedOntology
-from sensorstream.app.control.queries import Queries, QueryView, ReportLog, ResultSet
+from sensorstream.app.control.queries import Queries, QueryView, ReportLog
 from sensorstream.app.control.rulebook import Ontologies, Rulebook
-from sensorstream.app.control.versions import Match, Told, Version, Versions
+from sensorstream.app.control.versions import Match, Version, Versions
 from sensorstream.app.control.webhooks import Webhooks
-from sensorstream.app.life.access import Access, AuditLog, Keys
+from sensorstream.app.life.access import Access
 from sensorstream.app.questions.individuals import Individuals, KnownIndividual, KnownIndividuals
 from sensorstream.app.questions.jobs import Job, JobAnswer, Jobs
-from sensorstream.app.questions.messages import Life, Messages, Replays
+from sensorstream.app.questions.messages import Life, Messages
 from sensorstream.app.why.present_state import (
     Applied,
     Held,
@@ -66,10 +66,11 @@ from sensorstream.errors import (
     UnknownSilence,
     UnknownWebhook,
 )
+from sensorstream.history.access import PostgresAuditLog, PostgresKeys
+from sensorstream.history.asking.answer import Answer
 from sensorstream.history.incidents import PostgresIncidents
 from sensorstream.history.kept_messages import Choice, Chosen, KeptMessage, Left, Wanted
 from sensorstream.history.statements import Latest
-from sensorstream.journal.entry import Entry
 from sensorstream.mapping.places import Expression, Node, Place
 from sensorstream.model.events import Alert, Basis, Evidence, Matched, Provenance, Since
 from sensorstream.model.terms import IRI, Literal, Triple
@@ -94,10 +95,7 @@ class MemoryVersions(Versions):
 
 
 def versions_of(found: Callable[[str], Iterable[Version]]) -> MemoryVersions:
-    def nothing(_: str, entry: Entry) -> Told:
-        raise AssertionError(f"{entry} is not in memory")
-
-    return MemoryVersions(str, (), nothing, str, found=found)
+    return MemoryVersions(str, (), str, found=found)
 
 
 class MemoryOntologies(Ontologies):
@@ -164,7 +162,7 @@ class NoQueries(Queries):
     def check_followed(self) -> None:
         """They would be followed here."""
 
-    def results(self, name: str) -> ResultSet:
+    def results(self, name: str) -> Answer:
         raise UnknownQuery(f"there is no query '{name}'")
 
     def graph(self, name: str) -> dict[str, Any]:
@@ -177,21 +175,21 @@ class NoQueries(Queries):
         self.view(name)
 
 
-class MemoryKeys(Keys):
+class MemoryKeys(PostgresKeys):
     """Keys in a list."""
 
     def __init__(self) -> None:
         self.kept: list[Key] = []
         self.uses: dict[str, datetime] = {}
 
-    def all(self) -> Sequence[Key]:
+    def all(self) -> list[Key]:
         return list(self.kept)
 
-    def used(self, when: dict[str, datetime]) -> None:
+    def used(self, when: Mapping[str, datetime]) -> None:
         self.uses.update(when)
 
 
-class MemoryAuditLog(AuditLog):
+class MemoryAuditLog(PostgresAuditLog):
     """Changes in a list."""
 
     def __init__(self) -> None:
@@ -200,7 +198,7 @@ class MemoryAuditLog(AuditLog):
     def add(self, change: Change) -> None:
         self.kept.append(replace(change, seq=len(self.kept) + 1))
 
-    def before(self, seq: int | None, limit: int) -> Sequence[Change]:
+    def before(self, seq: int | None, limit: int) -> list[Change]:
         older = (each for each in reversed(self.kept) if seq is None or each.seq < seq)
         return list(itertools.islice(older, limit))
 
@@ -213,7 +211,7 @@ def open_to_all() -> Access:
 
 
 class OneMessage(Messages):
-    """The journal has one message, m42, which is not taken in yet."""
+    """The journal has one message, m42, which is not taken in yet; none is in quarantine."""
 
     def __init__(self) -> None:
         pass
@@ -229,13 +227,6 @@ class OneMessage(Messages):
             raise UnknownMessage(f"there is no message '{name}'")
         message = KeptMessage(42, "m42", "rest", NOW, 7, 4, None, "", None, None)
         return Life(message, None, [], [], (0, 0), Left())
-
-
-class NoReplays(Replays):
-    """No message in quarantine can be chosen."""
-
-    def __init__(self) -> None:
-        pass
 
     def choose(self, chosen: Chosen, limit: int) -> Choice:
         return Choice((), 0, 0)

@@ -187,7 +187,7 @@ class Exchange:
         self.put = put
         self._busy = Lock()
 
-    def of(self, entry: Entry) -> Prepared:
+    def successor_of(self, entry: Entry) -> Prepared:
         """What an entry of the journal has put in force, made anew in a replay.
 
         Raises:

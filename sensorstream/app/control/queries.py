@@ -14,18 +14,15 @@ from typing import Any, Final, NoReturn
 from sensorstream.alerts.feed import AlertFeed
 from sensorstream.alerts.formats import plain_time
 from sensorstream.analysis import Known, Note, query_notes
-from sensorstream.app.control.versions import Match, Told, Versions, check_match
+from sensorstream.app.control.versions import Match, Versions, check_match
 from sensorstream.app.handle import Handle
 from sensorstream.app.why.trials import QueryTrial, Trials
 from sensorstream.dotr.reader import check_classes_named, is_rules, read_program
 from sensorstream.engine.live_queries import QueryReport, Stopped
 from sensorstream.errors import Busy, Position, SensorStreamError, UnknownQuery
-from sensorstream.journal.entry import Entry
+from sensorstream.history.asking.answer import Answer, answer_now
 from sensorstream.journal.registration import MOST_QUERIES, RegisterQuery, RemoveQuery, checked_name
-from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.network.rows import Row
-from sensorstream.sparql.algebra import Ask, Construct
 from sensorstream.sparql.bounds import MOST_TOKENS, check_length
 from sensorstream.sparql.described import check_named
 from sensorstream.sparql.lexer import Source, check_tokens
@@ -35,8 +32,6 @@ from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.operator_graph import graph_data
 from sensorstream.streams.selections import RunningRules
 
-TEXT: Final = "application/sparql-query"
-"""The media type of a query."""
 _START: Final = Position("query", 1, 1)
 _MOST_WAITING: Final = 8
 """Registrations at a time, with those that wait; a server has 40 threads for requests."""
@@ -73,16 +68,6 @@ class QueryView:
     """Those of its variables by which it groups."""
 
 
-@dataclass(frozen=True, slots=True)
-class ResultSet:
-    """A query's whole result: rows, a graph, or an answer."""
-
-    variables: tuple[str, ...] = ()
-    rows: Sequence[Row] = ()
-    triples: Sequence[Triple] | None = None
-    answer: bool | None = None
-
-
 class Queries:
     """Registered queries. Thread-safe; each change is an entry of the journal.
 
@@ -101,7 +86,6 @@ class Queries:
         self.versions = Versions(
             lambda: app.url,
             (RegisterQuery.kind, RemoveQuery.kind),
-            _told,
             "the query '{}'".format,
             by_source=True,
             check=checked_name,
@@ -273,7 +257,7 @@ class Queries:
             "the results of a query", "let a webhook or an output deliver its reports"
         )
 
-    def results(self, name: str) -> ResultSet:
+    def results(self, name: str) -> Answer:
         """The whole result of a query as it is now.
 
         Raises:
@@ -282,12 +266,7 @@ class Queries:
         self.check_followed()
         budget = self._app.engine.queries.processor.network.budget
         with self.locked(name) as running, self._slow_reads.turn(name), budget.alone():
-            match running.query.form:
-                case Ask():
-                    return ResultSet(answer=next(iter(running.root.rows()), None) is not None)
-                case Construct():
-                    return ResultSet(triples=running.graph())
-            return ResultSet(running.variables, running.result())
+            return answer_now(running)
 
     def reports(self, entry: str, after: int) -> Sequence[QueryReport]:
         """The kept reports of a registration whose number is above ``after``."""
@@ -350,13 +329,6 @@ class Queries:
 
 def _raise_unknown(name: str) -> NoReturn:
     raise UnknownQuery(f"there has never been a query '{name}'")
-
-
-def _told(_: str, entry: Entry) -> Told:
-    if isinstance(entry, RegisterQuery):
-        return Told(entry.text.encode(), entry.by, TEXT)
-    assert isinstance(entry, RemoveQuery)
-    return Told(None, entry.by, TEXT)
 
 
 def _form_of(text: str) -> str:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Condition, Thread
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Gauge
-from psycopg2 import extensions
 
 from sensorstream.alerts.dispatcher import WebhookDispatcher
 from sensorstream.alerts.sender import OUTPUT
@@ -21,7 +19,7 @@ from sensorstream.app.life.repeated_work import RepeatedWork
 from sensorstream.cache.cache import Cache
 from sensorstream.engine.arrival import Unmapped
 from sensorstream.errors import HistoryError, SensorStreamError
-from sensorstream.history.database import connect, translating
+from sensorstream.history.database import OwnConnection
 from sensorstream.history.pipeline import Position, PositionReader
 from sensorstream.model.events import Message
 from sensorstream.reasoning.dl.reasoner import ResilientReasoner
@@ -177,12 +175,11 @@ class WholeWay:
             reasoner.probe()
 
 
-class HistoryProbe:
+class HistoryProbe(OwnConnection):
     """Asks the database on a connection of its own, which no question can take away."""
 
     def __init__(self, url: Callable[[], str]) -> None:
-        self._url = url
-        self._connection: extensions.connection | None = None
+        super().__init__(url, "sensorstream readiness")
 
     def __call__(self) -> None:
         """Read, and make a transaction durable that changes nothing.
@@ -190,25 +187,11 @@ class HistoryProbe:
         Raises:
             HistoryError: it cannot be reached, cannot write, or does not answer in time.
         """
-        try:
-            if self._connection is None:
-                self._connection = connect(self._url(), application="sensorstream readiness")
-                self._connection.autocommit = True
-            with translating("the history does not answer"), self._connection.cursor() as cursor:
-                cursor.execute(f"set statement_timeout = {_SOON * 1000:.0f}")
-                cursor.execute("select from store.alerts limit 1")
-                # A transaction with a number is written to the log, and to the disk.
-                cursor.execute("select pg_current_xact_id()")
-        except HistoryError:
-            self.close()
-            raise
-
-    def close(self) -> None:
-        """Close the connection; the next trial makes another one."""
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            with suppress(Exception):
-                connection.close()
+        with self.cursor("the history does not answer") as cursor:
+            cursor.execute(f"set statement_timeout = {_SOON * 1000:.0f}")
+            cursor.execute("select from store.alerts limit 1")
+            # A transaction with a number is written to the log, and to the disk.
+            cursor.execute("select pg_current_xact_id()")
 
 
 class Health:
@@ -296,10 +279,9 @@ class News(RepeatedWork):
     def __init__(self, url: str, announce: Callable[[], None], registry: CollectorRegistry) -> None:
         told = "the history is unavailable, alerts are told later"
         super().__init__("news", self._look, lambda: self._wait, (told, told))
-        self._url = url
+        self._reader = PositionReader(url)
         self._announce = announce
         self._wait = _LOOK
-        self._reader: PositionReader | None = None
         self._known: int | None = None
         waiting = "Entries of the journal that the pipeline on Spark has not stored yet."
         self._waiting = Gauge("sensorstream_pipeline_waiting_entries", waiting, registry=registry)
@@ -315,14 +297,12 @@ class News(RepeatedWork):
     def stop(self) -> None:
         """Look no more."""
         super().stop()
-        self._close()
+        self._reader.close()
 
     def _look(self) -> None:
         try:
-            self._reader = self._reader or PositionReader(self._url)
             position = self._reader.read()
         except HistoryError:
-            self._close()
             self._wait, self._known = 10 * _LOOK, None
             raise
         self._wait = _LOOK
@@ -330,11 +310,6 @@ class News(RepeatedWork):
         if position.stored != self._known:
             self._known = position.stored
             self._announce()
-
-    def _close(self) -> None:
-        reader, self._reader = self._reader, None
-        if reader is not None:
-            reader.close()
 
     def _tell(self, position: Position) -> None:
         away = not position.runs and position.lag > 0

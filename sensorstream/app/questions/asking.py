@@ -51,7 +51,10 @@ def is_question(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question: ``language`` is sparql or sql, ``on`` what is asked, ``client`` who asks."""
+    """A question: ``language`` is sparql or sql, ``on`` what is asked, ``client`` who asks.
+
+    ``at`` and ``during`` are its valid time, as it is written; the graphs are those of SPARQL.
+    """
 
     language: str
     text: str
@@ -59,6 +62,8 @@ class Asked:
     client: str
     at: str | None = None
     during: str | None = None
+    default_graphs: tuple[str, ...] = ()
+    named_graphs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from sensorstream.errors import QueryError, UnsupportedQuery
-from sensorstream.history.asking.answer import Answer, Graph, Solutions
+from sensorstream.history.asking.answer import Answer, answer_now
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI, BlankNode, Subject, Triple
@@ -22,7 +22,7 @@ from sensorstream.reasoning.ontology import Ontology
 from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC, bare_reasoner, make_reasoner
 from sensorstream.settings import ReasoningSettings
 from sensorstream.sparql import algebra
-from sensorstream.sparql.algebra import Ask, Construct, Query
+from sensorstream.sparql.algebra import Query
 from sensorstream.sparql.described import described, descriptions, graph_of
 from sensorstream.sparql.places import give_place
 from sensorstream.sparql.walk import nodes
@@ -146,13 +146,7 @@ def _answer(query: Query, default: TripleIndex, named: dict[IRI, TripleIndex]) -
     processor = StreamProcessor(default, instant=instant_of, second=SECOND)
     running = processor.register("q", "", query, lambda report: None, named)
     processor.settle(0)
-    match query.form:
-        case Ask():
-            return bool(running.result())
-        case Construct():
-            return Graph(iter(running.graph()))
-        case _:
-            return Solutions(running.variables, iter(running.result()))
+    return answer_now(running)
 
 
 def _check_graphs(query: Query) -> None:
