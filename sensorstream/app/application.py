@@ -28,7 +28,7 @@ from sensorstream.app.control.wiring import Deployment, build_machine, runner_of
 from sensorstream.app.handle import Handle
 from sensorstream.app.life.access import Access, Rates, tokens_of
 from sensorstream.app.life.entry_queue import HERE, Sender
-from sensorstream.app.life.health import Health, HistoryProbe, News, Readiness, WholeWay
+from sensorstream.app.life.health import Health, News
 from sensorstream.app.life.in_work import InWork
 from sensorstream.app.life.metrics import Metrics
 from sensorstream.app.life.pipeline import Pipeline
@@ -111,7 +111,9 @@ class Application(Handle):
         self.settings = settings
         self.clock = clock
         self.meters = Metrics()
-        self.meters.tell_profile(settings.reasoning.profile)
+        told, profile = "1; the profile of the settings.", settings.reasoning.profile
+        name = "sensorstream_reasoner_info"
+        self.meters.tell_parts(name, told, "profile", {profile: lambda: 1})
         on_spark = settings.pipeline.runner == "spark"
         self.engines = EnginesOnSpark() if on_spark else EnginesHere(in_work, clock)
         self._stack = stack
@@ -256,18 +258,15 @@ class Application(Handle):
     def _start(self, broken: str) -> None:
         """Start all threads; ``broken`` is what is wrong with the files."""
         stack, here, reasoning = self._stack, self.engines.here, self.settings.reasoning
-        probe = HistoryProbe(lambda: self.url)
-        stack.callback(probe.close)
-        way = WholeWay(probe, self, self.cache if here else None)
-        readiness = Readiness(way.names, way, self.clock.counter)
-        for each in (readiness, self._dispatcher, self.pipeline):
+        news = None if here else News(self.url, self.announce, self.metrics)
+        cache = self.cache if here else None
+        self.health = Health(self, cache, self._dispatcher, self._in_work, news, broken)
+        for each in (self.health, self._dispatcher, self.pipeline):
             self._begin(each)
         if reasoning.profile in ("hermit", "pellet") and here:
             self._begin(Narrowing(self))
-        news = None if here else News(self.url, self.announce, self.metrics)
         if news is not None:
             self._begin(news)
-        self.health = Health(self, readiness, self._dispatcher, self._in_work, news, broken)
         self._begin(Revival(self))
         self._cross_checks = CrossChecks(self)
         if self._period is not None:
@@ -277,7 +276,7 @@ class Application(Handle):
         stack.callback(self.alert_feed.close)
         stack.callback(self._log.feed.close)
 
-    def _begin(self, work: Readiness | WebhookDispatcher | Pipeline | RepeatedWork) -> None:
+    def _begin(self, work: Health | WebhookDispatcher | Pipeline | RepeatedWork) -> None:
         work.start()
         self._stack.callback(work.stop)
 

@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from sensorstream.app.application import Application
-from sensorstream.app.questions.messages import Known
+from sensorstream.app.questions.messages import KnownOrigin
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import (
     Inconsistent,
@@ -59,7 +59,7 @@ def origin_of(
 
 def again(
     application: Application,
-    known: Known | None,
+    known: KnownOrigin | None,
     content: bytes,
     source: str,
     *,
@@ -97,7 +97,7 @@ def again(
     return facts_answer(message.id, {**facts, "timings": timings}, alerts, timeline)
 
 
-def _error(known: Known) -> SensorStreamError:
+def _error(known: KnownOrigin) -> SensorStreamError:
     assert known.message.facts is not None
     error = error_of_data(known.message.facts["error"])
     error.message_id = known.message.id

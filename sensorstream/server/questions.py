@@ -18,7 +18,7 @@ from fastapi.responses import StreamingResponse
 
 from sensorstream.app.application import Application
 from sensorstream.app.life.health import Part
-from sensorstream.app.questions.asking import Asked
+from sensorstream.app.questions.asking import AskedText
 from sensorstream.cache.protocol import Answered, Formats
 from sensorstream.errors import Busy, JobCancelled, Overrun
 from sensorstream.history.asking import formats
@@ -117,7 +117,7 @@ class Questions:
         self._threads = anyio.CapacityLimiter(math.inf)
         self._begun: dict[object, tuple[str, float]] = {}
 
-    async def answer(self, request: Request, asked: Asked, work: Callable[[Stop], _T]) -> _T:
+    async def answer(self, request: Request, asked: AskedText, work: Callable[[Stop], _T]) -> _T:
         """What ``work`` gives, done in a thread when it is the question's turn.
 
         Raises:
@@ -132,7 +132,7 @@ class Questions:
         return await run_sync(work, limiter=self._threads)
 
     @asynccontextmanager
-    async def turn(self, request: Request, asked: Asked) -> AsyncIterator[Stop]:
+    async def turn(self, request: Request, asked: AskedText) -> AsyncIterator[Stop]:
         """A block in which a question is answered; it ends soon when the client leaves.
 
         Raises:

@@ -62,7 +62,7 @@ def ontology_text(message: Message) -> ServedOntology:
     return ServedOntology(entry.content, entry.media_type, message.id)
 
 
-class Prepared:
+class PreparedTakeover:
     """What takes over: prepared beside the engine, until an entry of the journal puts it in force.
 
     ``aside`` is a new reasoner. ``deployment`` is what comes with it, with another ontology or with
@@ -187,7 +187,7 @@ class Exchange:
         self.put = put
         self._busy = Lock()
 
-    def successor_of(self, entry: Entry) -> Prepared:
+    def successor_of(self, entry: Entry) -> PreparedTakeover:
         """What an entry of the journal has put in force, made anew in a replay.
 
         Raises:
@@ -199,9 +199,9 @@ class Exchange:
             case PutRules(files, _, tables, found):
                 texts = with_rule_sets(self.deployment.settings, files)
                 return self.with_texts(texts, tables, found=found)
-        return Prepared(self, aside_of(self.deployment))
+        return PreparedTakeover(self, aside_of(self.deployment))
 
-    def with_ontology(self, content: bytes, media_type: str) -> Prepared:
+    def with_ontology(self, content: bytes, media_type: str) -> PreparedTakeover:
         """A reasoner for another ontology, and all that has to be compiled for it.
 
         Raises:
@@ -215,7 +215,7 @@ class Exchange:
         ontology = parse_put(now.settings.ontology, content, media_type)
         put = Substitutes(now.texts, now.put, now.tables, now.reference.functions)
         deployment = self._read(now.settings, ontology, put)
-        return Prepared(self, aside_of(deployment), deployment, ontology=True)
+        return PreparedTakeover(self, aside_of(deployment), deployment, ontology=True)
 
     def with_texts(
         self,
@@ -223,7 +223,7 @@ class Exchange:
         tables: Mapping[str, str] | None = None,
         *,
         found: bool = False,
-    ) -> Prepared:
+    ) -> PreparedTakeover:
         """The rules of other texts, compiled for the ontology in force; and maybe a new reasoner.
 
         ``tables`` are the texts of the files that they name, by path; None: those on disk.
@@ -236,7 +236,9 @@ class Exchange:
         """
         deployment = self.deployment_with(files, tables)
         same = rule_sets_of(files) == rule_sets_of(self.deployment.texts)
-        return Prepared(self, None if same else aside_of(deployment), deployment, found=found)
+        return PreparedTakeover(
+            self, None if same else aside_of(deployment), deployment, found=found
+        )
 
     def deployment_with(
         self, files: Mapping[str, str], tables: Mapping[str, str] | None = None
@@ -277,7 +279,7 @@ class Exchange:
         content: bytes,
         media_type: str,
         check: Callable[[Schema], None],
-    ) -> Prepared:
+    ) -> PreparedTakeover:
         """Another ontology, which could be put; see :meth:`change_ontology`. Close it."""
         successor = self.with_ontology(content, media_type)
         assert successor.deployment is not None
@@ -331,7 +333,7 @@ class Exchange:
                     return None
                 successor.follow(self._window(pipeline))
                 if not now.put:
-                    present = Prepared(self, None, now)
+                    present = PreparedTakeover(self, None, now)
                     before = PutRules(now.texts, FROM_SETTINGS, now.tables, successor=present)
                     pipeline.change(before).result()
                 return pipeline.change(PutRules(files, by, tables, successor=successor)).result()
@@ -349,7 +351,7 @@ class Exchange:
         if self._busy.locked():
             return None
         with self._alone():
-            successor = Prepared(self, aside_of(self.deployment))
+            successor = PreparedTakeover(self, aside_of(self.deployment))
             with _closing_failed(successor):
                 try:
                     successor.follow(self._window(pipeline))
@@ -374,7 +376,7 @@ class Exchange:
 
 
 @contextmanager
-def _closing_failed(successor: Prepared, new: str = "the new ontology") -> Iterator[None]:
+def _closing_failed(successor: PreparedTakeover, new: str = "the new ontology") -> Iterator[None]:
     """Close what is not put in force after all; that the window contradicts it is a conflict."""
     try:
         yield

@@ -132,49 +132,6 @@ class Readiness:
                 self._found[name] = Part(name, not failure, failure), now
 
 
-class WholeWay:
-    """The trial of a deployment. ``cache`` None: the engines are elsewhere.
-
-    It goes the way of a message and leaves nothing behind: the history makes an empty transaction
-    durable, the pipeline's thread comes to it in its turn, the mapping rules read a document, the
-    reasoner is asked a question of its own, the cache answers a query.
-    """
-
-    def __init__(self, history: HistoryProbe, app: Handle, cache: Cache | None) -> None:
-        self._history = history
-        self._app = app
-        self._cache = cache
-
-    @property
-    def names(self) -> Sequence[str]:
-        """The parts that it comes to."""
-        here = () if self._cache is None else ("reasoner", "cache")
-        return ("history", "pipeline", "mapping", *here)
-
-    def __call__(self, enter: Enter) -> None:
-        """Try all parts; raises what keeps the one from its work that was entered last."""
-        enter("history")
-        self._history()
-        enter("pipeline")
-        self._app.pipeline.settled(partial(self._in_turn, enter)).result()
-        if self._cache is not None:
-            enter("cache")
-            self._cache.probe()
-
-    def _in_turn(self, enter: Enter) -> None:
-        """What only the pipeline's thread may do."""
-        enter("mapping")
-        made = self._app.exchange.mapper.map(_DOCUMENT)
-        if isinstance(made, Unmapped) and not isinstance(made.error, SensorStreamError | None):
-            raise made.error
-        if self._cache is None:
-            return
-        enter("reasoner")
-        reasoner = self._app.engine.reasoner
-        if isinstance(reasoner, ResilientReasoner):
-            reasoner.probe()
-
-
 class HistoryProbe(OwnConnection):
     """Asks the database on a connection of its own, which no question can take away."""
 
@@ -197,26 +154,44 @@ class HistoryProbe(OwnConnection):
 class Health:
     """What was found by trials, and what is known to be wrong since.
 
-    ``broken`` says what is wrong with the files of the settings, while others are in force;
-    ``news`` tells how far the pipeline on Spark is, if it runs there.
+    A trial goes the way of a message and leaves nothing behind: the history makes an empty
+    transaction durable, the pipeline's thread comes to it in its turn, the mapping rules read a
+    document, the reasoner is asked a question of its own, the cache answers a query.
+
+    ``cache`` is None where the engines are elsewhere. ``broken`` says what is wrong with the files
+    of the settings, while others are in force; ``news`` tells how far the pipeline on Spark is, if
+    it runs there.
     """
 
     def __init__(
         self,
         app: Handle,
-        trials: Readiness,
+        cache: Cache | None,
         dispatcher: WebhookDispatcher,
         in_work: InWork,
         news: News | None,
         broken: str,
     ) -> None:
         self._app = app
-        self._trials = trials
+        self._cache = cache
+        self._history = HistoryProbe(lambda: app.url)
+        here = () if cache is None else ("reasoner", "cache")
+        names = ("history", "pipeline", "mapping", *here)
+        self._trials = Readiness(names, self._try_all, app.clock.counter)
         self._dispatcher = dispatcher
         self._in_work = in_work
         self._news = news
         self._broken = broken
         self._probes: list[Callable[[], Sequence[Part]]] = []
+
+    def start(self) -> None:
+        """Make trials, when somebody asks."""
+        self._trials.start()
+
+    def stop(self) -> None:
+        """Make no more."""
+        self._trials.stop()
+        self._history.close()
 
     def watch(self, probe: Callable[[], Sequence[Part]]) -> None:
         """Tell further parts in :meth:`parts`."""
@@ -238,6 +213,29 @@ class Health:
             *([Part("files", ready=True, detail=self._broken)] if self._broken else []),
             *(part for probe in self._probes for part in probe()),
         )
+
+    def _try_all(self, enter: Enter) -> None:
+        """Try all parts; raises what keeps the one from its work that was entered last."""
+        enter("history")
+        self._history()
+        enter("pipeline")
+        self._app.pipeline.settled(partial(self._in_turn, enter)).result()
+        if self._cache is not None:
+            enter("cache")
+            self._cache.probe()
+
+    def _in_turn(self, enter: Enter) -> None:
+        """What only the pipeline's thread may do."""
+        enter("mapping")
+        made = self._app.exchange.mapper.map(_DOCUMENT)
+        if isinstance(made, Unmapped) and not isinstance(made.error, SensorStreamError | None):
+            raise made.error
+        if self._cache is None:
+            return
+        enter("reasoner")
+        reasoner = self._app.engine.reasoner
+        if isinstance(reasoner, ResilientReasoner):
+            reasoner.probe()
 
     def _now(self, part: Part) -> Part:
         """What was found of a part, or what is known to be wrong with it since."""

@@ -50,7 +50,7 @@ def is_question(name: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedText:
     """A question: ``language`` is sparql or sql, ``on`` what is asked, ``client`` who asks.
 
     ``at`` and ``during`` are its valid time, as it is written; the graphs are those of SPARQL.
@@ -71,7 +71,7 @@ class Run:
     """A question that is being answered."""
 
     id: str
-    asked: Asked
+    asked: AskedText
     since: datetime
     stop: Stop = field(default_factory=Stop)
 
@@ -88,7 +88,7 @@ class Running:
         self._closed = False
 
     @contextmanager
-    def enter(self, asked: Asked) -> Iterator[Stop]:
+    def enter(self, asked: AskedText) -> Iterator[Stop]:
         """A block in which a question is answered.
 
         Raises:

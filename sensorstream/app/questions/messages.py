@@ -48,7 +48,7 @@ _FULL: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownOrigin:
     """A message, its SHA-256, and the alerts that its facts name, early and late."""
 
     message: KeptMessage
@@ -104,13 +104,13 @@ class Messages:
         self._individuals = individuals
         self._submit = submit
 
-    def of_origins(self, origins: Collection[str]) -> Mapping[str, Known]:
+    def of_origins(self, origins: Collection[str]) -> Mapping[str, KnownOrigin]:
         """The newest message of each origin that the journal has."""
         found = kept_by_origins(self._app.database, origins)
         names = {name for each, _ in found.values() for name in _alerts(each.facts)}
         raised = {each.id: each for each in self._raised(names)}
         return {
-            origin: Known(
+            origin: KnownOrigin(
                 each, digest, [raised[name] for name in _alerts(each.facts) if name in raised]
             )
             for origin, (each, digest) in found.items()

@@ -26,7 +26,7 @@ from sensorstream.alerts.formats import alert_data, plain_time
 from sensorstream.alerts.records import LoggedDelivery
 from sensorstream.app.application import Application
 from sensorstream.app.life.pipeline import failed
-from sensorstream.app.questions.messages import MOST_INDIVIDUALS, Known
+from sensorstream.app.questions.messages import MOST_INDIVIDUALS, KnownOrigin
 from sensorstream.client.operations import Operations
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import Busy, MessageTooLarge, Position, RepeatedMessage, SensorStreamError
@@ -313,7 +313,7 @@ def _repeated(entered: Future[Outcome]) -> bool:
     return isinstance(entered.exception(), RepeatedMessage)
 
 
-async def _known(application: Application, origins: Collection[str]) -> Mapping[str, Known]:
+async def _known(application: Application, origins: Collection[str]) -> Mapping[str, KnownOrigin]:
     return await run_in_threadpool(application.messages.of_origins, origins) if origins else {}
 
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from sensorstream.app.application import Application
-from sensorstream.app.questions.asking import Asked
+from sensorstream.app.questions.asking import AskedText
 from sensorstream.cache.protocol import Answered, CacheQuestion, Formats
 from sensorstream.client.operations import Operations
 from sensorstream.errors import Overrun, QueryError
@@ -101,7 +101,7 @@ BODY: Final[dict[str, Any]] = {
 """The body of a POST in OpenAPI's form."""
 
 
-def of_get(request: Request) -> Asked:
+def of_get(request: Request) -> AskedText:
     """The query of a GET.
 
     Raises:
@@ -111,7 +111,7 @@ def of_get(request: Request) -> Asked:
     return _read(request, {name: given.getlist(name) for name in given})
 
 
-async def of_post(request: Request) -> Asked:
+async def of_post(request: Request) -> AskedText:
     """The query of a POST, as a form or as it stands.
 
     Raises:
@@ -133,7 +133,7 @@ async def of_post(request: Request) -> Asked:
     return _read(request, {**others, "query": [body]})
 
 
-def _read(request: Request, given: Mapping[str, Sequence[str]]) -> Asked:
+def _read(request: Request, given: Mapping[str, Sequence[str]]) -> AskedText:
     if "update" in given:
         raise HTTPException(400, NO_UPDATE)
     queries = given.get("query", ())
@@ -145,7 +145,7 @@ def _read(request: Request, given: Mapping[str, Sequence[str]]) -> Asked:
         if on == SPARK:
             told += ": 'sensorstream query --on spark' starts Spark, the server does not"
         raise HTTPException(400, told)
-    return Asked(
+    return AskedText(
         "sparql",
         queries[0],
         on,
@@ -209,8 +209,8 @@ async def plan_by_post(app: App, questions: ClientQuestions, request: Request) -
 async def _asked(
     questions: Questions,
     request: Request,
-    asked: Asked,
-    work: Callable[[Asked, Stop], _T],
+    asked: AskedText,
+    work: Callable[[AskedText, Stop], _T],
 ) -> _T:
     """What is found of a question, when it is its turn; an update is refused as such."""
 
@@ -225,7 +225,7 @@ async def _asked(
     return await questions.answer(request, asked, answer)
 
 
-def _answer(app: Application, request: Request, asked: Asked, stop: Stop) -> Response:
+def _answer(app: Application, request: Request, asked: AskedText, stop: Stop) -> Response:
     answer = _of_cache if asked.on == CACHE else _of_history
     return answer(app, asked, accepted(request), stop)
 
@@ -237,7 +237,7 @@ def _is_update(text: str) -> bool:
         return False
 
 
-def _plan(app: Application, asked: Asked, stop: Stop) -> Plan:
+def _plan(app: Application, asked: AskedText, stop: Stop) -> Plan:
     asking = app.asking
     if asked.on == CACHE:
         check_no_time(asked.at, asked.during, CACHE)
@@ -249,7 +249,7 @@ def _plan(app: Application, asked: Asked, stop: Stop) -> Plan:
     return body_of(Plan, found)
 
 
-def _question(app: Application, asked: Asked) -> Question:
+def _question(app: Application, asked: AskedText) -> Question:
     return read_question(
         asked.text,
         app.timeline,
@@ -260,7 +260,7 @@ def _question(app: Application, asked: Asked) -> Question:
     )
 
 
-def _of_history(app: Application, asked: Asked, accept: str, stop: Stop) -> Response:
+def _of_history(app: Application, asked: AskedText, accept: str, stop: Stop) -> Response:
     question = _question(app, asked)
     asking: AbstractContextManager[Answer]
     if asked.on == ARCHIVE:
@@ -271,7 +271,7 @@ def _of_history(app: Application, asked: Asked, accept: str, stop: Stop) -> Resp
         return answer_response(answer, accept)
 
 
-def _of_cache(app: Application, asked: Asked, accept: str, stop: Stop) -> Response:
+def _of_cache(app: Application, asked: AskedText, accept: str, stop: Stop) -> Response:
     check_no_time(asked.at, asked.during, CACHE)
 
     def ask(wanted: Formats, out: IO[bytes]) -> Answered:
@@ -319,7 +319,7 @@ async def run_sql(
     """
     media_type = chosen(accepted(request), _OFFERED)
     query = body.query
-    asked = Asked("sql", query, on, client_of(request))
+    asked = AskedText("sql", query, on, client_of(request))
     if on == ARCHIVE:
         return await questions.answer(
             request, asked, lambda stop: _of_archive(app, query, media_type, stop)
