@@ -57,7 +57,7 @@ def test_nothing_is_lost_when_the_embedded_postgresql_is_killed(folder: Path) ->
     with Application.open(deployment(folder)) as application:
         # The last effects before the kill need not be on disk yet.
         for content in messages[:10]:
-            application.submit(content, "").result(30)
+            application.submit(content, "").result(300)
         kill_postgres(folder)
         for content in messages[10:]:
             application.submit(content, "").result(60)
@@ -73,7 +73,7 @@ def test_nothing_is_lost_when_the_embedded_postgresql_is_killed(folder: Path) ->
 def test_a_server_to_which_nothing_is_written_starts_a_killed_postgresql_anew(folder: Path) -> None:
     with Application.open(deployment(folder)) as application:
         for content in tracker_messages(10):
-            application.submit(content, "").result(30)
+            application.submit(content, "").result(300)
         before = {str(row[0]) for row in rows_of(application)}
         kill_postgres(folder)
         assert {str(row[0]) for row in rows_of(application)} == before
