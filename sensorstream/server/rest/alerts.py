@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from datetime import datetime
-from functools import partial
 from typing import Annotated, Any, Final, Literal
 from urllib.parse import quote
 
@@ -245,16 +244,12 @@ async def follow_alerts(
     missed first.
     """
     cursor = last_event_id if last_event_id is not None else after
-    kind, last, read = (
-        ("change", app.incidents.last_change, partial(_changes_after, app))
-        if changes
-        else ("alert", partial(_last_alert, app), partial(_alerts_after, app))
-    )
+    kind = "change" if changes else "alert"
     if cursor is None:
-        cursor = await run_in_threadpool(last)
+        cursor = await run_in_threadpool(_last, app, kind)
     yield ServerSentEvent(comment="listening", retry=2000)
     while not app.alert_feed.closed:
-        found = await run_in_threadpool(read, cursor)
+        found = await run_in_threadpool(_after, app, kind, cursor)
         for each in found:
             cursor = each["seq"]
             yield ServerSentEvent(event=kind, id=str(cursor), data=each)
@@ -350,14 +345,14 @@ def _changed(app: Application, change: AlertChange) -> dict[str, Any]:
     return {"seq": change.seq, **change_data(change, app.timeline)}
 
 
-def _last_alert(app: Application) -> int:
+def _last(app: Application, kind: str) -> int:
+    if kind == "change":
+        return app.incidents.last_change()
     newest = app.alerts(1)
     return newest[0].seq if newest else 0
 
 
-def _alerts_after(app: Application, seq: int) -> list[dict[str, Any]]:
+def _after(app: Application, kind: str, seq: int) -> list[dict[str, Any]]:
+    if kind == "change":
+        return [_changed(app, each) for each in app.incidents.changes_after(seq, _PAGE)]
     return [_raised(app, each) for each in app.alerts_after(seq, _PAGE)]
-
-
-def _changes_after(app: Application, seq: int) -> list[dict[str, Any]]:
-    return [_changed(app, each) for each in app.incidents.changes_after(seq, _PAGE)]

@@ -414,8 +414,7 @@ def list_messages(
 def show_message(app: App, id_: Id) -> JSONResponse:
     """What a message caused up to now, in the window, in history and in deliveries."""
     life = app.messages.life(id_)
-    line, facts = app.timeline, life.facts
-    known = facts is not None
+    line, known, facts = app.timeline, life.facts is not None, life.facts or {}
 
     def instant(value: int | None) -> int | str | None:
         return None if value is None else plain_time(value, line)
@@ -426,10 +425,10 @@ def show_message(app: App, id_: Id) -> JSONResponse:
     return JSONResponse(
         {
             **_summary(life.message),
-            "time": instant((facts or {}).get("time")),
-            "error": (facts or {}).get("error"),
+            "time": instant(facts.get("time")),
+            "error": facts.get("error"),
             "contradiction": None if contradiction is None else asdict(contradiction),
-            **{name: None if facts is None else facts[name] for name in lists},
+            **{name: facts.get(name) for name in lists},
             "alerts": alerts if known else None,
             "deliveries": jsonable_encoder(life.deliveries) if known else None,
             "replay_of": life.message.replay_of or None,
