@@ -49,16 +49,16 @@ class QueryView:
     """The journal's id of its registration."""
     form: str
     """``SELECT``, ``CONSTRUCT`` or ``ASK``."""
-    relation: str | None
-    """``RSTREAM``, ``ISTREAM`` or ``DSTREAM``; None: additions and removals."""
-    variables: tuple[str, ...]
-    reason: str
-    """Why it is evaluated anew at every change; "" if it is kept in step."""
     reports: int
     reported: int
     """The number of its last :class:`QueryReport`; a report may consist of several."""
-    last_report: Instant | None
-    next_report: Instant | None
+    relation: str | None = None
+    """``RSTREAM``, ``ISTREAM`` or ``DSTREAM``; None: additions and removals."""
+    variables: tuple[str, ...] = ()
+    reason: str = ""
+    """Why it is evaluated anew at every change; "" if it is kept in step."""
+    last_report: Instant | None = None
+    next_report: Instant | None = None
     """When it reports next if no message arrives; None if that is not known."""
     stopped: str = ""
     """Why it was stopped; "" while it runs."""
@@ -311,16 +311,17 @@ class Queries:
     def _view(self, query: ContinuousQuery) -> QueryView:
         relation = query.schedule.relation
         keys = group_keys(query.query.form.pattern)
+        queries = self._app.engine.queries
         return QueryView(
             query.name,
             query.text,
-            self._app.engine.queries.entry(query.name),
+            queries.entry(query.name),
             type(query.query.form).__name__.upper(),
+            query.reports,
+            queries.reported(query.name),
             None if relation is None else relation.value,
             query.variables,
             query.reason,
-            query.reports,
-            self._app.engine.queries.reported(query.name),
             query.last_report,
             query.next_report,
             group_keys=tuple(each for each in keys if each in query.variables),
@@ -335,21 +336,9 @@ def _form_of(text: str) -> str:
     return "CONSTRUCT" if is_rules(text) else type(parse_query(text).form).__name__.upper()
 
 
-def _view_stopped(stopped: Stopped) -> QueryView:
-    return QueryView(
-        name=stopped.name,
-        text=stopped.text,
-        entry=stopped.entry,
-        form=_form_of(stopped.text),
-        relation=None,
-        variables=(),
-        reason="",
-        reports=stopped.reports,
-        reported=stopped.reports,
-        last_report=None,
-        next_report=None,
-        stopped=stopped.reason,
-    )
+def _view_stopped(query: Stopped) -> QueryView:
+    told = query.name, query.text, query.entry, _form_of(query.text)
+    return QueryView(*told, query.reports, query.reports, stopped=query.reason)
 
 
 _HARMLESS: Final = 0.1
