@@ -202,10 +202,9 @@ def _read(text: str, origin: str) -> RuleSet:
 
 
 def _origin(settings: Settings, paths: Mapping[str, Path | None], name: str) -> str:
-    if name in paths:
-        path = paths[name]
-        return PurePath(name).stem if path is None else str(path)
-    return str(settings.folder / name)
+    if name in paths and paths[name] is None:
+        return PurePath(name).stem
+    return str(path_of(settings, name))
 
 
 def _ended(name: str) -> str:

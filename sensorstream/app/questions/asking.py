@@ -208,14 +208,14 @@ class Asking:
             self._app.check_here("what holds now", "ask on=history")
         return plan_of(self._app.url, question, self._limits, self._present if live else None, stop)
 
-    @contextmanager
-    def archive(self, question: Question, stop: Stop | None = None) -> Iterator[Answer]:
+    def archive(
+        self, question: Question, stop: Stop | None = None
+    ) -> AbstractContextManager[Answer]:
         """SPARQL over the archive; see :func:`.archive_answered`."""
         archive = self._archive()
         from sensorstream.archive.asking import archive_answered
 
-        with archive_answered(archive, question, self._limits, stop) as answer:
-            yield answer
+        return archive_answered(archive, question, self._limits, stop)
 
     def archive_plan(self, question: Question, stop: Stop) -> QuestionPlan:
         """How :meth:`archive` answers a question; raises as it does."""
