@@ -91,7 +91,7 @@ command line.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 from sensorstream.quoting import shortened
@@ -139,6 +139,11 @@ class SensorStreamError(Exception):
 
     def __str__(self) -> str:
         return self.message if self.position is None else f"{self.position}: {self.message}"
+
+    def data(self) -> dict[str, Any]:
+        """Code, message and position, ready for JSON; :func:`error_of_data` reads it."""
+        place = None if self.position is None else asdict(self.position)
+        return {"code": self.code, "message": self.message, "position": place}
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, (type(self), self.message, self.position)
@@ -272,6 +277,11 @@ class Inconsistent(MessageError, code="inconsistent"):
         super().__init__(message, position=position)
         self.individuals = individuals
         self.contradiction = contradiction
+
+    def data(self) -> dict[str, Any]:
+        """Code, message and position, ready for JSON; :func:`error_of_data` reads it."""
+        place = None if self.position is None else asdict(self.position)
+        return {"code": self.code, "message": self.message, "position": place}
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild_inconsistent, (self.message, self.individuals, self.contradiction)
@@ -524,3 +534,14 @@ def errors_by_code() -> dict[str, type[SensorStreamError]]:
             found.setdefault(kind.code, kind)
             kinds += kind.__subclasses__()
     return found
+
+
+def error_of_data(told: Mapping[str, Any]) -> SensorStreamError:
+    """The error that :meth:`SensorStreamError.data` has told of.
+
+    Raises:
+        LookupError: this version has no error of its code.
+    """
+    place = told["position"]
+    position = None if place is None else Position(**place)
+    return errors_by_code()[told["code"]](told["message"], position=position)
