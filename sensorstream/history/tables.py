@@ -1,4 +1,4 @@
-"""The base tables, in schema ``store``; Alembic's migrations make exactly these tables.
+"""The base tables, in schema ``store``; the first of Alembic's migrations makes them from here.
 
 Users read the views of schema ``history`` instead (:mod:`sensorstream.history.views`). Every RDF
 term stands once, in ``terms``; statements and stays refer to it by its number. Times of the time
