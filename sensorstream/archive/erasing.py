@@ -23,7 +23,7 @@ from sensorstream.archive.manifest import Held, Part, State, begin, changing, pa
 from sensorstream.archive.moving import Say, sweep
 from sensorstream.engine.checkpoint import text_of
 from sensorstream.errors import ArchiveError, HistoryError, OntologyError
-from sensorstream.history.database import connect, translating
+from sensorstream.history.database import connect, one_value, translating
 from sensorstream.history.effects_store import tell_ends
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.terms import Kind, TermKey, look_up
@@ -131,8 +131,7 @@ def erase(
 
 
 def _check_runner(cursor: extensions.cursor) -> None:
-    cursor.execute("select runner ->> 'kind' from store.pipeline")
-    if cursor.fetchone() == ("spark",):
+    if one_value(cursor, "select runner ->> 'kind' from store.pipeline") == "spark":
         raise HistoryError(
             "the engines of this history run on Spark, and what their windows hold is in "
             "pipeline.folder, where nothing can be erased: erase works for a server's own engine"
@@ -259,11 +258,8 @@ def _mark(
         and each.kind not in _NEEDED
     ]
     cursor.execute("insert into gone_messages select unnest(%s::bigint[])", (more,))
-    cursor.execute(
-        "select exists (select from gone_messages "
-        "where seq = (select max(seq) from store.messages))"
-    )
-    if cursor.fetchone() == (True,):
+    last = "seq = (select max(seq) from store.messages)"
+    if one_value(cursor, f"select exists (select from gone_messages where {last})"):
         raise HistoryError(
             "the last entry of the journal names it, and its number says where to go on counting: "
             "erase after the next message"
@@ -307,13 +303,7 @@ _PLACES: Final[Mapping[str, str]] = {
 
 
 def _count(cursor: extensions.cursor) -> dict[str, int]:
-    counts = {}
-    for place, query in _PLACES.items():
-        cursor.execute(query)
-        row = cursor.fetchone()
-        assert row is not None
-        counts[place] = int(row[0])
-    return counts
+    return {place: int(one_value(cursor, query)) for place, query in _PLACES.items()}
 
 
 def _mark_terms(

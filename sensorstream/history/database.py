@@ -169,8 +169,9 @@ def record(kind: type[Data], row: Row[*tuple[Any, ...]], **given: object) -> Dat
     return kind(**{each.name: told[each.name] for each in fields(kind)})
 
 
-def one_value(cursor: extensions.cursor) -> Any:
-    """The first value of the next row; None: there is none."""
+def one_value(cursor: extensions.cursor, query: Any, values: Any = None) -> Any:
+    """The first value of the first row of an answer; None: there is no row."""
+    cursor.execute(query, values)
     row = cursor.fetchone()
     return None if row is None else row[0]
 

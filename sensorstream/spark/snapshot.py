@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from psycopg2 import extensions, sql
 
-from sensorstream.history.database import connect, translating
+from sensorstream.history.database import connect, one_value, translating
 from sensorstream.history.read_only_sql import reading_url
 from sensorstream.history.terms import Kind, TermKey, look_up
 from sensorstream.model.terms import IRI, Term
@@ -108,8 +108,6 @@ def snapshot_of(place: Place) -> Iterator[Snapshot]:
                         cursor.execute(
                             sql.SQL("lock table {} in access share mode").format(table.identifier)
                         )
-                cursor.execute("select pg_export_snapshot()")
-                row = cursor.fetchone()
-                assert row is not None
+                exported = one_value(cursor, "select pg_export_snapshot()")
                 archived = parts(cursor, State.ARCHIVED)
-            yield Snapshot(url, row[0], cursor, place.archive, archived)
+            yield Snapshot(url, exported, cursor, place.archive, archived)
