@@ -8,14 +8,14 @@ time: the thread gives up the interpreter meanwhile, and has to wait for it agai
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import psycopg2
 from psycopg2 import extensions
-from sqlalchemy import Connection, Engine, Row, create_engine, text
+from sqlalchemy import Connection, Engine, Executable, Row, create_engine, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
@@ -161,6 +161,18 @@ def limited(database: Engine, doing: str, timeout: float) -> Iterator[Connection
         told = {"ms": str(max(1, round(timeout * 1000)))}
         connection.execute(text("select set_config('statement_timeout', :ms, true)"), told)
         yield connection
+
+
+def rows_of(
+    database: Engine, doing: str, query: Executable, values: Mapping[str, object] | None = None
+) -> Sequence[Row[*tuple[Any, ...]]]:
+    """All rows of an answer.
+
+    Raises:
+        HistoryError: the database fails; ``doing`` begins the message.
+    """
+    with translating(doing), database.connect() as connection:
+        return connection.execute(query, values).all()
 
 
 def record(kind: type[Data], row: Row[*tuple[Any, ...]], **given: object) -> Data:

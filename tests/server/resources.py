@@ -67,7 +67,7 @@ from sensorstream.errors import (
     UnknownSilence,
     UnknownWebhook,
 )
-from sensorstream.history.kept_messages import Choice, Chosen, KeptMessage, Left, Wanted
+from sensorstream.history.kept_messages import Choice, Chosen, KeptMessage, Left
 from sensorstream.history.statements import Latest
 from sensorstream.journal.entry import Entry
 from sensorstream.mapping.places import Expression, Node, Place
@@ -218,7 +218,7 @@ class OneMessage(Messages):
     def __init__(self) -> None:
         pass
 
-    def page(self, wanted: Wanted, limit: int) -> Sequence[KeptMessage]:
+    def page(self, wanted: Chosen, limit: int) -> Sequence[KeptMessage]:
         return [self.life("m42").message]
 
     def content(self, name: str) -> bytes:
