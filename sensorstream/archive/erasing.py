@@ -41,8 +41,6 @@ KEPT: Final = "ontologies and rules that name it, kept"
 _NEEDED: Final = frozenset({PutOntology.kind, PutRules.kind})
 """Kinds of entries that say what is in force: a restart needs them."""
 _NO_TERM: Final = 0
-# The columns of the files that hold the numbers of terms.
-_NUMBERS: Final = {STATEMENTS: ("subject_id", "predicate_id", "object_id"), STAYS: ("name_id",)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,8 +321,8 @@ def _mark_terms(
     kept: set[int] = set()
     with closing(duckdb.connect(":memory:")) as connection:
         for part in (*untouched, *(after for _, after in rewritten)):
-            for table, columns in _NUMBERS.items():
-                for column in columns:
+            for table in TABLES:
+                for column in table.ids.values():
                     query = (
                         f"select distinct {column} from read_parquet($1) "
                         f"where {column} in (select unnest($2::bigint[]))"

@@ -87,7 +87,8 @@ class _Source:
 
     @property
     def ended(self) -> str:
-        return f"expired_at >= {self.partition.low} and expired_at < {self.partition.high}"
+        low, high = self.partition.low, self.partition.high
+        return f"{STAYS.ended} >= {low} and {STAYS.ended} < {high}"
 
     @property
     def stays(self) -> str:

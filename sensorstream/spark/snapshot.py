@@ -67,12 +67,12 @@ class Snapshot:
         Raises:
             ArchiveError: one of them is not there.
         """
-        if table.archived is None:
-            return []
-        from sensorstream.archive.layout import TABLES
+        from sensorstream.archive.layout import BY_NAME
 
-        (file,) = (each for each in TABLES if each.name == table.name)
-        low, high = span(conditions, table.archived.ended)
+        file = BY_NAME.get(table.name)
+        if file is None:
+            return []
+        low, high = span(conditions, file.ended)
         return [
             part.there(self.folder, file)
             for part in self.parts
