@@ -107,6 +107,14 @@ def record_of(row: JournalRow) -> Record:
     return Record(seq, message, received_at, _status(status), kind, degraded, origin or "")
 
 
+def row_of(record: Record) -> JournalRow:
+    """The row of which :func:`record_of` makes a record."""
+    message, status = record.message, record.status
+    told = None if status is None else status.value
+    first = (record.seq, message.id, message.source, record.received_at, message.received)
+    return (*first, message.content, told, record.kind, record.degraded, record.origin)
+
+
 def _reading(
     url: str, what_for: str, at_a_time: int | None = None
 ) -> AbstractContextManager[extensions.cursor]:
