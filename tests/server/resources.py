@@ -68,7 +68,7 @@ from sensorstream.errors import (
 from sensorstream.history.access import PostgresAuditLog, PostgresKeys
 from sensorstream.history.asking.answer import Answer
 from sensorstream.history.incidents import PostgresIncidents
-from sensorstream.history.kept_messages import Choice, Chosen, KeptMessage, Left, Wanted
+from sensorstream.history.kept_messages import Choice, Chosen, KeptMessage, Left
 from sensorstream.history.statements import Latest
 from sensorstream.mapping.places import Expression, Node, Place
 from sensorstream.model.events import Alert, Basis, Evidence, Matched, Provenance, Since
@@ -215,7 +215,7 @@ class OneMessage(Messages):
     def __init__(self) -> None:
         pass
 
-    def page(self, wanted: Wanted, limit: int) -> Sequence[KeptMessage]:
+    def page(self, wanted: Chosen, limit: int) -> Sequence[KeptMessage]:
         return [self.life("m42").message]
 
     def content(self, name: str) -> bytes:
