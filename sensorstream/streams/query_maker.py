@@ -12,7 +12,6 @@ from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import Scope
 from sensorstream.model.terms import IRI
 from sensorstream.network.build import build
-from sensorstream.network.intervals.node import TimedNode
 from sensorstream.network.intervals.planning import is_in_time
 from sensorstream.network.network import Network
 from sensorstream.network.plan.nodes import Plan
@@ -140,7 +139,6 @@ class QueryMaker:
             return made
 
         def begin(running: ContinuousQuery) -> None:
-            assert isinstance(running.root, TimedNode)
             self._patterns.begin(name, query, plan, running.root)
 
         return Planned(plan, make, begin)

@@ -32,7 +32,7 @@ from sensorstream.network.sources import DEFAULT, INSTANT, Source, Sources
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Aggregate, Comparison, Expression, Filter, Project, Variable
 from sensorstream.sparql.places import give_place
-from sensorstream.sparql.printing import expression_text
+from sensorstream.sparql.printing import part_text
 from sensorstream.sparql.scope import conjuncts, existences, names_in
 from sensorstream.sparql.walk import replaced
 
@@ -62,7 +62,7 @@ class Events(Plan):
 
     @property
     def text(self) -> str:
-        return " ".join((f"Events {self.label}", *(f"[{expression_text(t)}]" for t in self.tests)))
+        return " ".join((f"Events {self.label}", *(f"[{part_text(t)}]" for t in self.tests)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class RulePlan(Plan):
     @property
     def text(self) -> str:
         kept = ", ".join(f"{label} for {length}" for label, length in self.keeps)
-        conditions = [f"[{expression_text(each)}]" for each in self.conditions]
+        conditions = [f"[{part_text(each)}]" for each in self.conditions]
         return " ".join(
             (f"Rule {self.rule.name}, on each {self.trigger.label}; keeps {kept or 'nothing'}",
              *conditions)
