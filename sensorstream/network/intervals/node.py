@@ -113,7 +113,7 @@ class Kept(Lasting):
         self._rank = rank
         self.longest = longest
         self._last = last
-        self._lanes: dict[Any, _Lane] = {}
+        self._lanes: dict[Any, Lane] = {}
         # Ends and keys of all rows that can get too old, oldest first.
         self._ends: deque[tuple[Instant, Any]] = deque()
         self._size = 0
@@ -134,7 +134,7 @@ class Kept(Lasting):
             at = key(row)
             lane = lanes.get(at)
             if lane is None:
-                lane = lanes[at] = _Lane() if rank is None else _RankedLane(rank)
+                lane = lanes[at] = Lane() if rank is None else _RankedLane(rank)
             lane.put(row)
             self._size += 1
             if ends is not None:
@@ -212,7 +212,7 @@ class Kept(Lasting):
         return iter(sorted(everything, key=ended))
 
 
-class _Lane:
+class Lane:
     """Rows of one key; the first ``head`` are gone already."""
 
     __slots__ = ("head", "old", "rows", "used")
@@ -240,6 +240,11 @@ class _Lane:
             del self.rows[: self.head]
             self.head = 0
 
+    def span(self, first: Instant, last: Instant) -> range:
+        """The places of the rows that ended in a span of time, both ends included."""
+        start = bisect_left(self.rows, first, lo=self.head, key=ended)
+        return range(start, bisect_right(self.rows, last, lo=start, key=ended))
+
     def all(self) -> Sequence[TimedRow]:
         return self.rows[self.head :] if self.head else self.rows
 
@@ -251,7 +256,7 @@ class _Lane:
         return rows if not head and until == len(rows) else rows[head:until]
 
 
-class _RankedLane(_Lane):
+class _RankedLane(Lane):
     """Rows of one key that are also in the order of a value."""
 
     __slots__ = ("_others", "_rank", "_ranked", "_ranks", "_values")

@@ -182,7 +182,7 @@ class Assembly:
         found = [(fed, channel.rows()) for fed, channel in concerned]
         for fed, rows in found:
             for store in fed.stores:
-                store.add(time, rows)
+                store.take(time, rows)
                 self._expiry.note(store)
         made: list[Row] = []
         for fed, rows in found:

@@ -23,8 +23,9 @@ from sensorstream.model.timeline import Instant
 from sensorstream.network.aggregates import Kind, kind_of
 from sensorstream.network.budget import Budget, Meter
 from sensorstream.network.expressions.expression_functions import Value, value_of
+from sensorstream.network.intervals.node import Lane
 from sensorstream.network.rows import Row, slots_of
-from sensorstream.network.selection.event_store import Lane, Store, key_of
+from sensorstream.network.selection.event_store import Store, key_of
 from sensorstream.network.selection.member_tests import Members, MemberTests, Test, test_of_all
 from sensorstream.network.selection.plan import Events, EventScope, RulePart, own_and_cross
 from sensorstream.network.selection.ruleset import Member
@@ -225,7 +226,8 @@ class Matcher:
     ) -> Iterator[tuple[Instant, Row]]:
         span = lane.span(first, last)
         for place in self._meter.through(span[::-1] if latest else span):
-            yield lane.times[place], lane.rows[place]
+            row = lane.rows[place]
+            yield row[1], row[2:]
 
     def _completed(self, bound: Row, times: tuple[Instant, ...]) -> Row | None:
         """What is bound, with the values of aggregates; None: something forbids it."""
@@ -246,8 +248,9 @@ class Matcher:
         for lane in candidates.lanes(bound):
             rows = lane.rows
             for place in self._meter.through(lane.span(first, last)):
-                if candidates.fitting(rows[place], bound, _FIRST):
-                    yield rows[place]
+                row = rows[place][2:]
+                if candidates.fitting(row, bound, _FIRST):
+                    yield row
 
     def consume(self, firings: Iterable[Firing], now: Instant) -> None:
         """The moment is over: what its firings consume is gone."""

@@ -109,7 +109,8 @@ class Reading:
 
     def events(self, since: Instant | None, now: Instant | None) -> Iterator[tuple[Instant, Row]]:
         """Its events from a time on; ``now`` leaves out those that no rule of the text needs."""
-        for time, row in self.store.events():
+        for _, time, *cells in self.store.happened():
+            row = tuple(cells)
             if (since is not None and time < since) or (
                 now is not None and time < now - self.keeps
             ):
