@@ -106,17 +106,19 @@ class StreamProcessor:
         lengths = Lengths(instant, second)
         self._agenda = self.network.agenda
         known = knowledge or Knowledge(default, lambda triple: True, lambda triple: ())
-        self._instants = Instants(self.network, known, lambda: self.now, self._tell)
+        self._windows = OpenWindows(self._agenda, lambda: self.now)
+        self._broken = Broken(self.network, self._windows, self.queries)
+        self._instants = Instants(
+            self.network, known, lambda: self.now, self._tell, self._broken.note_named
+        )
         self.patterns = Patterns(
             self.network, known, Clock(line, second), self._instants.ends, self._instants.take
         )
         self._occurring = self.patterns.source
-        self._windows = OpenWindows(self._agenda, lambda: self.now)
         self._maker = QueryMaker(
             self.network, default, lengths, self._windows, self.patterns, self._instants
         )
         self._numbers = count()
-        self._broken = Broken(self.network, self._windows, self.queries)
         # The queries that the present instant may make report.
         self._candidates: dict[ContinuousQuery, None] = {}
 
@@ -529,9 +531,6 @@ class StreamProcessor:
             # A round: what CONSTRUCT queries make of it is handed on in the next one.
             occurring.elapse(now)
             self.network.settle()
-        if not self._instants.idle:
-            for name, error in self._instants.take_faults():
-                self._broken.note_named((name,), error)
         if occurring.overrun is not None:
             overrun, occurring.overrun = occurring.overrun, None
             self._broken.note_named(self.patterns.feeding(), overrun)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TypeAlias
@@ -24,6 +24,8 @@ from sensorstream.sparql.algebra import Pattern
 
 _Sees: TypeAlias = tuple[Clause, ...] | None
 """The Datalog rules behind a selector; None: it reads the window."""
+Broken: TypeAlias = Callable[[Iterable[str], Exception], None]
+"""Is told the names of texts that cannot go on, and why."""
 Stores: TypeAlias = dict[tuple[_Sees, Plan, tuple[int, ...]], Store]
 """The stores by what is in them: Datalog rules, selector, and the places they are asked by."""
 
@@ -52,21 +54,23 @@ class Assembly:
         knowledge: Knowledge,
         stores: Stores,
         network: Network,
-        faults: dict[str, Exception],
+        broken: Broken,
     ) -> None:
         """``order`` has the level of each rule, ``windows`` the channels of windows.
 
-        ``stores`` are those there are; what rules do not use any more is taken out. Texts that
-        cannot go on are noted in ``faults``; they are left out if their graph cannot be made.
+        ``stores`` are those there are; what rules do not use any more is taken out. ``broken`` is
+        told of texts that cannot go on; they are left out if their graph cannot be made.
         """
         _date(rulesets, stores)
         self._knowledge = knowledge
         self._network = network
-        self._faults = faults
+        self._broken = broken
         self._windows = windows
         self._stores = stores
-        self._graphs, broken = _graphs(rulesets, knowledge, network)
-        faults.update((each.name, broken[each.sees]) for each in rulesets if each.sees in broken)
+        self._graphs, faults = _graphs(rulesets, knowledge, network)
+        for ruleset in rulesets:
+            if ruleset.sees in faults:
+                broken((ruleset.name,), faults[ruleset.sees])
         self._levels: list[_Level] = [{} for _ in range(1 + max(order.values(), default=0))]
         for channel in windows.values():
             channel.wanted.clear()
@@ -76,11 +80,11 @@ class Assembly:
         # The first level at which a rule reads a store, and whose events are in it.
         self._first: dict[Store, tuple[int, Channel]] = {}
         matchers: dict[Member, Matcher] = {}
-        for members in _alike(rulesets, order, broken):
+        for members in _alike(rulesets, order, faults):
             matcher = self._matcher(members, order[members[0]])
             matchers.update(dict.fromkeys(members, matcher))
         for ruleset in rulesets:
-            if ruleset.sees not in broken:
+            if ruleset.sees not in faults:
                 _attach(ruleset, matchers)
         for unused in [key for key, store in stores.items() if store not in self._first]:
             del stores[unused]
@@ -191,7 +195,7 @@ class Assembly:
                     try:
                         firings = matcher.firings(row, time)
                     except Exception as error:
-                        self._faults.update((each.name, error) for each in matcher.rulesets)
+                        self._broken([each.name for each in matcher.rulesets], error)
                         continue
                     if firings:
                         made += self._given(matcher, firings)
@@ -236,7 +240,7 @@ class Assembly:
     def _break(self, graph: InstantGraph, error: Exception) -> None:
         """A graph is worth nothing any more: those who see it cannot go on."""
         graph.stirred.clear()
-        self._faults.update((name, error) for name in self._readers[graph])
+        self._broken(self._readers[graph], error)
 
 
 def _sees(ruleset: Ruleset, events: Events) -> _Sees:

@@ -18,7 +18,7 @@ from sensorstream.network.intervals.source import Waiting
 from sensorstream.network.intervals.strata import Ends, ends_of_rules
 from sensorstream.network.network import Network
 from sensorstream.network.plan.nodes import Plan
-from sensorstream.network.selection.assembly import Assembly, Stores
+from sensorstream.network.selection.assembly import Assembly, Broken, Stores
 from sensorstream.network.selection.graph import Channel
 from sensorstream.network.selection.ruleset import Ruleset, triples_of
 from sensorstream.network.selection.strata import Order
@@ -32,25 +32,30 @@ _LOOK: Final = 256
 class Instants:
     """All rules over time of one stream processor.
 
-    ``now`` is the present, ``told`` is called with the graphs that rules make.
+    ``now`` is the present, ``told`` is called with the graphs that rules make, and ``broken`` with
+    the names of texts that cannot go on.
     """
 
     closing: Final = True
 
     def __init__(
-        self, network: Network, knowledge: Knowledge, now: Callable[[], Instant | None], told: Told
+        self,
+        network: Network,
+        knowledge: Knowledge,
+        now: Callable[[], Instant | None],
+        told: Told,
+        broken: Broken,
     ) -> None:
         self._network = network
         self._knowledge = knowledge
         self._now = now
         self._told = told
+        self._broken = broken
         self._pending: dict[Triple, None] = {}
         self._time: Instant | None = None
         self._rulesets: dict[str, Ruleset] = {}
         self._order = Order(knowledge.conclusions)
         self._moments = 0
-        # Texts whose rules cannot go on, and why.
-        self._faults: dict[str, Exception] = {}
         # What the rulesets come to; made when it is needed.
         self._assembly: Assembly | None = None
         self._stores: Stores = {}
@@ -69,12 +74,6 @@ class Instants:
     def names(self) -> Iterable[str]:
         """The names of all texts."""
         return tuple(self._rulesets)
-
-    def take_faults(self) -> list[tuple[str, Exception]]:
-        """The texts whose rules cannot go on, and why, since the last call."""
-        found = [each for each in self._faults.items() if each[0] in self._rulesets]
-        self._faults.clear()
-        return found
 
     def ends(self, also: Ruleset | None = None) -> Ends | None:
         """What all rules, and those of another text, add to a moment and read of it."""
@@ -187,7 +186,7 @@ class Instants:
             if budget.kept(ruleset.size()) is not None:
                 overrun = budget.kept(ruleset.needed(now))
                 if overrun is not None:
-                    self._faults[name] = overrun
+                    self._broken((name,), overrun)
 
     def ready(self) -> None:
         """All rules have stores by now: what they keep can be asked."""
@@ -203,7 +202,7 @@ class Instants:
                 self._knowledge,
                 self._stores,
                 self._network,
-                self._faults,
+                self._broken,
             )
         return self._assembly
 
