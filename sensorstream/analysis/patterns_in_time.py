@@ -65,7 +65,7 @@ def _unbounded(plan: Plan) -> str:
             if _happens(left) and _happens(right):
                 what = f"{_names(left)} and {_names(right)}"
                 return _text("a join", what, f"{_FILTER} in its group or around it")
-        case plans.Optional(longest=None) if plan.remembers:
+        case plans.LeftJoin(longest=None) if plan.remembers:
             return _text(
                 plan.operator,
                 "its optional part",

@@ -180,11 +180,11 @@ class _Builder:
                 return _filter(one, same_occurrence(one.variables, pairs))
             case plans.Extend(_, name, expression):
                 return Extend(one, name, self._value(expression, one.variables))
+            case plans.Slice() if one.timed:
+                return TimedFirst(plan, one)
             case plans.Slice(_, conditions, offset, limit):
                 key = order_of(conditions, slots_of(one.variables)) if conditions else None
                 return Slice(one, key, offset, limit)
-            case plans.First():
-                return TimedFirst(plan, one)
             case plans.Group():
                 return self._group(plan, one)
             case plans.Delayed(_, delay, names):
@@ -213,7 +213,7 @@ class _Builder:
     def _question(
         self, plan: plans.LeftJoin | plans.Minus | plans.Mark, left: Node, right: Node
     ) -> Question:
-        same_time = isinstance(plan, plans.Optional) and not plan.remembers
+        same_time = isinstance(plan, plans.LeftJoin) and not plan.remembers
         sides = Sides(left, right, alike=TIMES if same_time else ())
         match plan:
             case plans.Minus():

@@ -21,19 +21,9 @@ from sensorstream.sparql.algebra import Path, Variable
 class TimedProject(Telling, RowByRow):
     """SELECT: rows that become equal are one solution."""
 
-    def flush(self) -> None:
-        super().flush()
-        self.added, found = [], self.added
-        self.give(found)
-
 
 class TimedUnion(Telling, Union):
     """The rows of all inputs; where one lacks a variable it is unbound."""
-
-    def flush(self) -> None:
-        super().flush()
-        self.added, found = [], self.added
-        self.give(found)
 
     def describe(self) -> str:
         return "UNION"
@@ -47,7 +37,7 @@ class TimedFirst(TimedNode):
     of the later ones are wanted.
     """
 
-    def __init__(self, plan: plans.First, source: Node) -> None:
+    def __init__(self, plan: plans.Slice, source: Node) -> None:
         super().__init__((source,), plan.variables, plan.certain)
         self._offset = plan.offset
         self._limit = plan.limit

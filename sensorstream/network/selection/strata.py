@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 from sensorstream.dotr.syntax import Clause
 from sensorstream.errors import UnsupportedQuery
-from sensorstream.network.components import components
+from sensorstream.network.components import components, strata
 from sensorstream.network.recursion.kinds import Conclusions, KindIndex, with_conclusions
 from sensorstream.network.recursion.reads import Kind, reads, written
 from sensorstream.network.selection.ruleset import Member, Ruleset
@@ -125,14 +125,16 @@ class Order:
         """
         members = [member for each in self._texts.values() for member in each.members]
         roots: Iterable[_Node] = members
-        levels: dict[_Node, int] = {}
-        for found in components(roots, self._sources):
+
+        def check(found: list[_Node]) -> None:
             circle = [each for each in found if isinstance(each, Member)]
             if circle and len(found) > 1:
                 raise _refusal(circle, circle[0].ruleset)
-            below = (levels.get(source, -1) for each in found for source in self._sources(each))
-            level = max(below, default=-1) + len(circle)
-            levels.update((each, level) for each in found)
+
+        def below(node: _Node) -> list[tuple[_Node, int]]:
+            return [(each, int(isinstance(each, Member))) for each in self._sources(node)]
+
+        levels = strata(roots, below, check)
         return {each: levels[each] for each in members}
 
     def _sources(self, node: _Node) -> Iterable[_Node]:
