@@ -504,9 +504,9 @@ class Known(Plan):
         return (self.subject, self.predicate, self.object)
 
     @property
-    def is_path(self) -> bool:
-        """Whether it is a path of any length."""
-        return not isinstance(self.predicate, Variable | IRI)
+    def path(self) -> Path | None:
+        """The path of any length that it is."""
+        return None if isinstance(self.predicate, Variable | IRI) else self.predicate
 
     @property
     def variables(self) -> tuple[str, ...]:
