@@ -103,6 +103,3 @@ class Reevaluated(Node):
 
     def size(self) -> int:
         return sum(self._bag.values())
-
-    def describe(self) -> str:
-        return f"Evaluated anew at every change: {self._plan.reason}"

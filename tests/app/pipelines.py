@@ -48,10 +48,10 @@ class Running:
     """What each commit with alerts or entries of the outbox was said to have put there."""
 
     def send(self, content: bytes) -> Status:
-        return self.pipeline.submit(content, "hall").result(30).status
+        return self.pipeline.submit(content, "hall").result(300).status
 
     def change(self, entry: Entry) -> Status:
-        return self.pipeline.change(entry).result(30).status
+        return self.pipeline.change(entry).result(300).status
 
 
 @contextmanager
@@ -136,5 +136,5 @@ class Held(MemoryStore):
 
     def append(self, records: Sequence[Record]) -> None:
         self.tried.set()
-        assert self.let.wait(30)
+        assert self.let.wait(300)
         super().append(records)

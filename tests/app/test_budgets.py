@@ -42,7 +42,7 @@ PLAIN = "SELECT ?a ?x WHERE { ?a a ?x }"
 
 def send(application: Application, start: int, count: int) -> None:
     for content in tracker_messages(count, start=start):
-        application.submit(content, "test").result(30)
+        application.submit(content, "test").result(300)
 
 
 def stops(application: Application) -> list[str]:
@@ -286,15 +286,15 @@ def test_few_registrations_wait_so_that_threads_are_left_for_others(
 
     def wait(entry: RegisterQuery, target: Target) -> None:
         checked.set()
-        assert go_on.wait(30)
+        assert go_on.wait(300)
         check(entry, target)
 
     monkeypatch.setattr(RegisterQuery, "check", wait)
     with ThreadPoolExecutor() as pool:
         first = pool.submit(application.queries.register, PLAIN, "first")
-        assert checked.wait(30)
+        assert checked.wait(300)
         with pytest.raises(Busy, match="wait to be registered already"):
             application.queries.register(PLAIN, "second")
         go_on.set()
-        assert first.result(30).name == "first"
+        assert first.result(300).name == "first"
     assert application.queries.register(PLAIN, "second").name == "second"

@@ -136,7 +136,7 @@ def test_how_far_ahead_a_message_may_be(
 
 def send(application: Application, *messages: bytes, source: str = "slow") -> list[Outcome]:
     futures = [application.submit(each, source) for each in messages]
-    return [future.result(30) for future in futures]
+    return [future.result(300) for future in futures]
 
 
 def kept(application: Application) -> list[tuple[str, str, str | None]]:

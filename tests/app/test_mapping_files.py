@@ -70,7 +70,7 @@ def test_all_ways_in_are_applied_to_each_message(
 ) -> None:
     application = open_application(mixed)
     message = b'<Message time="5" id="1" x="7" name="Ada"/>'
-    outcome = application.submit(message, "cam").result(30)
+    outcome = application.submit(message, "cam").result(300)
     assert outcome.status is Status.ACCEPTED
     assert outcome.matched == ("people", "places", "names")
     found = ask_cache(
@@ -87,7 +87,7 @@ def test_what_a_stylesheet_makes_wrong_rejects_the_message(
     application = open_application(mixed)
     message = b"<Message time='5' id='1' x='7' name='a \"quote\"'/>"
     with pytest.raises(MappingError, match=r"stylesheet names: its output is not Turtle: line 2"):
-        application.submit(message, "cam").result(30)
+        application.submit(message, "cam").result(300)
 
 
 def test_a_name_that_two_files_give_is_an_error(mixed: Settings, files: tuple[Path, ...]) -> None:
@@ -138,7 +138,7 @@ def test_rml_and_stylesheets_are_put_tried_and_replayed_as_rules_are(
 ) -> None:
     def send(application: Application, time: int) -> None:
         message = f'<Message time="{time}" id="{time}" x="7" name="Ada"/>'.encode()
-        application.submit(message, "cam").result(30)
+        application.submit(message, "cam").result(300)
 
     def said(application: Application) -> dict[str, set[str]]:
         found = ask_cache(application, f"SELECT * {{ ?s a <{TRACKING}Human> ; ?p ?o }}")
@@ -208,7 +208,7 @@ def test_a_change_of_an_earlier_version_takes_rml_and_stylesheets_from_disk(
     application = open_application(mixed)
     successor = application.exchange.with_rules({"people.rules": RULES}, {}, False)
     entry = PutRules({"people.rules": RULES}, "me", {}, whole=False, successor=successor)
-    application.pipeline.change(entry).result(30)
+    application.pipeline.change(entry).result(300)
     names = [each.name for each in application.rules()]
     application.close()
     again = open_application(mixed)

@@ -47,7 +47,7 @@ def test_nothing_is_lost_when_the_embedded_postgresql_is_killed(folder: Path) ->
     with Application.open(replace(settings)) as application:
         # The last effects before the kill need not be on disk yet.
         for content in messages[:10]:
-            application.submit(content, "").result(30)
+            application.submit(content, "").result(300)
         pid = int((folder / "data/cluster/postmaster.pid").read_text().splitlines()[0])
         others = psutil.Process(pid).children()
         os.kill(pid, signal.SIGKILL)
