@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from sensorstream.analysis import Known, Note, query_notes, update_notes
+from sensorstream.analysis import Known, Note, query_notes
 from sensorstream.analysis.filters import never_matches
 from sensorstream.analysis.value_kinds import NAME, Kinds, all_kinds, kind_of
 from sensorstream.errors import LanguageError
@@ -123,7 +123,7 @@ def _of_queries(
         parsed = _with_given(parsed_condition(ends.query, file), known.given)
         yield from query_notes(parsed, known)
     for update in updates_of(rule, file, known.given):
-        yield from update_notes(update, known)
+        yield from query_notes(update, known)
 
 
 def _with_given(parsed: Parsed[Query], given: Collection[str]) -> Parsed[Query]:
