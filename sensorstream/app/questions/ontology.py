@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from sensorstream.errors import QueryError, UnsupportedQuery
-from sensorstream.history.asking.answer import Answer, Graph, Solutions
+from sensorstream.history.asking.answer import Answer, answer_now
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI, BlankNode, Subject, Triple
@@ -23,7 +23,7 @@ from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC, bare_reasoner, ma
 from sensorstream.reasoning.reasoner import Aside
 from sensorstream.settings import ReasoningSettings
 from sensorstream.sparql import algebra
-from sensorstream.sparql.algebra import Ask, Construct, Query
+from sensorstream.sparql.algebra import Query
 from sensorstream.sparql.described import described, descriptions, graph_of
 from sensorstream.sparql.places import give_place
 from sensorstream.sparql.walk import nodes
@@ -138,13 +138,7 @@ def _answer(query: Query, default: TripleIndex, named: dict[IRI, TripleIndex]) -
     processor = StreamProcessor(default, instant=instant_of, second=SECOND)
     running = processor.register("q", "", query, lambda report: None, named)
     processor.settle(0)
-    match query.form:
-        case Ask():
-            return bool(running.result())
-        case Construct():
-            return Graph(iter(running.graph()))
-        case _:
-            return Solutions(running.variables, iter(running.result()))
+    return answer_now(running)
 
 
 def _check_graphs(query: Query) -> None:

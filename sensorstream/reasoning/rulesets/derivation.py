@@ -46,7 +46,7 @@ from sensorstream.sparql.algebra import (
     TriplePattern,
     Variable,
 )
-from sensorstream.sparql.printing.term_text import triple_text
+from sensorstream.sparql.printing import part_text
 from sensorstream.sparql.scope import existences, in_scope, names_in
 
 
@@ -162,7 +162,7 @@ def _application(way: _Way, row: Binding) -> Application:
             premises[filled_triple(each, row)] = None
         else:
             subject, object_ = filled(each.subject, row), filled(each.object, row)
-            paths.append(triple_text(replace(each, subject=subject, object=object_)))
+            paths.append(part_text(replace(each, subject=subject, object=object_)))
     bindings = tuple((name, row[name]) for name in sorted(row) if not name.startswith("."))
     return Application(way.rule, bindings, tuple(premises), tuple(paths))
 
