@@ -198,14 +198,6 @@ class RuleText:
 
 
 @dataclass(frozen=True, slots=True)
-class Premise:
-    """A statement from which another one may have come, and where it was said."""
-
-    triple: Triple
-    places: tuple[Place, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Reason:
     """A statement, where it comes from, and what it follows from: the tree of all that is told.
 
@@ -226,13 +218,18 @@ class Reason:
     received_at: str = ""
     places: tuple[Place, ...] = ()
     rules: tuple[str, ...] = ()
-    premises: tuple[Premise, ...] = ()
+    premises: tuple[Reason, ...] = ()
     because: Because | None = None
     note: str = ""
     by: Applied | None = None
     above: bool = False
     caused_by: str = ""
     entailed: Entailment | None = None
+
+    @property
+    def triple(self) -> Triple:
+        """The statement."""
+        return self.matched.triple
 
 
 @dataclass(frozen=True, slots=True)
@@ -408,7 +405,7 @@ def reason_of(matched: Matched, found: Mapping[str, Saying]) -> Reason:
     origin = found.get(matched.message, Saying())
     told = tuple(origin.places.get(matched.triple, ()))
     rules: tuple[str, ...] = ()
-    premises: tuple[Premise, ...] = ()
+    premises: tuple[Reason, ...] = ()
     note = origin.trouble
     if matched.basis is Basis.RULE:
         rules = (matched.rule,)
@@ -426,11 +423,11 @@ def reason_of(matched: Matched, found: Mapping[str, Saying]) -> Reason:
     return Reason(matched, origin.source, origin.received_at, told, rules, premises, because, note)
 
 
-def _premises(statement: Triple, origin: Saying) -> tuple[Premise, ...]:
+def _premises(statement: Triple, origin: Saying) -> tuple[Reason, ...]:
     """What a message said of the individuals of a statement that it caused."""
     about = _individuals(statement)
     found = (
-        Premise(triple, tuple(places))
+        Reason(Matched(triple, Basis.SAID), places=tuple(places))
         for triple, places in origin.places.items()
         if triple[0] in about and triple != statement
     )
