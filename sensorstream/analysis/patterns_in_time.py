@@ -18,7 +18,7 @@ from sensorstream.network.plan import nodes as plans
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.recursion.reads import Kind
 from sensorstream.sparql.algebra import Construct, Graph, Query, TriplePattern, Variable
-from sensorstream.sparql.printing import path_text
+from sensorstream.sparql.printing import part_text
 from sensorstream.sparql.walk import nodes
 
 _CLOCK: Final = Clock(Timeline.DATETIME, 1_000_000)
@@ -48,7 +48,7 @@ def notes(parsed: AnyParsed, known: Known) -> Iterator[Note]:
             assert not isinstance(each.predicate, Variable)
             yield Note(
                 "path-in-background",
-                f"{path_text(each.predicate)} is followed in the background knowledge, and not in "
+                f"{part_text(each.predicate)} is followed in the background knowledge, and not in "
                 "what happens: let a CONSTRUCT query add each step to chain what happens",
                 parsed.position(each.predicate),
             )
@@ -104,7 +104,9 @@ def _place(parsed: AnyParsed, plan: Plan) -> Position:
 
 
 def _places(parsed: AnyParsed, names: Iterable[str]) -> Iterator[Position]:
-    return (parsed.position(Variable(name)) for name in names if Variable(name) in parsed.places)
+    return (
+        parsed.position(Variable(name)) for name in names if Variable(name) in parsed.places.first
+    )
 
 
 def _order(position: Position) -> tuple[int, int]:

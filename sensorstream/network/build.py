@@ -50,7 +50,7 @@ from sensorstream.network.reevaluate import Reevaluated
 from sensorstream.network.rows import TIMES, Row, rearranged, shown, slots_of
 from sensorstream.network.sources import Source
 from sensorstream.sparql.algebra import Aggregate, Expression
-from sensorstream.sparql.printing import expression_text
+from sensorstream.sparql.printing import part_text
 from sensorstream.sparql.scope import names_in
 
 Indexes = Mapping[Source, TripleIndex | Scope]
@@ -222,7 +222,7 @@ class _Builder:
                 return mark(sides, flag, self._test(conditions, sides.variables))
         if plan.condition is None:
             return optional(sides, left.variables)
-        told = f" if {expression_text(plan.condition)}"
+        told = f" if {part_text(plan.condition)}"
         holds = timed_test(plan.condition, sides.variables, self._clock)
         return optional(sides, left.variables, holds, told)
 
@@ -305,7 +305,7 @@ class _Builder:
         assert isinstance(source, Thresholds)
         condition = plan.condition
         holds = test_of(condition, slots_of(source.variables))
-        return Beyond(source, plan.constant, holds, output, expression_text(condition))
+        return Beyond(source, plan.constant, holds, output, part_text(condition))
 
     def _delayed(self, source: Node, delay: int, names: Sequence[str]) -> Node:
         assert isinstance(source, Group)
@@ -336,7 +336,7 @@ def _ends(plan: plans.Match) -> tuple[tuple[plans.End, plans.End, plans.End], ..
 
 def _test(condition: Expression) -> Test:
     names = tuple(sorted(names_in(condition)))
-    return Test(names, test_of(condition, slots_of(names)), expression_text(condition))
+    return Test(names, test_of(condition, slots_of(names)), part_text(condition))
 
 
 def _filter(source: Node, holds: Callable[[Row], bool]) -> Node:

@@ -40,7 +40,7 @@ from sensorstream.sparql.algebra import (
 )
 from sensorstream.sparql.answerable import check_answerable
 from sensorstream.sparql.parser import Parsed, read_query
-from sensorstream.sparql.printing.patterns import is_sub_select, modified
+from sensorstream.sparql.printing import is_sub_select, modified
 from sensorstream.sparql.walk import variables, visible
 
 _TRUE: Final = Literal("true", XSD_BOOLEAN)

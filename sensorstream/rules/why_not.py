@@ -45,7 +45,7 @@ from sensorstream.sparql.algebra import (
     Variable,
     Window,
 )
-from sensorstream.sparql.printing.patterns import modified
+from sensorstream.sparql.printing import modified
 from sensorstream.sparql.scope import names_in
 from sensorstream.sparql.walk import nodes, visible
 from sensorstream.streams.continuous_query import ContinuousQuery

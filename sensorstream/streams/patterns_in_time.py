@@ -26,7 +26,7 @@ from sensorstream.network.recursion.kinds import Conclusions
 from sensorstream.network.rows import TIMES, Row, TimedRow, shown
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Query, TriplePattern, Variable
-from sensorstream.sparql.printing.query_forms import duration_text, valid_time_text
+from sensorstream.sparql.printing import duration_text, valid_time_text
 from sensorstream.sparql.walk import variables
 from sensorstream.streams.report import instantiated
 

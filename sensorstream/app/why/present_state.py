@@ -66,7 +66,7 @@ from sensorstream.rules.why_not import (
 )
 from sensorstream.sparql.algebra import BGP, Ask, Modify, Quad
 from sensorstream.sparql.parser import read_query
-from sensorstream.sparql.printing.query_forms import operation_text
+from sensorstream.sparql.printing import operation_text
 from sensorstream.streams.selections import RunningRules
 
 _AT_ONCE: Final = 2

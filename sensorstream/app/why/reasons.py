@@ -9,7 +9,7 @@ from typing import Final
 
 from sensorstream.alerts.records import RaisedAlert
 from sensorstream.app.control.exchange import FROM_SETTINGS
-from sensorstream.app.control.rule_files import parse_texts, path_of, with_others
+from sensorstream.app.control.rule_files import parse_texts, path_of, with_rule_sets
 from sensorstream.app.control.wiring import Deployment
 from sensorstream.app.handle import Handle
 from sensorstream.errors import LanguageError, Overrun, Position, SensorStreamError
@@ -93,7 +93,7 @@ class Origins:
         if version not in self._rules:
             deployment = self._app.exchange.deployment
             if entry is not None and version != deployment.put:
-                texts = with_others(deployment.settings, entry.files, whole=entry.whole)
+                texts = with_rule_sets(deployment.settings, entry.files)
                 deployment = self._app.exchange.deployment_with(texts, entry.tables)
             settings = deployment.settings
             self._rules[version] = RulesThen(

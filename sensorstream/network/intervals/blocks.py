@@ -20,7 +20,7 @@ from sensorstream.network.plan.planner import end_of
 from sensorstream.network.rows import ALWAYS, TIMES, shown
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Expression, Path, TriplePattern, Variable
-from sensorstream.sparql.printing import path_text
+from sensorstream.sparql.printing import part_text
 
 _MOST_WAYS: Final = 64
 """Blocks that the alternatives of the paths of one block come to."""
@@ -78,7 +78,7 @@ def _check_paths(ways: _Ways) -> None:
     for step in (step for way in ways for step in way.steps):
         if not isinstance(step.predicate, Variable | IRI):
             raise UnsupportedQuery(
-                f"{path_text(step.predicate)} within STREAM: a path of any length is followed in "
+                f"{part_text(step.predicate)} within STREAM: a path of any length is followed in "
                 "the background knowledge: write it outside the braces of STREAM",
                 part=step.predicate,
             )

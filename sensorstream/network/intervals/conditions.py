@@ -25,7 +25,7 @@ from sensorstream.network.plan.nodes import Seq
 from sensorstream.network.rows import TimedRow, slots_of
 from sensorstream.sparql.algebra import Arithmetic, Call, Comparison, Expression, Variable
 from sensorstream.sparql.functions import OF_EVENTS
-from sensorstream.sparql.printing import expression_text
+from sensorstream.sparql.printing import part_text
 from sensorstream.sparql.scope import names_in
 from sensorstream.sparql.values import number
 from sensorstream.sparql.walk import nodes, replaced
@@ -177,7 +177,7 @@ def check_lengths(condition: Expression, clock: Clock) -> None:
                 not isinstance(constant, Literal) or length_of(constant, clock, each) is None
             ):
                 raise UnsupportedQuery(
-                    f"{expression_text(each)}: the length of an interval is compared with "
+                    f"{part_text(each)}: the length of an interval is compared with "
                     'durations only: expected e.g. getDURATION() < "PT10M"^^xsd:duration',
                     part=each,
                 )

@@ -24,8 +24,7 @@ from sensorstream.network.plan.planner import PatternPlanner, expressions_of
 from sensorstream.network.rows import ALWAYS, TIMES, Row
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Comparison, Expression, Pattern, Query, Variable
-from sensorstream.sparql.rewrite.constants_right import constants_right
-from sensorstream.sparql.rewrite.filters_split import filters_split
+from sensorstream.sparql.rewrite import constants_right, filters_split
 from sensorstream.sparql.scope import borrowed, existences, names_in
 from sensorstream.sparql.walk import nodes
 

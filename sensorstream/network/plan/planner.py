@@ -22,8 +22,7 @@ from sensorstream.network.sources import Past, Source, Sources
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Aggregate, Expression, Pattern, TriplePattern, Variable
 from sensorstream.sparql.bounds import patterns_of
-from sensorstream.sparql.rewrite import rewritten
-from sensorstream.sparql.rewrite.windows_down import windows_named
+from sensorstream.sparql.rewrite import rewritten, windows_named
 from sensorstream.sparql.scope import borrowed, existences, in_scope, names_in
 from sensorstream.sparql.walk import nodes, replaced, variables
 

@@ -12,7 +12,7 @@ from sensorstream.network.plan import nodes as plans
 from sensorstream.network.rows import shown
 from sensorstream.network.sources import Source
 from sensorstream.sparql.algebra import Expression, Variable
-from sensorstream.sparql.printing import expression_text, node_text, path_text
+from sensorstream.sparql.printing import part_text
 
 _NOTHING: Final[Mapping[Source, TripleIndex]] = {}
 
@@ -47,20 +47,20 @@ def plan_text(plan: plans.Plan) -> str:
         case plans.Anew():
             return f"Evaluated anew at every change: {plan.reason}"
         case plans.Filter(_, condition):
-            return f"Filter {expression_text(condition)}"
+            return f"Filter {part_text(condition)}"
         case plans.Thresholds(_, variable, operator):
             return f"Thresholds ?{variable} {operator} the constant of each reader"
         case plans.Beyond():
-            return f"Filter {expression_text(plan.condition)} -> {_names(plan.output)}"
+            return f"Filter {part_text(plan.condition)} -> {_names(plan.output)}"
         case plans.Extend(_, name, expression):
-            return f"Extend ?{name} = {expression_text(expression)}"
+            return f"Extend ?{name} = {part_text(expression)}"
         case plans.Project(_, names):
             return f"Project {_names(names)}"
         case plans.Slice(_, conditions, offset, limit):
             order = " in order" if conditions else ""
             return f"Slice {'all' if limit is None else limit} from {offset}{order}"
         case plans.Group(_, keys, aggregates, lengths):
-            values = ", ".join(f"{name} = {expression_text(of)}" for name, of in aggregates)
+            values = ", ".join(f"{name} = {part_text(of)}" for name, of in aggregates)
             bound = _if(*lengths) or (_kept(None) if plan.timed else "")
             return f"Group{f' by {_names(keys)}' if keys else ''}: {values}{bound}"
         case plans.Delayed(_, delay, names):
@@ -90,8 +90,8 @@ def plan_text(plan: plans.Plan) -> str:
             return f"Occurrences{where} of {' '.join(map(_end, plan.ends))}"
         case plans.Known(subject, verb, object_, graph):
             where = "the background" if graph is None else graph.n3
-            written = str(verb) if isinstance(verb, Variable) else path_text(verb)
-            return f"In {where} {node_text(subject)} {written} {node_text(object_)}"
+            written = str(verb) if isinstance(verb, Variable) else part_text(verb)
+            return f"In {where} {part_text(subject)} {written} {part_text(object_)}"
         case plans.Seq(_, _, tests, longest, consumption):
             policy = "" if plan.unrestricted else f" {consumption.value}"
             return f"SEQ{policy}{_on(plan)}{_if(*tests)}{_kept(longest)}"
@@ -131,7 +131,7 @@ def _on(plan: plans.Pair, between: str = ", ") -> str:
 
 
 def _if(*conditions: Expression | None) -> str:
-    texts = [expression_text(each) for each in conditions if each is not None]
+    texts = [part_text(each) for each in conditions if each is not None]
     return f" if {' && '.join(texts)}" if texts else ""
 
 
@@ -140,4 +140,4 @@ def _kept(longest: int | None) -> str:
 
 
 def _filter(condition: Expression) -> str:
-    return f"filter {expression_text(condition)}"
+    return f"filter {part_text(condition)}"
