@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from datetime import datetime
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from fastapi import APIRouter, Path, Query
-from pydantic import AliasPath, BaseModel, BeforeValidator, Field
+from pydantic import AliasChoices, AliasPath, BaseModel, BeforeValidator, Field
 
 from sensorstream.alerts.formats import alert_data
-from sensorstream.app.why.present_state import Applied, Held
 from sensorstream.app.why.reasons import RuleText
 from sensorstream.client.operations import Operations
 from sensorstream.errors import Position
 from sensorstream.mapping.places import Node
 from sensorstream.model.events import Basis
 from sensorstream.model.terms import Term, Triple
-from sensorstream.model.timeline import Timeline
 from sensorstream.server.routes import App, RaisedAlertBody, Time, body_of, routed
 
 routes = APIRouter()
@@ -97,32 +94,49 @@ _Basis: TypeAlias = Annotated[
 ]
 
 
+def _said(*path: str) -> AliasChoices:
+    """Where a reason has something, and what holds has it: in its reason."""
+    return AliasChoices(AliasPath(*path), AliasPath("reason", *path))
+
+
 class ReasonBody(BaseModel):
     """A statement that the conditions of the rule matched when it fired."""
 
     statement: _Statement = Field(
-        validation_alias=AliasPath("matched", "triple"),
+        validation_alias=_said("matched", "triple"),
         description="as N-Triples, without the full stop",
     )
     basis: _Basis = Field(
-        validation_alias=AliasPath("matched", "basis"),
+        validation_alias=_said("matched", "basis"),
         description="a message said it (or a rule when that message came), another rule had just "
         "inserted it, it was inferred, the ontology has it, or it was said of what left the window",
     )
     message_id: str = Field(
-        validation_alias=AliasPath("matched", "message"),
+        validation_alias=_said("matched", "message"),
         description="of the message that said it, or caused it; may be empty",
     )
-    source: str = Field(description="of that message; empty: not known")
-    received_at: Annotated[datetime | None, BeforeValidator(lambda time: time or None)]
-    places: list[PlaceBody] = Field(description="in that message")
-    rules: list[str] = Field(description="semantic rules that inserted it, or may have")
-    premises: list[PremiseBody] = Field(
-        description="of a statement that was inferred, or that a rule inserted when an earlier "
-        "message came: what that message said of the same individuals"
+    source: str = Field(
+        validation_alias=_said("source"), description="of that message; empty: not known"
     )
-    because: BecauseBody | None = Field(description="why the rule that inserted it had fired")
-    note: str = Field(description="what is not known of it, and why; empty: nothing")
+    received_at: Annotated[datetime | None, BeforeValidator(lambda time: time or None)] = Field(
+        validation_alias=_said("received_at")
+    )
+    places: list[PlaceBody] = Field(validation_alias=_said("places"), description="in that message")
+    rules: list[str] = Field(
+        validation_alias=_said("rules"), description="semantic rules that inserted it, or may have"
+    )
+    premises: list[PremiseBody] = Field(
+        validation_alias=_said("premises"),
+        description="of a statement that was inferred, or that a rule inserted when an earlier "
+        "message came: what that message said of the same individuals",
+    )
+    because: BecauseBody | None = Field(
+        validation_alias=_said("because"), description="why the rule that inserted it had fired"
+    )
+    note: str = Field(
+        validation_alias=_said("note"),
+        description="what is not known of it, and why; empty: nothing",
+    )
 
 
 class WhyBody(BaseModel):
@@ -269,28 +283,7 @@ def why_statement(
         statement=statement_text(found.statement),
         holds=found.held is not None,
         answer=found.answer,
-        held=None if found.held is None else _held(found.held, app.timeline),
+        held=None if found.held is None else body_of(HeldBody, found.held, app.timeline),
         profile=found.profile,
         notes=list(found.notes),
     )
-
-
-def _held(held: Held, line: Timeline) -> HeldBody:
-    entailed = held.entailed
-    return HeldBody.model_construct(
-        **dict(body_of(ReasonBody, held.reason, line)),
-        caused_by=held.caused_by,
-        by=None if held.by is None else _applied(held.by, line),
-        above=held.above,
-        entailed=None
-        if entailed is None
-        else EntailmentBody(
-            premises=[_held(each, line) for each in entailed.premises],
-            axioms=list(entailed.axioms),
-        ),
-    )
-
-
-def _applied(applied: Applied, line: Timeline) -> AppliedBody:
-    told: dict[str, Any] = {each.name: getattr(applied, each.name) for each in fields(applied)}
-    return AppliedBody(**{**told, "premises": [_held(each, line) for each in applied.premises]})
