@@ -8,14 +8,14 @@ time: the thread gives up the interpreter meanwhile, and has to wait for it agai
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import psycopg2
 from psycopg2 import extensions
-from sqlalchemy import Connection, Engine, Row, create_engine, text
+from sqlalchemy import Connection, Engine, Executable, Row, create_engine, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
@@ -197,14 +197,27 @@ def limited(database: Engine, doing: str, timeout: float) -> Iterator[Connection
         yield connection
 
 
+def rows_of(
+    database: Engine, doing: str, query: Executable, values: Mapping[str, object] | None = None
+) -> Sequence[Row[*tuple[Any, ...]]]:
+    """All rows of an answer.
+
+    Raises:
+        HistoryError: the database fails; ``doing`` begins the message.
+    """
+    with translating(doing), database.connect() as connection:
+        return connection.execute(query, values).all()
+
+
 def record(kind: type[Data], row: Row[*tuple[Any, ...]], **given: object) -> Data:
     """A dataclass whose fields are columns of a row; what is given counts instead of these."""
     told = row._asdict() | given
     return kind(**{each.name: told[each.name] for each in fields(kind)})
 
 
-def one_value(cursor: extensions.cursor) -> Any:
-    """The first value of the next row; None: there is none."""
+def one_value(cursor: extensions.cursor, query: Any, values: Any = None) -> Any:
+    """The first value of the first row of an answer; None: there is no row."""
+    cursor.execute(query, values)
     row = cursor.fetchone()
     return None if row is None else row[0]
 

@@ -23,6 +23,7 @@ from sensorstream.errors import HistoryError
 from sensorstream.history.database import (
     OwnConnection,
     describe,
+    one_value,
     opened,
     pipelined,
     translating,
@@ -59,9 +60,7 @@ def lock(what: Writes, connection: extensions.connection, url: str) -> None:
     deadline = time.monotonic() + _PATIENCE
     while True:
         with translating("cannot lock the store"), pipelined(connection) as cursor:
-            cursor.execute("select pg_try_advisory_lock(%s)", (key,))
-            row = cursor.fetchone()
-            if row is not None and row[0]:
+            if one_value(cursor, "select pg_try_advisory_lock(%s)", (key,)):
                 return
         if time.monotonic() > deadline:
             raise HistoryError(
@@ -223,17 +222,17 @@ def store_standings(cursor: extensions.cursor, standings: Standings, *, new: boo
     upto, changed = standings.upto, standings.changed
     moved = max((each.now for each in changed if each.now is not None), default=None)
     heard = max((each.heard for each in changed if each.heard is not None), default=None)
-    cursor.execute(
+    covered = one_value(
+        cursor,
         "update store.pipeline set covered = routed, routed = %s, moved = greatest(moved, %s), "
         "moved_at = greatest(moved_at, %s), stored_at = case when %s then now() else stored_at end "
         "where routed < %s returning covered",
         (upto, moved, heard, new, upto),
     )
-    row = cursor.fetchone()
-    if row is None:
+    if covered is None:
         return
     # What was replaced by the batch before can be asked for no more.
-    cursor.execute('delete from store.engines where "until" <= %s', (row[0],))
+    cursor.execute('delete from store.engines where "until" <= %s', (covered,))
     digests = [_digest(each.key) for each in changed]
     cursor.execute(
         'update store.engines set "until" = %s where "until" is null and digest = any(%s)',

@@ -26,15 +26,16 @@ from sensorstream.app.control.rule_files import with_rule_sets
 from sensorstream.app.control.wiring import Deployment, Substitutes, read_deployment
 from sensorstream.app.life.memory import spare_what_stays
 from sensorstream.clock import SystemClock
-from sensorstream.history.journal_rows import JournalRow, record_of
+from sensorstream.errors import SparkError
+from sensorstream.history.journal_rows import record_of, row_of
 from sensorstream.journal.records import Record
 from sensorstream.own_folders import lock_folder
+from sensorstream.processes.messages import Failed
 from sensorstream.reasoning.ontology import parse_put
 from sensorstream.streaming.keyed_engine import Controls, Kept, KeyedEngine
 from sensorstream.streaming.work import (
     PROTOCOL,
     Done,
-    Failed,
     HostTask,
     Work,
     accepted,
@@ -96,7 +97,7 @@ class EngineHost:
         checkpoint = engine.checkpoint() if engine.place.since >= due else None
         self._hold(work.key, engine)
         told = pickle.dumps(effects, PROTOCOL)
-        kept = pack([_row(each) for each in entries])
+        kept = pack(list(map(row_of, entries)))
         return Done(engine.place, told, kept, checkpoint, standing)
 
     def _hold(self, key: str, engine: KeyedEngine) -> None:
@@ -126,22 +127,6 @@ class EngineHost:
 
 def _records(chunks: Sequence[bytes]) -> list[Record]:
     return [record_of(row) for chunk in chunks for row in unpack(chunk)]
-
-
-def _row(record: Record) -> JournalRow:
-    message, status = record.message, record.status
-    return (
-        record.seq,
-        message.id,
-        message.source,
-        record.received_at,
-        message.received,
-        message.content,
-        None if status is None else status.value,
-        record.kind,
-        record.degraded,
-        record.origin,
-    )
 
 
 def deployment_of(task: HostTask) -> Deployment:
@@ -220,7 +205,7 @@ def _be_host(
 
 
 def _failed(error: Exception) -> Failed:
-    return Failed(f"{type(error).__name__}: {error}")
+    return Failed(SparkError(f"{type(error).__name__}: {error}"))
 
 
 def _watch(folder: Path, leader: int) -> None:

@@ -37,14 +37,12 @@ from sensorstream.app.questions.individuals import Individuals, KnownIndividual,
 from sensorstream.app.questions.jobs import Job, JobAnswer, Jobs
 from sensorstream.app.questions.messages import Life, Messages
 from sensorstream.app.why.present_state import (
-    Applied,
-    Held,
     Holding,
     Unmet,
     WhyHeld,
     read_statement,
 )
-from sensorstream.app.why.reasons import Because, Reason, Reasons, RuleText, Why
+from sensorstream.app.why.reasons import Applied, Because, Reason, Reasons, RuleText, Why
 from sensorstream.app.why.trials import DeploymentTrial, MessageTrial, QueryTrial
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.errors import (
@@ -69,7 +67,7 @@ from sensorstream.errors import (
 from sensorstream.history.access import PostgresAuditLog, PostgresKeys
 from sensorstream.history.asking.answer import Answer
 from sensorstream.history.incidents import PostgresIncidents
-from sensorstream.history.kept_messages import Choice, Chosen, KeptMessage, Left, Wanted
+from sensorstream.history.kept_messages import Choice, Chosen, KeptMessage, Left
 from sensorstream.history.statements import Latest
 from sensorstream.mapping.places import Expression, Node, Place
 from sensorstream.model.events import Alert, Basis, Evidence, Matched, Provenance, Since
@@ -216,7 +214,7 @@ class OneMessage(Messages):
     def __init__(self) -> None:
         pass
 
-    def page(self, wanted: Wanted, limit: int) -> Sequence[KeptMessage]:
+    def page(self, wanted: Chosen, limit: int) -> Sequence[KeptMessage]:
         return [self.life("m42").message]
 
     def content(self, name: str) -> bytes:
@@ -346,12 +344,12 @@ class OneHolding(Holding):
             "INSERT …",
             (("s", ann),),
             (
-                Held(Reason(Matched(below, Basis.ONTOLOGY))),
-                Held(Reason(said, "door", NOW.isoformat(), (place,))),
+                Reason(Matched(below, Basis.ONTOLOGY)),
+                Reason(said, "door", NOW.isoformat(), (place,)),
             ),
             (),
         )
-        held = Held(Reason(Matched(triple, Basis.INFERRED)), by, caused_by="m41")
+        held = Reason(Matched(triple, Basis.INFERRED), by=by, caused_by="m41")
         return WhyHeld(triple, held, "rdfs", ("a note",))
 
     def rules_behind(self, statements: Collection[Triple]) -> Mapping[Triple, str]:

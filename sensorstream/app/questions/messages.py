@@ -22,7 +22,6 @@ from sensorstream.history.kept_messages import (
     Chosen,
     KeptMessage,
     Left,
-    Wanted,
     choose,
     content_of_message,
     dismiss,
@@ -113,9 +112,9 @@ class Messages:
             for origin, (each, digest) in found.items()
         }
 
-    def page(self, wanted: Wanted, limit: int) -> Sequence[KeptMessage]:
+    def page(self, chosen: Chosen, limit: int) -> Sequence[KeptMessage]:
         """Some messages, newest first."""
-        return kept_messages(self._app.database, wanted, limit, self._app.seconds)
+        return kept_messages(self._app.database, chosen, limit, self._app.seconds)
 
     def content(self, name: str) -> bytes:
         """The content of one message."""

@@ -20,6 +20,7 @@ from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.entailed_schema import ENTAILED, EntailedSchema, having, with_classes
 from sensorstream.reasoning.ontology import Ontology
 from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC, bare_reasoner, make_reasoner
+from sensorstream.reasoning.reasoner import Aside
 from sensorstream.settings import ReasoningSettings
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Query
@@ -58,15 +59,14 @@ def answers(
     if reasoning.profile in DESCRIPTION_LOGIC:
         yield from _by_meaning(queries, ontology, reasoning)
         return
-    kb = _knowledge(ontology)
     with closing(
         make_reasoner(
             reasoning.profile, ontology, java=reasoning.java, heap=reasoning.heap, folder=folder
         )
     ) as reasoner:
-        reasoner.start(kb)
+        aside = Aside(ontology.triples, reasoner)
     for each in queries:
-        yield _answer(each, kb.index, {})
+        yield _answer(each, aside.kb.index, {})
 
 
 def _by_meaning(
@@ -79,7 +79,6 @@ def _by_meaning(
     classes = {each.name: each for _, told in named for each in told}
     held = {name: having(name) for name in sorted(ontology.schema.datatype_properties)}
     extended = with_classes(ontology, (*classes.values(), *held.values()))
-    kb = _knowledge(extended)
     with closing(
         bare_reasoner(
             reasoning.profile,
@@ -89,16 +88,15 @@ def _by_meaning(
             heap=reasoning.heap,
         )
     ) as reasoner:
-        reasoner.start(kb)
+        aside = Aside(extended.triples, reasoner)
         schema = EntailedSchema(
-            reasoner,
-            kb,
+            aside,
             ontology.schema,
             frozenset((*ontology.schema.classes, *classes)),
             {name: each.name for name, each in held.items()},
         )
         individuals = Terminology.of(extended).individuals
-        known = [*_about_individuals(kb, individuals)]
+        known = [*_about_individuals(aside.kb, individuals)]
         for query, _ in named:
             default = TripleIndex()
             graphs = {each: TripleIndex() for each in _graphs(query)}
@@ -108,12 +106,6 @@ def _by_meaning(
                 if index is not None:
                     index.add(triple)
             yield _answer(query, default, graphs)
-
-
-def _knowledge(ontology: Ontology) -> KnowledgeBase:
-    kb = KnowledgeBase()
-    kb.add(Origin.STATIC, ontology.triples)
-    return kb
 
 
 def _about_individuals(kb: KnowledgeBase, individuals: Sequence[Subject]) -> Iterator[Triple]:

@@ -23,7 +23,7 @@ from sensorstream.journal.message import AnswerRule
 from sensorstream.processes.stopping import Stop
 from sensorstream.rules.history import HistoryQuery
 from sensorstream.rules.memory import Answer, Asked, SolutionKey
-from sensorstream.sparql.printing.query_forms import query_text
+from sensorstream.sparql.printing import query_text
 
 _LOG = logging.getLogger(__name__)
 _LOOK: Final = 1.0

@@ -30,7 +30,7 @@ from sensorstream.app.questions.messages import MOST_INDIVIDUALS, KnownOrigin
 from sensorstream.client.operations import Operations
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import Busy, MessageTooLarge, Position, RepeatedMessage, SensorStreamError
-from sensorstream.history.kept_messages import KeptMessage, Wanted
+from sensorstream.history.kept_messages import Chosen, KeptMessage
 from sensorstream.server.access import check_source
 from sensorstream.server.addresses import admitted
 from sensorstream.server.batches import JSON, LINES, read_batch
@@ -402,9 +402,10 @@ def list_messages(
     before: Annotated[int | None, Query(description="`seq` of the page's last one")] = None,
 ) -> JSONResponse:
     """The messages in the journal, newest first, and what became of each."""
-    wanted = Wanted(None if status is None else status.value, source, since, before)
-    found = app.messages.page(wanted, limit)
-    asked = {"status": wanted.status, "source": source, "since": since, "limit": limit}
+    state = None if status is None else status.value
+    chosen = Chosen(state, source=source, since=since, before=before)
+    found = app.messages.page(chosen, limit)
+    asked = {"status": state, "source": source, "since": since, "limit": limit}
     last = found[-1].seq if found else None
     following = next_page("/messages", found, limit, **asked, before=last)
     return JSONResponse({"messages": [_summary(each) for each in found], "next": following})

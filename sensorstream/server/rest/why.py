@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Annotated, Literal, TypeAlias
 
 from fastapi import APIRouter, Path, Query
-from pydantic import AliasChoices, AliasPath, BaseModel, BeforeValidator, Field
+from pydantic import AliasPath, BaseModel, BeforeValidator, Field
 
 from sensorstream.alerts.formats import alert_data
 from sensorstream.app.why.reasons import RuleText
@@ -94,49 +94,32 @@ _Basis: TypeAlias = Annotated[
 ]
 
 
-def _said(*path: str) -> AliasChoices:
-    """Where a reason has something, and what holds has it: in its reason."""
-    return AliasChoices(AliasPath(*path), AliasPath("reason", *path))
-
-
 class ReasonBody(BaseModel):
     """A statement that the conditions of the rule matched when it fired."""
 
     statement: _Statement = Field(
-        validation_alias=_said("matched", "triple"),
+        validation_alias=AliasPath("matched", "triple"),
         description="as N-Triples, without the full stop",
     )
     basis: _Basis = Field(
-        validation_alias=_said("matched", "basis"),
+        validation_alias=AliasPath("matched", "basis"),
         description="a message said it (or a rule when that message came), another rule had just "
         "inserted it, it was inferred, the ontology has it, or it was said of what left the window",
     )
     message_id: str = Field(
-        validation_alias=_said("matched", "message"),
+        validation_alias=AliasPath("matched", "message"),
         description="of the message that said it, or caused it; may be empty",
     )
-    source: str = Field(
-        validation_alias=_said("source"), description="of that message; empty: not known"
-    )
-    received_at: Annotated[datetime | None, BeforeValidator(lambda time: time or None)] = Field(
-        validation_alias=_said("received_at")
-    )
-    places: list[PlaceBody] = Field(validation_alias=_said("places"), description="in that message")
-    rules: list[str] = Field(
-        validation_alias=_said("rules"), description="semantic rules that inserted it, or may have"
-    )
+    source: str = Field(description="of that message; empty: not known")
+    received_at: Annotated[datetime | None, BeforeValidator(lambda time: time or None)]
+    places: list[PlaceBody] = Field(description="in that message")
+    rules: list[str] = Field(description="semantic rules that inserted it, or may have")
     premises: list[PremiseBody] = Field(
-        validation_alias=_said("premises"),
         description="of a statement that was inferred, or that a rule inserted when an earlier "
-        "message came: what that message said of the same individuals",
+        "message came: what that message said of the same individuals"
     )
-    because: BecauseBody | None = Field(
-        validation_alias=_said("because"), description="why the rule that inserted it had fired"
-    )
-    note: str = Field(
-        validation_alias=_said("note"),
-        description="what is not known of it, and why; empty: nothing",
-    )
+    because: BecauseBody | None = Field(description="why the rule that inserted it had fired")
+    note: str = Field(description="what is not known of it, and why; empty: nothing")
 
 
 class WhyBody(BaseModel):
@@ -209,7 +192,7 @@ class HeldBody(ReasonBody):
 class WhyHeldBody(BaseModel):
     """Why a statement holds now."""
 
-    statement: str = Field(description="as N-Triples, without the full stop")
+    statement: _Statement = Field(description="as N-Triples, without the full stop")
     holds: bool
     answer: str
     held: HeldBody | None = Field(description="null: it does not hold")
@@ -278,12 +261,4 @@ def why_statement(
     Asked of the knowledge base of now. Nothing is kept for it: the rules are applied backwards,
     and the messages mapped again.
     """
-    found = app.holding.why(statement)
-    return WhyHeldBody(
-        statement=statement_text(found.statement),
-        holds=found.held is not None,
-        answer=found.answer,
-        held=None if found.held is None else body_of(HeldBody, found.held, app.timeline),
-        profile=found.profile,
-        notes=list(found.notes),
-    )
+    return body_of(WhyHeldBody, app.holding.why(statement), app.timeline)
