@@ -1,76 +1,4 @@
-"""All errors that SensorStream raises on purpose.
-
-::
-
-    SensorStreamError
-    ├── SettingsError            a setting is missing, unknown or of the wrong kind
-    ├── TermError                a literal, IRI or time that is not valid for its datatype
-    ├── LanguageError            a rule file that cannot be read (has a position)
-    ├── RulesError               rule files of a server that cannot be read or changed as asked
-    │   └── UnknownRules         a rule file that is not in force
-    ├── ChangedMeanwhile         what is to be replaced is not what If-Match names any more
-    ├── UnknownVersion           a version that a rule file, query, webhook or ontology never had
-    ├── OntologyError            an ontology that cannot be loaded or used
-    │   └── OntologyConflict     a new ontology that the window contradicts
-    ├── MessageError             one message; the system goes on
-    │   ├── MalformedMessage     not well-formed XML, or XML that is refused (DOCTYPE, depth)
-    │   ├── MessageTooLarge      more bytes than the limit
-    │   ├── RepeatedMessage      it is in the journal already, from the same place of an input
-    │   ├── ReusedKey            its idempotency key came with another message before
-    │   ├── InvalidMessage       not valid against the XML Schema of its source
-    │   ├── MappingError         a rule matched, but a value is missing or invalid
-    │   │   └── InvalidValue     the value is there, but is not valid
-    │   ├── InvalidTerm          a statement with a name or literal that RDF does not have
-    │   ├── Inconsistent         the message contradicts the ontology
-    │   ├── RuleError            a semantic rule's action cannot be carried out
-    │   └── RuleCycle            semantic rules kept changing the knowledge base
-    ├── EventError               a line of an event file that cannot be read
-    ├── StoryError               a story that cannot be read
-    ├── BackgroundError          a file of background knowledge that cannot be read or found
-    ├── QueryError               a SPARQL or SQL text that cannot be run
-    │   ├── QueryConflict        a continuous query whose name is taken, or one too many
-    │   ├── UnknownAlert         an alert that is not kept
-    │   ├── UnknownIndividual    an individual that is neither in the window nor in history
-    │   ├── UnknownMessage       a message that the journal does not have
-    │   ├── UnknownQuery         a continuous query that does not exist
-    │   ├── UnsupportedQuery     a continuous query that no stream can answer
-    │   └── NotIncremental       a part of a query that must be evaluated anew each time
-    ├── AlertError               what cannot be done with an alert, or a silence that cannot be made
-    │   └── UnknownSilence       a silence that is not there
-    ├── NotMovable               an XPath expression that means something else at another node
-    ├── ProgramError             derivation rules that have no result, or perhaps no end
-    ├── ReasonerError            the reasoner's process failed
-    ├── HistoryError             the persistent knowledge base failed
-    │   ├── DamagedCheckpoint    a state that was kept and cannot be read
-    │   └── Unstorable           a value that PostgreSQL can never store
-    ├── JournalError             an entry of the journal that is not there, or cannot be skipped
-    ├── ArchiveError             a file of the archive, or what is to become one
-    ├── InternalFault            a fault of SensorStream itself; the message is kept
-    ├── Unavailable              the system is stopping, overloaded or broken: try again later
-    │   └── Busy                 too much waits already
-    ├── TooFast                  more than a client may send in that time
-    ├── Overrun                  stopped, for it took more than a limit of the settings allows
-    │   └── TooCostly            rules of an ontology find more than a change may visit
-    ├── AccessError              who asks may not do this
-    │   ├── Unauthenticated      no key or token was shown, or it is not valid
-    │   └── Forbidden            the key or token has no role that may do this
-    ├── UnknownKey               a key that does not exist
-    ├── WebhookError             a webhook that cannot be registered
-    │   ├── UnknownWebhook       a webhook that does not exist
-    │   └── UnknownDelivery      a delivery that is not kept
-    ├── MissingExtra             an optional part of the package is not installed
-    ├── SparkError               Spark could not be started or used
-    ├── JobError                 a long question that runs beside the requests
-    │   ├── UnknownJob           a job that does not exist
-    │   ├── TooManyJobs          one more than may wait
-    │   ├── UnfinishedJob        a job whose result is not there yet
-    │   ├── JobCancelled         a job that was ended
-    │   └── LostJob              a job whose process ended
-    ├── RunsOnSpark              what the engine would answer, where the engines run on Spark
-    ├── SimulationError          recorded data that cannot be read
-    ├── AddressUnavailable       an address that the server cannot listen on
-    ├── RequestRefused           a server cannot understand a request of a client
-    └── ServerUnreachable        no server answers a command, or it is not SensorStream
+"""All errors that SensorStream raises on purpose: a tree, with a class for each kind of fault.
 
 ``code`` is stable: clients may switch on it. It names the problem type in REST answers,
 the fault code in SOAP and the line a command prints; docs/errors.md lists all codes.
@@ -79,7 +7,7 @@ A class without a ``code`` of its own has that of its parent.
 Nine kinds of exception are not in the tree, because they are not errors for a user to read:
 ``alerts.poster.ConnectError`` (the next address of a receiver is tried),
 ``processes.apart._HungError`` (has what a fork does done once more),
-``mapping.terms.SkipIndividual`` (a rule leaves an individual out),
+``mapping.term_maps.SkipIndividual`` (a rule leaves an individual out),
 ``network.recursion.stratum.BrokenRules`` (takes failed derivation rules out of force),
 ``reasoning.dl.bounds.clauses.Untreated`` (a bound leaves an axiom out),
 ``reasoning.dl.gap.answers._Equal`` (twins are told of by their own names),
@@ -91,7 +19,7 @@ command line.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 from sensorstream.quoting import shortened
@@ -139,6 +67,11 @@ class SensorStreamError(Exception):
 
     def __str__(self) -> str:
         return self.message if self.position is None else f"{self.position}: {self.message}"
+
+    def data(self) -> dict[str, Any]:
+        """Code, message and position, ready for JSON; :func:`error_of_data` reads it."""
+        place = None if self.position is None else asdict(self.position)
+        return {"code": self.code, "message": self.message, "position": place}
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, (type(self), self.message, self.position)
@@ -272,6 +205,11 @@ class Inconsistent(MessageError, code="inconsistent"):
         super().__init__(message, position=position)
         self.individuals = individuals
         self.contradiction = contradiction
+
+    def data(self) -> dict[str, Any]:
+        """Code, message and position, ready for JSON; :func:`error_of_data` reads it."""
+        place = None if self.position is None else asdict(self.position)
+        return {"code": self.code, "message": self.message, "position": place}
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild_inconsistent, (self.message, self.individuals, self.contradiction)
@@ -524,3 +462,14 @@ def errors_by_code() -> dict[str, type[SensorStreamError]]:
             found.setdefault(kind.code, kind)
             kinds += kind.__subclasses__()
     return found
+
+
+def error_of_data(told: Mapping[str, Any]) -> SensorStreamError:
+    """The error that :meth:`SensorStreamError.data` has told of.
+
+    Raises:
+        LookupError: this version has no error of its code.
+    """
+    place = told["position"]
+    position = None if place is None else Position(**place)
+    return errors_by_code()[told["code"]](told["message"], position=position)

@@ -1,4 +1,4 @@
-"""One tree of errors: drawn in the module, told in docs/errors.md."""
+"""One tree of errors, told in docs/errors.md."""
 
 from __future__ import annotations
 
@@ -17,20 +17,7 @@ from sensorstream.errors import SensorStreamError
 from sensorstream.server.problems import problem_of
 
 DOCS = (Path(__file__).parents[1] / "docs" / "errors.md").read_text(encoding="utf-8")
-DRAWN = re.compile(r"^ {4}(?P<depth>[│├└─ ]*)(?P<name>[A-Z]\w+)", re.MULTILINE)
 ROW = re.compile(r"^\| `([a-z-]+)` \| (\d+) \| (\d) \|", re.MULTILINE)
-
-
-def drawing() -> dict[str, str]:
-    """Each class in the drawing, with the class it hangs from."""
-    above: list[str] = []
-    parents = {}
-    for match in DRAWN.finditer(errors.__doc__ or ""):
-        depth = len(match["depth"]) // 4
-        del above[depth:]
-        parents[match["name"]] = above[-1] if above else "Exception"
-        above.append(match["name"])
-    return parents
 
 
 def exceptions_of_the_package() -> set[type[BaseException]]:
@@ -44,17 +31,7 @@ def exceptions_of_the_package() -> set[type[BaseException]]:
     return found
 
 
-def test_the_drawing_is_the_tree() -> None:
-    classes = [each for each in vars(errors).values() if inspect.isclass(each)]
-    tree = {
-        each.__name__: each.__bases__[0].__name__
-        for each in classes
-        if issubclass(each, SensorStreamError)
-    }
-    assert drawing() == tree
-
-
-def test_every_exception_of_the_package_is_in_the_drawing_or_named_beside_it() -> None:
+def test_every_exception_of_the_package_is_in_the_tree_or_named_beside_it() -> None:
     text = errors.__doc__ or ""
     for each in exceptions_of_the_package():
         where = each.__module__.removeprefix("sensorstream.")

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-from typing import IO, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 from urllib.parse import quote
-from xml.sax.saxutils import escape
-
-import httpx
-from lxml import etree
 
 from sensorstream.cli.options import shown_key
 from sensorstream.client import clients
 from sensorstream.client.operation import check, error_of, media_type, reaching
 from sensorstream.client.questions import AskedOf, asked
 from sensorstream.errors import MessageError, ServerUnreachable
+
+if TYPE_CHECKING:
+    import httpx
+    from lxml import etree
 
 TABLES: Final = "application/sparql-results+json, text/turtle;q=0.9"
 """The answers that are shown as tables; a graph is Turtle."""
@@ -47,6 +47,8 @@ class Client(clients.Client):
         Raises:
             MessageError: the message is not UTF-8, so it cannot stand inside the envelope.
         """
+        from xml.sax.saxutils import escape
+
         try:
             text = escape(message.decode("utf-8"))
         except UnicodeDecodeError:
@@ -105,6 +107,8 @@ class Client(clients.Client):
 
 
 def _soap_answer(response: httpx.Response) -> dict[str, Any]:
+    from lxml import etree
+
     try:
         root = etree.fromstring(response.content, etree.XMLParser(resolve_entities=False))
     except etree.XMLSyntaxError:
@@ -113,15 +117,14 @@ def _soap_answer(response: httpx.Response) -> dict[str, Any]:
         ) from None
     problem = root.find(f".//{{{SOAP_MESSAGES}}}problem")
     if problem is not None:
-        fields = {str(etree.QName(field).localname): field.text or "" for field in problem}
+        fields = {_name(field): field.text or "" for field in problem}
         raise error_of(fields.get("type", ""), fields.get("detail", ""), fields)
     answer = root.find(f".//{{{SOAP_MESSAGES}}}postMessageResponse")
     if answer is None:
         raise ServerUnreachable(f"{response.url} answered {response.status_code} without a result")
     facts: dict[str, Any] = {name: [] for name in _LISTS}
     for field in answer:
-        name = str(etree.QName(field).localname)
-        value = _plain(field)
+        name, value = _name(field), _plain(field)
         if name in _LISTS:
             facts[name].append(value)
         else:
@@ -135,4 +138,8 @@ def _plain(element: etree._Element) -> Any:
     """An element's text, or its children by name."""
     if not len(element):
         return element.text or ""
-    return {str(etree.QName(child).localname): _plain(child) for child in element}
+    return {_name(child): _plain(child) for child in element}
+
+
+def _name(element: etree._Element) -> str:
+    return str(element.tag).rpartition("}")[2]

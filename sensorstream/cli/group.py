@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from importlib import metadata
 from types import MappingProxyType
 from typing import IO, Any, Final
 
@@ -149,6 +148,8 @@ class Commands(click.Group):
 
 def _show_version(ctx: click.Context, _option: click.Parameter, wanted: bool) -> None:
     if wanted:
+        from importlib import metadata
+
         click.echo(f"sensorstream {metadata.version('sensorstream')}")
         ctx.exit()
 

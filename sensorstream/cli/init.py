@@ -161,8 +161,8 @@ def make_empty(folder: Path) -> Path:
         The path of its settings file.
     """
     _make_folders(folder)
-    (folder / "ontology" / "ontology.ttl").write_text(_NO_ONTOLOGY, "utf-8")
-    (folder / "rules" / "rules.rules").write_text(_NO_RULES, "utf-8")
+    shutil.copyfile(_TEXTS / "ontology.ttl", folder / "ontology" / "ontology.ttl")
+    shutil.copyfile(_TEXTS / "rules.rules", folder / "rules" / "rules.rules")
     return _write_settings(folder, "yet to be found", {"time": {"line": "datetime"}})
 
 
@@ -201,9 +201,8 @@ def make_from(folder: Path, samples: Sequence[Path]) -> tuple[Path, list[str]]:
     for message, content in zip(messages, contents, strict=True):
         (folder / "messages" / message).write_bytes(content)
     steps = "\n".join(f"message messages/{each}" for each in messages)
-    (folder / "stories" / "draft.md").write_text(
-        _STORY.format(messages=steps, asked=draft.classes[-1]), "utf-8"
-    )
+    story = _filled("stories.md", messages=steps, asked=draft.classes[-1])
+    (folder / "stories" / "draft.md").write_text(story, "utf-8")
     given: dict[str, dict[str, object]] = {"time": {"line": draft.timeline.value}}
     if (longest := max(map(len, contents))) > ServerSettings().max_message_bytes:
         given["server"] = {"max_message_bytes": 2 * longest}
@@ -231,83 +230,25 @@ def _write_settings(folder: Path, sentence: str, *given: Given) -> Path:
         settings.setdefault(section, {}).update(values)
     path = folder / SETTINGS_FILE
     path.write_text(settings_text(_HEADING.format(sentence=sentence), settings), "utf-8")
-    (folder / "README.md").write_text(_README.format(sentence=sentence), "utf-8")
+    (folder / "README.md").write_text(_filled("README.md", sentence=sentence), "utf-8")
     return path
 
 
-_NO_ONTOLOGY: Final = """\
-# Classes and properties. While there are none, rules may use any.
+_TEXTS: Final = Path(__file__).with_name("workspace")
 
-@prefix : <http://example.org/my#> .
-@prefix owl: <http://www.w3.org/2002/07/owl#> .
-@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
-@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
 
-<http://example.org/my> a owl:Ontology .
+def _filled(name: str, **given: str) -> str:
+    """One of the texts of a folder, with what is given in place of the names in braces."""
+    text = (_TEXTS / name).read_text("utf-8")
+    for each, value in given.items():
+        text = text.replace(f"{{{each}}}", value)
+    return text
 
-# :Sensor a owl:Class .
-# :temperature a owl:DatatypeProperty ; rdfs:range xsd:decimal .
-"""
-
-_NO_RULES: Final = """\
-# Mapping rules turn messages into individuals, semantic rules react to what is known then.
-
-prefix : <http://example.org/my#>
-
-# mapping sensor
-# on message {/reading}
-# then
-#   insert individual :sensor-{@sensor} a :Sensor at {@time}
-#     ; :temperature {@celsius} .
-"""
-
-_STORY: Final = """\
-# The sample messages
-
-Each story says what must become of messages: `sensorstream test` runs them all.
-
-```story
-{messages}
-then ask {{ ASK {{ ?x a :{asked} }} }}
-then no alert
-```
-"""
 
 _HEADING: Final = """\
 The settings of this deployment: {sentence}.
 A setting in a comment has the value shown there. Relative paths start at this
 file. The environment variable SENSORSTREAM_<SECTION>_<NAME> wins over this file.
-"""
-
-_README: Final = """\
-# A SensorStream deployment
-
-Its subject: {sentence}.
-
-| here | what |
-|---|---|
-| `sensorstream.toml` | every setting, with a sentence |
-| `ontology/` | the classes and properties |
-| `rules/` | how messages become individuals, and the reactions |
-| `messages/` | messages to try |
-| `data/` | the history, once the server has run |
-
-In this folder:
-
-```sh
-sensorstream check                       # check the settings, the ontology and the rules
-sensorstream map messages/*.xml          # show the result of the rules for these messages
-sensorstream run --messages messages     # and what follows: inferences, alerts, replies
-sensorstream serve                       # run the server; stop it with Ctrl-C
-```
-
-and beside the running server, in a second terminal:
-
-```sh
-sensorstream send messages/*.xml
-sensorstream query "SELECT ?class (COUNT(*) AS ?individuals) {{ ?x a ?class }} GROUP BY ?class"
-sensorstream sql "SELECT * FROM history.messages"
-```
 """
 
 

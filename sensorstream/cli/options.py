@@ -6,6 +6,7 @@ import fcntl
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import wraps
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -22,6 +23,8 @@ SETTINGS_FILE: Final = "sensorstream.toml"
 _KEY_FILE: Final = "sensorstream.key-file"
 FILE: Final = click.Path(path_type=Path, dir_okay=False, exists=True)
 """The type of an argument that names a file to read."""
+PARAMETERS: Final = "__click_params__"
+"""Where click keeps the options of a function that is no command yet."""
 FOLDER: Final = click.Path(path_type=Path, file_okay=False)
 MOMENTS: Final = click.DateTime(("%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%S%z"))
 
@@ -52,6 +55,25 @@ def all_of(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
         for option in reversed(options):
             command = option(command)
         return command
+
+    return added
+
+
+def as_one(
+    name: str, make: Callable[..., Any], *options: Callable[[Any], Any]
+) -> Callable[[Command], Command]:
+    """Several options as one argument ``name`` of the command, which ``make`` makes of them."""
+
+    def added(command: Command) -> Command:
+        @wraps(command)
+        def gathered(*given: Any, **named: Any) -> Any:
+            own = {each: named.pop(each) for each in names}
+            return command(*given, **{name: make(**own)}, **named)
+
+        before = len(vars(gathered).get(PARAMETERS, ()))
+        with_them = all_of(*options)(gathered)
+        names = [each.name for each in vars(with_them)[PARAMETERS][before:]]
+        return with_them  # type: ignore[return-value]
 
     return added
 

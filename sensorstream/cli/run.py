@@ -7,16 +7,15 @@ import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import timedelta
-from functools import wraps
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from sensorstream.cli.options import FILE, Command, all_of, config_option, is_given
+from sensorstream.cli.options import FILE, as_one, config_option, is_given
 from sensorstream.cli.printers import EventPrinter, MessagePrinter, prefixes_of
 from sensorstream.cli.terminal import lasting
 from sensorstream.errors import SettingsError, UnsupportedQuery
@@ -32,7 +31,22 @@ if TYPE_CHECKING:
 
 OVER_TIME: Final = ".dotr"
 _DATALOG: Final = ".dlog"
-_of_engine: Final = all_of(
+
+
+@dataclass(frozen=True, slots=True)
+class EngineOptions:
+    """What an engine is made of: ``--rules --static --window --profile --lateness``."""
+
+    rules: tuple[Path, ...]
+    static: tuple[Path, ...]
+    window: str
+    profile: str
+    lateness: str
+
+
+engine_options: Final = as_one(
+    "made_of",
+    EngineOptions,
     click.option(
         "--rules",
         type=FILE,
@@ -74,31 +88,7 @@ _of_engine: Final = all_of(
         help="How late events may be: seconds, or a duration such as PT5S.",
     ),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class EngineOptions:
-    """What an engine is made of: ``--rules --static --window --profile --lateness``."""
-
-    rules: tuple[Path, ...]
-    static: tuple[Path, ...]
-    window: str
-    profile: str
-    lateness: str
-
-
-ENGINE_OPTIONS: Final = tuple(each.name for each in fields(EngineOptions))
-
-
-def engine_options(command: Command) -> Command:
-    """The options of an engine, given to the command as ``made_of``."""
-
-    @wraps(command)
-    def gathered(**given: Any) -> Any:
-        made_of = EngineOptions(**{name: given.pop(name) for name in ENGINE_OPTIONS})
-        return command(made_of=made_of, **given)
-
-    return _of_engine(gathered)  # type: ignore[return-value]
+"""The options of an engine."""
 
 
 def offline_engine(

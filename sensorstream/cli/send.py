@@ -12,8 +12,8 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,7 +25,6 @@ from sensorstream.cli.served import served
 from sensorstream.cli.terminal import print_json, progress
 from sensorstream.clock import SystemClock
 from sensorstream.errors import MessageError
-from sensorstream.settings import Settings
 from sensorstream.settings_file import load_settings
 
 
@@ -331,70 +330,42 @@ def resend(
     end(tally, as_json=as_json)
 
 
+_BATCH: Final = 500
+_SECONDS: Final = 60.0
+_EXTENT: Final = "SELECT count(*), coalesce(max(seq), 0) FROM history.messages"
+
+
 def _of_journal(
     source: str, speed: float | None, stack: ExitStack
 ) -> tuple[int, Iterator[Outgoing]]:
-    recording = Recording(load_settings(Path(source)), stack)
+    """The messages of a deployment's journal as it is now, which stays open for ``stack``.
+
+    Later messages are not among them, so a journal may be sent to its own server.
+
+    Raises:
+        HistoryError: the history cannot be opened or read.
+    """
+    from sensorstream.history.journal_rows import journal_rows
+    from sensorstream.history.opening import open_kept
+    from sensorstream.history.read_only_sql import run_sql
+
+    url = open_kept(load_settings(Path(source)).history, stack)
+    extent: Sequence[Any] = run_sql(url, _EXTENT, timeout=_SECONDS, row_limit=1).rows[0]
+    count, last = map(int, extent)
 
     def outgoing() -> Iterator[Outgoing]:
-        first = None
-        for each in recording:
-            first = first or each.received_at
-            due = (each.received_at - first).total_seconds() / speed if speed else None
-            yield Outgoing(each.id, partial(bytes, each.content), due, each.source)
+        first, after = None, 0
+        # A batch at a time: they may be sent for hours, and nobody else should wait for a snapshot.
+        while rows := list(islice(journal_rows(url, after, last, ["message"]), _BATCH)):
+            for _, name, of, received_at, _, content, *_ in rows:
+                first = first or received_at
+                due = (received_at - first).total_seconds() / speed if speed else None
+                yield Outgoing(name, partial(bytes, content), due, of)
+            after = rows[-1][0]
 
-    return len(recording), outgoing()
+    return count, outgoing()
 
 
 def _of_files(source: str) -> tuple[int, Iterator[Outgoing]]:
     found = sources([source])
     return len(found), (Outgoing(each.name, each.read) for each in found)
-
-
-_BATCH: Final = 500
-_SECONDS: Final = 60.0
-
-
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """One message as it arrived, independent of its outcome."""
-
-    id: str
-    source: str
-    content: bytes
-    received_at: datetime
-
-
-class Recording:
-    """A deployment's journal as it is now; stays readable until ``stack`` closes.
-
-    Later messages are not part of it, so a journal may be replayed to its own server.
-
-    Raises:
-        HistoryError: the history cannot be opened or read.
-    """
-
-    def __init__(self, settings: Settings, stack: ExitStack) -> None:
-        from sensorstream.history.opening import open_kept
-
-        self._url = open_kept(settings.history, stack)
-        statement = "SELECT count(*), coalesce(max(seq), 0) FROM history.messages"
-        self._count, self._last = map(int, self._ask(statement)[0])
-
-    def __len__(self) -> int:
-        return self._count
-
-    def __iter__(self) -> Iterator[Recorded]:
-        after = 0
-        while rows := self._ask(
-            "SELECT seq, id, source, content, received_at FROM history.messages "
-            f"WHERE seq > {after:d} AND seq <= {self._last:d} ORDER BY seq LIMIT {_BATCH}"
-        ):
-            for _, name, source, content, received_at in rows:
-                yield Recorded(name, source, bytes(content), received_at)
-            after = int(rows[-1][0])
-
-    def _ask(self, query: str) -> tuple[tuple[Any, ...], ...]:
-        from sensorstream.history.read_only_sql import run_sql
-
-        return run_sql(self._url, query, timeout=_SECONDS, row_limit=_BATCH).rows

@@ -15,7 +15,13 @@ from typing import Any, Final, TypeAlias
 import click
 
 from sensorstream.cli.client import Client
-from sensorstream.cli.options import config_option, json_option, server_options, server_url
+from sensorstream.cli.options import (
+    PARAMETERS,
+    config_option,
+    json_option,
+    server_options,
+    server_url,
+)
 from sensorstream.cli.terminal import print_json, print_table
 from sensorstream.client.deployment import Kind
 from sensorstream.client.operation import Operation
@@ -27,8 +33,6 @@ Subject: TypeAlias = tuple[
     Callable[[Function], Function], Callable[..., AbstractContextManager[Any]]
 ]
 """What a command is about: the options that give it, and how it is opened."""
-_PARAMETERS: Final = "__click_params__"
-"""Where click keeps the options of a function that is no command yet."""
 
 
 @contextmanager
@@ -62,7 +66,7 @@ def served(
     options, subject = about
 
     def decorated(command: Function) -> click.Command:
-        own = vars(command).pop(_PARAMETERS, [])
+        own = vars(command).pop(PARAMETERS, [])
         run = command if last is None else last(command)
 
         @wraps(command)
@@ -76,7 +80,7 @@ def served(
                 raise click.exceptions.Exit(1)
 
         # Click keeps them from the last to the first.
-        kept = vars(do)[_PARAMETERS] = vars(run).pop(_PARAMETERS, [])
+        kept = vars(do)[PARAMETERS] = vars(run).pop(PARAMETERS, [])
         if show is not None or json:
             json_option(do)
         if is_first:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import click
 
 from sensorstream.cli.client import Client
-from sensorstream.cli.options import FILE, MOMENTS, all_of
+from sensorstream.cli.options import FILE, MOMENTS, as_one
 from sensorstream.cli.served import asks, before, limit, served
 from sensorstream.cli.terminal import print_fields, print_json, print_table, rows_of
+from sensorstream.client.operation import given
 from sensorstream.errors import Unavailable
 
 _MESSAGES: Final = ("message_id", "received_at", "source", "bytes", "status", "reason")
@@ -25,13 +26,11 @@ _INDIVIDUALS: Final = ("iri", "time", "entered", "statements", "message_id", "ty
 _AUDIT: Final = ("at", "kind", "who", "address", "method", "path", "status")
 _PAGE: Final = 200
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
 
 def _aware(
-    _context: click.Context, _option: click.Parameter, given: datetime | None
+    _context: click.Context, _option: click.Parameter, moment: datetime | None
 ) -> datetime | None:
-    return given and given.astimezone()
+    return moment and moment.astimezone()
 
 
 _source_option = click.option("--source", metavar="NAME", help="Only those of this source.")
@@ -41,15 +40,17 @@ _since_option = click.option(
     callback=_aware,
     help="Only those received then or later; local time unless it names a zone.",
 )
-_CHOICES: Final = ("status", "code", "source", "since", "until")
-_chosen_by: Final = all_of(
+
+_choosing: Final = as_one(
+    "chosen",
+    given,
     click.option("--status", type=click.Choice(_KINDS), help="Only those."),
     click.option("--code", metavar="CODE", help="Only those that this error rejected."),
     _source_option,
     _since_option,
     click.option("--until", type=MOMENTS, callback=_aware, help="Only those received before."),
 )
-"""The options of :data:`_CHOICES`."""
+"""The options that choose messages."""
 
 
 @served(click.command("messages"), json=True)
@@ -96,18 +97,6 @@ def _plain(value: object) -> str:
             return f"{value['id']} ({value['severity']}: {value['text']})"
         return ", ".join(f"{each} {name}" for name, each in value.items() if each is not None)
     return str(value)
-
-
-def _choosing(command: Command) -> Command:
-    """The options that choose messages, as one argument ``chosen``."""
-
-    def given(*arguments: Any, **options: Any) -> Any:
-        told = {name: options.pop(name) for name in _CHOICES}
-        chosen = {name: each for name, each in told.items() if each is not None}
-        return command(*arguments, chosen=chosen, **options)
-
-    given.__doc__ = command.__doc__
-    return _chosen_by(given)  # type: ignore[return-value]
 
 
 @click.group("quarantine")

@@ -179,11 +179,11 @@ def print_table(
         table.add_column(Text(column), justify="right" if numeric else "left", overflow="fold")
     for row in cells:
         table.add_row(*map(Text, row))
-    shown = Padding(table, (0, 0, 0, indent))
+    shown = Padding(table, (0, 0, 0, indent), expand=False)
     if sys.stdout.isatty():
         Console().print(shown)
         return
-    console = Console(width=indent + _width(columns, cells), file=io.StringIO())
+    console = Console(width=sys.maxsize, file=io.StringIO())
     with console.capture() as captured:
         console.print(shown)
     for line in captured.get().splitlines():
@@ -229,20 +229,6 @@ def print_solutions(found: Mapping[str, Any]) -> None:
         for solution in found["results"]["bindings"]
     ]
     print_table(columns, rows)
-
-
-def _width(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
-    return sum(
-        2
-        + max(
-            len(line) for cell in (column, *(row[number] for row in rows)) for line in _lines(cell)
-        )
-        for number, column in enumerate(columns)
-    )
-
-
-def _lines(text: str) -> list[str]:
-    return text.splitlines() or [""]
 
 
 def follow(items: Iterable[Item], count: int | None, show: Callable[[Item], None]) -> bool:

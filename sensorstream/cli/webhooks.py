@@ -255,7 +255,7 @@ def listen(
     known = [Webhook(check_secret(each)) for each in secrets]
     arrivals = Arrivals(count, as_json=as_json)
     try:
-        server = ThreadingHTTPServer((host, port), _handler(known, arrivals.show))
+        server = ThreadingHTTPServer((host, port), handler(known, arrivals.show))
     except OSError as error:
         raise AddressUnavailable(f"cannot listen on {host}:{port}: {error}") from None
     with server:
@@ -308,9 +308,14 @@ def _sentence(text: str) -> str:
         return text
 
 
-def _handler(
-    known: Sequence[Webhook], show: Callable[[str, bytes, str], None]
+def handler(
+    known: Sequence[Webhook], show: Callable[[str, bytes, str], None], *, is_told_last: bool = False
 ) -> type[BaseHTTPRequestHandler]:
+    """What hears a webhook's requests: ``show`` gets the id, the body, and why it was refused.
+
+    The sender is told before, or last.
+    """
+
     class Handler(BaseHTTPRequestHandler):
         timeout = _SECONDS
 
@@ -320,10 +325,15 @@ def _handler(
                 self._answer(413)
                 return
             body = self.rfile.read(int(length))
+            if len(body) < int(length):  # the sender has ended half-way, and will send it again
+                self.close_connection = True
+                return
             headers = {name.lower(): value for name, value in self.headers.items()}
             problem = _problem(known, body, headers)
-            self._answer(401 if problem else 204)
-            show(headers.get("webhook-id", ""), body, problem)
+            tell = partial(self._answer, 401 if problem else 204)
+            shown = partial(show, headers.get("webhook-id", ""), body, problem)
+            for do in (shown, tell) if is_told_last else (tell, shown):
+                do()
 
         def _answer(self, status: int) -> None:
             self.send_response(status)

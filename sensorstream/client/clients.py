@@ -5,15 +5,16 @@ from __future__ import annotations
 import ssl
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import Any, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 from urllib.parse import quote
-
-import httpx
 
 from sensorstream.client.operation import Awaiting, Blocking, Call, check, reaching
 from sensorstream.client.operations import Operations
 from sensorstream.client.results import EventReader, QueryReport, ReportReader, SentEvent
 from sensorstream.errors import SettingsError
+
+if TYPE_CHECKING:
+    import httpx
 
 Answer = TypeVar("Answer")
 TIMEOUT: Final = 60.0
@@ -42,6 +43,8 @@ class Client(Blocking, Operations):
         Raises:
             SettingsError: ``ca`` cannot be read, or the key is not one line of plain characters.
         """
+        import httpx  # here, for a command that only tells its help
+
         self.url = url.rstrip("/")
         self._http = httpx.Client(**_connection(self.url, timeout, key, ca))
 
@@ -116,6 +119,8 @@ class AsyncClient(Awaiting, Operations):
         """As of :class:`.Client`; ``socket`` is a Unix socket to connect to instead of the URL's
         host and port.
         """
+        import httpx
+
         self.url = url.rstrip("/")
         self._http = httpx.AsyncClient(
             transport=None if socket is None else local(socket),
@@ -171,6 +176,8 @@ class AsyncClient(Awaiting, Operations):
 
 def local(socket: Path) -> httpx.AsyncHTTPTransport:
     """The way to a server on this machine: without TLS, whose certificates are a megabyte each."""
+    import httpx
+
     return httpx.AsyncHTTPTransport(uds=str(socket), verify=False)
 
 
@@ -195,7 +202,7 @@ def _events(path: str, after: str | None) -> dict[str, Any]:
     headers = {"Accept": "text/event-stream"}
     if after is not None:
         headers["Last-Event-ID"] = after or "0"
-    return {"method": "GET", "url": path, "headers": headers, "timeout": httpx.Timeout(None)}
+    return {"method": "GET", "url": path, "headers": headers, "timeout": None}
 
 
 def _alerts_path(changes: bool) -> str:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Literal, TypeAlias, TypedDict, Unpack
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypedDict, Unpack
 from urllib.parse import quote, urlsplit
-
-import httpx
 
 from sensorstream.client.operation import (
     LONG,
@@ -21,6 +19,9 @@ from sensorstream.client.operation import (
     params,
     text_of,
 )
+
+if TYPE_CHECKING:
+    import httpx
 
 Kind: TypeAlias = Literal["rules", "queries", "webhooks", "ontology"]
 """What has versions."""

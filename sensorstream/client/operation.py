@@ -28,8 +28,6 @@ from typing import (
 )
 from urllib.parse import quote
 
-import httpx
-
 from sensorstream.client.results import Results
 from sensorstream.errors import (
     Position,
@@ -40,6 +38,7 @@ from sensorstream.errors import (
 )
 
 if TYPE_CHECKING:
+    import httpx
     import pyarrow
 
 Answer = TypeVar("Answer")
@@ -50,12 +49,10 @@ Needs: TypeAlias = Literal[
     "nothing", "ingest", "read", "ask", "start", "look", "operate", "inspect", "administer"
 ]
 """Who may do an operation; the server says which roles these are (:mod:`.server.access`)."""
-LONG: Final = httpx.Timeout(None)
-"""A reasoner that is built anew may take longer than other requests."""
+LONG: Final = None
+"""No timeout: a reasoner that is built anew may take longer than other requests."""
 _PART: Final = re.compile(r"\{\w+\}")
 
-
-TIMEOUT: Final = 60.0
 _PROBLEM: Final = "urn:sensorstream:error:"
 _REFUSED: Final = frozenset(
     {"bad-request", "invalid-request", "not-acceptable", "unsupported-media-type"}
@@ -203,6 +200,8 @@ def error_of(
 @contextmanager
 def reaching(url: str) -> Iterator[None]:
     """A server that does not answer in this block is unreachable."""
+    import httpx
+
     try:
         yield
     except (httpx.HTTPError, httpx.InvalidURL) as error:

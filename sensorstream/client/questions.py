@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Final, TypedDict, Unpack
-
-import httpx
+from typing import TYPE_CHECKING, Final, TypedDict, Unpack
 
 from sensorstream.client.operation import (
     ARROW,
@@ -26,6 +24,9 @@ from sensorstream.client.operation import (
 )
 from sensorstream.client.results import Results
 from sensorstream.extras import require
+
+if TYPE_CHECKING:
+    import httpx
 
 _SPARQL: Final = "application/sparql-query"
 

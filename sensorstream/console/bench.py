@@ -103,7 +103,7 @@ class _Page:
         await self._read_message()
         self._pick.on_value_change(self._read_message)
         await keep_draft(self._message, "message")
-        with self._notice.of():
+        with Notice().of():
             self._completion.terms = await terms_of(self._client)
 
     @property

@@ -15,19 +15,26 @@ _LIGHT: Final = "githubLight"
 """Its colours can be told from its background by everybody (WCAG 2.1, 1.4.3)."""
 _DARK: Final = "githubDark"
 # The element that takes the keys is made by the editor itself.
-_NAME: Final = """function name(id, text) {
+_DRESS: Final = """function dress(id, name, theme) {
   const place = getHtmlElement(id)?.querySelector(".cm-content");
-  if (place) place.setAttribute("aria-label", text);
-  else setTimeout(name, 100, id, text);
+  if (!place) return void setTimeout(dress, 100, id, name, theme);
+  place.setAttribute("aria-label", name);
+  getElement(id).setTheme(theme);
 }"""
 _TOKEN: Final = re.compile(r"\w+|[^\w\n]")
 
 
 def code_editor(name: str, text: str = "", language: Language | None = None) -> ui.codemirror:
-    """An editor with colours; ``name`` is what it is called where it cannot be seen."""
+    """An editor with colours; ``name`` is what it is called where it cannot be seen.
+
+    It takes no keys before :func:`keep_draft`: what the server puts into it would replace them.
+    """
     editor = ui.codemirror(text, language=language, theme=_LIGHT).classes("editor")
-    run(_NAME, editor.id, name)
-    ui.on(SHADE, lambda event: editor.set_theme(_DARK if event.args is True else _LIGHT))
+    editor.disable()
+    # In the browser: each property that the server changes takes along the text that it knows.
+    ui.on(
+        SHADE, lambda event: run(_DRESS, editor.id, name, _DARK if event.args is True else _LIGHT)
+    )
     run(ASK_SHADE)
     return editor
 
@@ -40,7 +47,8 @@ def mark_faults(editor: ui.codemirror, faults: Sequence[Mapping[str, Any]], file
     """
     own = [each for each in faults if not file or _is_of(each, file)]
     found = marks(editor.value, own)
-    editor.decorations = found
+    # As a property, they would take along the text that the server knows.
+    editor.run_method("setDecorations", found)
     if found:
         editor.reveal_line(editor.value.count("\n", 0, found[0]["from"]) + 1)
 
@@ -169,7 +177,7 @@ _TOLD: Final = "What was written here before the page was loaded anew stands in 
 
 
 async def keep_draft(editor: ui.codemirror, name: str) -> str:
-    """Let the browser keep what is written in an editor over a reload of its page.
+    """Let somebody write in an editor, and the browser keep that over a reload of its page.
 
     Called when what the server says stands in the editor; ``name`` tells editors of a page apart.
     The text that was there before somebody wrote, now or before the page was loaded anew.
@@ -180,4 +188,5 @@ async def keep_draft(editor: ui.codemirror, name: str) -> str:
         base, text = map(str, draft)
         editor.set_value(text)
         ui.notify(_TOLD)
+    editor.enable()
     return base

@@ -132,7 +132,7 @@ def _editor(visit: Visit, asked: str) -> None:
 
     async def fill() -> None:
         await keep_draft(editor, "query")
-        with notice.of():
+        with Notice().of():
             completion.terms = await terms_of(visit.client)
 
     ui.timer(0, fill, once=True)

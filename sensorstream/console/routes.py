@@ -8,6 +8,7 @@ script of a page can read and no other site can send (``HttpOnly``, ``SameSite=S
 from __future__ import annotations
 
 from html import escape
+from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
@@ -17,25 +18,13 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import BaseRoute, Route
 
 from sensorstream.client.clients import local
-from sensorstream.console.places import BASE, ICON, twin
+from sensorstream.console.places import BASE, ICON, PLACES, address, twin
 from sensorstream.console.visits import COOKIE, Upstream, key_of
 from sensorstream.errors import SensorStreamError
 
 PATH: Final = "/sign-in"
 _BYTES: Final = 4096
-_PAGE: Final = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>Sign in · SensorStream</title>
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<link rel="icon" href="data:image/svg+xml,{icon}">
-<style>
-:root {{ color-scheme: light dark; }}
-body {{ font: 1rem system-ui, sans-serif; max-width: 26rem; margin: 15vh auto 0; padding: 0 1rem; }}
-label, input, button {{ display: block; width: 100%; box-sizing: border-box; font: inherit; }}
-input, button {{ margin: 0.5rem 0 1rem; padding: 0.5rem; }}
-[role=alert] {{ color: #b3261e; }}
-</style></head><body><main>
-<h1>SensorStream</h1>
-{told}
+_FORM: Final = """{told}
 <form method="post" action="{base}{path}">
 <input type="hidden" name="then" value="{then}">
 <input type="text" name="username" value="SensorStream" autocomplete="username" hidden>
@@ -44,9 +33,10 @@ input, button {{ margin: 0.5rem 0 1rem; padding: 0.5rem; }}
 <button>Sign in</button>
 </form>
 <p>A key is made by <code>sensorstream keys create --name ME --role query</code>; with the role
-<code>operator</code> or <code>admin</code> more can be done.</p>
-</main></body></html>
-"""
+<code>operator</code> or <code>admin</code> more can be done.</p>"""
+_MISSING: Final = """<p>There is no page <code>{path}</code>. The pages are:</p>
+<ul>{links}</ul>"""
+_PLAIN: Final = Path(__file__).with_name("plain.html")
 
 
 def routes(upstream: Upstream) -> list[BaseRoute]:
@@ -103,10 +93,26 @@ def _here(then: str) -> str:
 
 def _page(then: str, told: str = "", status: int = 200) -> Response:
     said = f'<p role="alert">{escape(told)}</p>' if told else ""
-    text = _PAGE.format(
-        told=said, base=BASE, path=PATH, icon=quote(ICON), then=escape(then or f"{BASE}/")
+    form = _FORM.format(told=said, base=BASE, path=PATH, then=escape(then or f"{BASE}/"))
+    answer = _plain("Sign in", form, status)
+    answer.headers["Cache-Control"] = "no-store"
+    return answer
+
+
+async def no_such_page(request: Request, _: Exception) -> Response:
+    """Name the address that was asked for, and lead to the pages."""
+    path = request.url.path
+    links = "".join(
+        f'<li><a href="{address(place.path)}">{place.name}</a></li>' for place in PLACES
     )
-    return HTMLResponse(text, status, {"Cache-Control": "no-store"})
+    asked = escape(path if path.startswith(BASE) else f"{BASE}{path}")
+    return _plain("No such page", _MISSING.format(path=asked, links=links), 404)
+
+
+def _plain(title: str, body: str, status: int) -> Response:
+    """A page without a script."""
+    text = _PLAIN.read_text("utf-8").format(title=title, icon=quote(ICON), body=body)
+    return HTMLResponse(text, status)
 
 
 _PATIENCE: Final = 30.0

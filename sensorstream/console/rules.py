@@ -238,7 +238,8 @@ async def build_file(visit: Visit) -> None:
     written_over = await keep_draft(editor, "rules")
     if in_force["text"] is not None:
         in_force["text"] = written_over
-    with notice.of():
+    # Not that of the buttons: it would clear what they say.
+    with Notice().of():
         completion.terms = await terms_of(client)
 
 

@@ -7,10 +7,8 @@ import secrets
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from html import escape
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote
 
 import uvicorn
 from engineio.payload import Payload
@@ -20,7 +18,7 @@ from nicegui import app as pages
 from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sensorstream.console import (
@@ -106,7 +104,7 @@ def serve(upstream: Upstream, listener: socket.socket, on_ready: Callable[[], ob
     watches = Watches(upstream)
     for page in PAGES:
         _add(page, upstream, watches)
-    pages.exception_handler(404)(no_such_page)
+    pages.exception_handler(404)(routes.no_such_page)
     ui.run_with(
         api,
         title="SensorStream",
@@ -183,32 +181,6 @@ async def build_page(page: Page, visit: Visit) -> None:
     except Exception:
         notice.show(InternalFault("This page cannot be shown: the log of the server says why."))
         raise
-
-
-_MISSING: Final = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>No such page · SensorStream</title>
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<link rel="icon" href="data:image/svg+xml,{icon}">
-<style>
-:root {{ color-scheme: light dark; }}
-body {{ font: 1rem system-ui, sans-serif; max-width: 26rem; margin: 15vh auto 0; padding: 0 1rem; }}
-p {{ overflow-wrap: anywhere; }}
-</style></head><body><main>
-<h1>SensorStream</h1>
-<p>There is no page <code>{path}</code>. The pages are:</p>
-<ul>{links}</ul>
-</main></body></html>
-"""
-
-
-async def no_such_page(request: Request, _: Exception) -> Response:
-    """Name the address that was asked for, and lead to the pages."""
-    path = request.url.path
-    links = "".join(
-        f'<li><a href="{address(place.path)}">{place.name}</a></li>' for place in PLACES
-    )
-    asked = escape(path if path.startswith(BASE) else f"{BASE}{path}")
-    return HTMLResponse(_MISSING.format(path=asked, links=links, icon=quote(ICON)), 404)
 
 
 _POLICY: Final = "Content-Security-Policy"

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import AbstractContextManager, nullcontext
+from http.server import ThreadingHTTPServer
 from threading import Condition, Thread
 from typing import Any
 
 import click
-from standardwebhooks import Webhook, WebhookVerificationError
+from standardwebhooks import Webhook
 
-from sensorstream.cli.terminal import print_table
+from sensorstream.cli.terminal import print_table, working
+from sensorstream.cli.webhooks import handler
 from sensorstream.clock import SystemClock
 
 
@@ -61,20 +61,13 @@ class Output:
             raise ClaimFailed(f"the demo failed: it is not true that {claim}")
         click.echo(click.style("   ✓ ", fg="green") + claim)
 
-    @contextmanager
-    def waiting(self, what: str) -> Iterator[None]:
-        """Show a progress text while the block runs."""
-        if not sys.stderr.isatty():
-            yield
-            return
-        from rich.console import Console
-
-        with Console(stderr=True).status(what):
-            yield
+    def waiting(self, what: str) -> AbstractContextManager[object]:
+        """Show a progress text on a terminal while the block runs."""
+        return working(what) if sys.stderr.isatty() else nullcontext()
 
 
 class Receiver:
-    """Listens on a free port of this machine and accepts only signed requests.
+    """Listens on a free port of this machine; once it trusts a secret, signed requests alone count.
 
     Use as a context manager. ``events`` are the CloudEvents received, each once, in order of
     arrival; ``refused`` counts requests whose signature did not fit a known secret.
@@ -83,51 +76,29 @@ class Receiver:
     def __init__(self) -> None:
         self.events: list[dict[str, Any]] = []
         self.refused = 0
-        self._secrets: dict[str, Webhook] = {}
+        self._secrets: list[Webhook] = []
         self._seen: set[str] = set()
         self._arrived = Condition()
-        receiver = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                length = int(self.headers.get("content-length", 0))
-                body = self.rfile.read(length)
-                if len(body) < length:  # the sender has ended half-way, and will send it again
-                    self.close_connection = True
-                    return
-                known = receiver.accept(self.path, body, dict(self.headers.items()))
-                self.send_response(204 if known else 401)
-                self.end_headers()
-
-            def log_message(self, format: str, *args: object) -> None:
-                """Do not log requests."""
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        heard = handler(self._secrets, self._take, is_told_last=True)
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), heard)
         self._thread = Thread(target=self._server.serve_forever, name="receiver", daemon=True)
 
     def url(self, name: str) -> str:
         """The URL for one sender."""
         return f"http://127.0.0.1:{self._server.server_address[1]}/{name}"
 
-    def trust(self, name: str, secret: str) -> None:
-        """Accept requests to ``url(name)`` that are signed with ``secret`` (``whsec_…``)."""
-        self._secrets[f"/{name}"] = Webhook(secret)
+    def trust(self, secret: str) -> None:
+        """Accept requests that are signed with ``secret`` (``whsec_…``)."""
+        self._secrets.append(Webhook(secret))
 
-    def accept(self, path: str, body: bytes, headers: dict[str, str]) -> bool:
-        """Keep a request if its signature is right."""
-        headers = {name.lower(): value for name, value in headers.items()}
+    def _take(self, identity: str, body: bytes, problem: str) -> None:
         with self._arrived:
-            try:
-                self._secrets[path].verify(body, headers)
-            except (KeyError, WebhookVerificationError):
-                self.refused += 1
-                return False
+            self.refused += bool(problem)
             # Delivery is at least once: a second copy has the same id.
-            if headers["webhook-id"] not in self._seen:
-                self._seen.add(headers["webhook-id"])
+            if not problem and identity not in self._seen:
+                self._seen.add(identity)
                 self.events.append(json.loads(body))
                 self._arrived.notify_all()
-        return True
 
     def wait(self, count: int, timeout: float) -> bool:
         """Wait for ``count`` events; False if there are fewer after ``timeout`` seconds."""

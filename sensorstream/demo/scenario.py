@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from prometheus_client.parser import text_string_to_metric_families
-
 from sensorstream.cli.client import Client
 from sensorstream.cli.init import TEMPLATES, make_workspace
 from sensorstream.cli.query import on_history, on_spark
 from sensorstream.cli.send import Tally, deliver, numbered
+from sensorstream.console.visits import mean, read
 from sensorstream.demo.output import Output, Receiver
 from sensorstream.demo.server_process import ServerProcess, run_stream
 from sensorstream.history.opening import open_history
@@ -151,7 +150,7 @@ class Scenario:
         receiver = self._stack.enter_context(Receiver())
         for each in deployments:
             secret = each.client.add_webhook(receiver.url(each.name))["secret"]
-            receiver.trust(each.name, secret)
+            receiver.trust(secret)
         out.say("A small HTTP server registered a webhook at both deployments. It accepts only")
         out.say("what is signed with the secret it got in return (Standard Webhooks).")
         return receiver
@@ -364,12 +363,5 @@ def _shortened(rows: Sequence[Sequence[object]]) -> list[list[object]]:
 
 def _phases(metrics: str) -> dict[str, float]:
     """Mean milliseconds per message by phase, from a server's metrics."""
-    sums: dict[str, float] = {}
-    counts: dict[str, float] = {}
-    for family in text_string_to_metric_families(metrics):
-        if family.name == "sensorstream_phase_seconds":
-            for sample in family.samples:
-                target = {"_sum": sums, "_count": counts}.get(sample.name.removeprefix(family.name))
-                if target is not None:
-                    target[sample.labels["phase"]] = sample.value
-    return {phase: 1000 * sums[phase] / counts[phase] for phase in _PHASES}
+    now = read(metrics, 0.0)
+    return {each: 1000 * (mean(None, now, "phase_seconds", phase=each) or 0.0) for each in _PHASES}

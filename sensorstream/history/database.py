@@ -8,8 +8,8 @@ time: the thread gives up the interpreter meanwhile, and has to wait for it agai
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -148,6 +148,40 @@ def opened(
         if at_a_time is not None:
             cursor.itersize = at_a_time
         yield cursor
+
+
+class OwnConnection:
+    """A connection for one thread: made when it is used first, and anew after a fault."""
+
+    def __init__(self, url: Callable[[], str], application: str) -> None:
+        self._url = url
+        self._application = application
+        self._connection: extensions.connection | None = None
+
+    @contextmanager
+    def cursor(self, doing: str) -> Iterator[extensions.cursor]:
+        """A cursor whose statements are transactions of their own.
+
+        Raises:
+            HistoryError: the database cannot be reached, or fails; then ``doing`` begins the
+                message.
+        """
+        try:
+            if self._connection is None:
+                self._connection = connect(self._url(), application=self._application)
+                self._connection.autocommit = True
+            with translating(doing), self._connection.cursor() as cursor:
+                yield cursor
+        except HistoryError:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Close it; what uses it next makes another one."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(psycopg2.Error):
+                connection.close()
 
 
 @contextmanager

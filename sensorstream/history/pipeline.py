@@ -21,7 +21,7 @@ from psycopg2.extras import Json, execute_values
 
 from sensorstream.errors import HistoryError
 from sensorstream.history.database import (
-    connect,
+    OwnConnection,
     describe,
     one_value,
     opened,
@@ -172,12 +172,11 @@ class Position:
         return told
 
 
-class PositionReader:
+class PositionReader(OwnConnection):
     """Reads the position on a connection of its own, so in any thread."""
 
     def __init__(self, url: str) -> None:
-        self._connection = connect(url, application="sensorstream position")
-        self._connection.autocommit = True
+        super().__init__(lambda: url, "sensorstream position")
 
     def read(self) -> Position:
         """The position now, all of one moment.
@@ -185,18 +184,11 @@ class PositionReader:
         Raises:
             HistoryError: the history cannot be reached.
         """
-        with (
-            translating("cannot read how far the pipeline is"),
-            self._connection.cursor() as cursor,
-        ):
+        with self.cursor("cannot read how far the pipeline is") as cursor:
             cursor.execute(_QUERY, (EFFECTS_LOCK,))
             row = cursor.fetchone() or (0, 0, None, 0, False, False)
         stored, journalled, *more = row
         return Position(journalled, stored, *more)
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._connection.close()
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from pathlib import Path
 from socket import socket
 from typing import Final, NoReturn
 
-from sensorstream.app.control.rule_files import with_others
+from sensorstream.app.control.rule_files import with_rule_sets
 from sensorstream.app.control.wiring import Deployment, Substitutes, read_deployment
 from sensorstream.app.life.memory import spare_what_stays
 from sensorstream.clock import SystemClock
@@ -139,7 +139,7 @@ def deployment_of(task: HostTask) -> Deployment:
     ontology = None if put is None else parse_put(task.settings.ontology, *put)
     if task.rules is None:
         return read_deployment(task.settings, ontology)
-    texts = with_others(task.settings, task.rules.files, whole=task.rules.whole)
+    texts = with_rule_sets(task.settings, task.rules.files)
     return read_deployment(task.settings, ontology, Substitutes(texts, tables=task.rules.tables))
 
 

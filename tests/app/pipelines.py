@@ -17,7 +17,7 @@ from sensorstream.app.life.storing import Outlets
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Status
-from sensorstream.journal.entry import Entry, Target
+from sensorstream.journal.entry import Entry
 from sensorstream.journal.notice import ReportDifferences
 from sensorstream.journal.records import Record, Store
 from sensorstream.journal.registration import RegisterQuery, RemoveQuery
@@ -66,13 +66,12 @@ def running(
     machine = build_machine(deployment, clock.counter, shared=True)
     engine = machine.engine
     exchange = Exchange(engine, machine.mapper, deployment)
-    target = Target(engine, machine.mapper, exchange)
     reports: list[QueryReport] = []
     told = ListSink[bool]()
-    recover(target, store, find_start(store), reports.extend, clock.now())
+    recover(exchange, store, find_start(store), reports.extend, clock.now())
     in_work = InWork()
     pipeline = Pipeline(
-        target,
+        exchange,
         store,
         Outlets(told, reports.extend, reopen or (lambda: store)),
         clock=clock,

@@ -314,7 +314,7 @@ def test_without_its_reasoner_the_plain_profile_stands_in_until_a_new_one_has_ca
     again = open_application(settings)
     assert again.window_view(100).total == degraded.total
     eventually(lambda: alerts(again, "reasoner-restored"))
-    ended = {each.kind for each in again.incidents.list("cleared", 9)}
+    ended = {each.kind for each in again.incidents.list("cleared", 9, None, again.clock.now())}
     assert ended == {"reasoner-degraded", "reasoner-restored"}
     assert types(again, "a") == {"Human", "Actor", "Guard"}
     assert types(again, "b") == {"Human", "Actor", "Staff", "Guard"}

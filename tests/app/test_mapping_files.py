@@ -18,7 +18,6 @@ from sensorstream.app.control.mapping_files import MappingFiles
 from sensorstream.app.control.wiring import read_deployment
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import LanguageError, MappingError, SettingsError
-from sensorstream.journal.takeover import PutRules
 from sensorstream.mapping.stylesheet import read_stylesheet
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
@@ -200,19 +199,6 @@ def test_rml_and_stylesheets_are_put_tried_and_replayed_as_rules_are(
         (each.name, each.text) for each in now
     ]
     assert again.rulebook.files().tables == {"rooms.xml": "absent"}
-
-
-def test_a_change_of_an_earlier_version_takes_rml_and_stylesheets_from_disk(
-    mixed: Settings, files: tuple[Path, ...], open_application: Open
-) -> None:
-    application = open_application(mixed)
-    successor = application.exchange.with_rules({"people.rules": RULES}, {}, False)
-    entry = PutRules({"people.rules": RULES}, "me", {}, whole=False, successor=successor)
-    application.pipeline.change(entry).result(300)
-    names = [each.name for each in application.rules()]
-    application.close()
-    again = open_application(mixed)
-    assert [each.name for each in again.rules()] == names == ["people", "places", "names"]
 
 
 def test_what_is_put_may_name_files_of_the_folder_only(

@@ -64,8 +64,10 @@ def _click(browser: webdriver.Chrome, path: str) -> None:
 
 
 def write(browser: webdriver.Chrome, text: str) -> None:
-    """Replace the text of the page's editor, as if it were pasted."""
-    editor = browser.find_element(By.CSS_SELECTOR, ".cm-content")
+    """Replace the text of the page's editor, as if it were pasted, once it takes keys."""
+    ready = ".cm-content[contenteditable=true]"
+    eventually(lambda: browser.find_elements(By.CSS_SELECTOR, ready))
+    editor = browser.find_element(By.CSS_SELECTOR, ready)
     editor.send_keys(Keys.CONTROL + "a")
     browser.execute_cdp_cmd("Input.insertText", {"text": text})
 

@@ -19,7 +19,7 @@ SECRET = "whsec_" + base64.b64encode(b"a secret of 24 bytes ...").decode()
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
     with Receiver() as receiver:
-        receiver.trust("city", SECRET)
+        receiver.trust(SECRET)
         yield receiver
 
 

@@ -87,7 +87,7 @@ def test_after_kill_9_what_was_acknowledged_is_there_and_all_is_told_once(folder
         with serving(folder) as (process, client):
             caller = _Caller(client, times)
             hook = client.post("/webhooks", json={"url": receiver.url("told"), "changes": True})
-            receiver.trust("told", hook.raise_for_status().json()["secret"])
+            receiver.trust(hook.raise_for_status().json()["secret"])
             client.post("/queries", params={"name": "far"}, content=_QUERY).raise_for_status()
             for name, value in (*((each, 31) for each in "abcde"), ("f", 51), ("g", 1)):
                 caller.say(name, value)

@@ -141,7 +141,7 @@ def test_after_kill_9_a_webhook_has_every_report_and_alert_and_each_end_once(fol
         with serving(folder / "killed") as (process, client):
             body = {"url": receiver.url("killed"), "queries": list(_QUERIES), "changes": True}
             answer = client.post("/webhooks", json=body).raise_for_status()
-            receiver.trust("killed", answer.json()["secret"])
+            receiver.trust(answer.json()["secret"])
             entries = _register(client)
             _say(client, messages[:30])
             kill(process)

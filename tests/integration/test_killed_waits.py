@@ -56,7 +56,7 @@ def test_after_kill_9_what_rules_wait_for_comes_once_and_at_its_time(folder: Pat
         patch.setenv("SENSORSTREAM_HISTORY_CHECKPOINT_EVERY", "2")
         with serving(folder) as (process, client):
             answer = client.post("/webhooks", json={"url": receiver.url("told")}).raise_for_status()
-            receiver.trust("told", answer.json()["secret"])
+            receiver.trust(answer.json()["secret"])
             for name, time, value in [("a", 1, 31), ("b", 2, 31), ("c", 3, 5), ("b", 4, 6)]:
                 _say(client, name, time, value)
             kill(process)

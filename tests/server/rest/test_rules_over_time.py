@@ -59,7 +59,7 @@ def test_what_a_rule_makes_is_followed_delivered_raised_and_explained(
     with Receiver() as receiver:
         body = {"url": receiver.url("ops"), "queries": ["rise"]}
         made = web.post("/webhooks", json=body).raise_for_status().json()
-        receiver.trust("ops", made["secret"])
+        receiver.trust(made["secret"])
         put = web.put("/queries/rise", content=RISE, headers=SPARQL)
         assert (put.status_code, put.json()["form"]) == (200, "CONSTRUCT"), put.text
         web.get("/queries/rise/step").raise_for_status()
