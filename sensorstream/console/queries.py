@@ -66,6 +66,10 @@ def _read(folder: Path, path: Path) -> Preset:
     return Preset(path.relative_to(folder).as_posix(), " ".join(comment), text)
 
 
+def _state(row: Row) -> str:
+    return str(row["state"] if row["stopped"] is None else f"{row['state']}: {row['stopped']}")
+
+
 _PAUSE: Final = 2.0
 _COLUMNS: Final = (
     Column("name", "Query", lambda row: places.query(str(row["name"]))),
@@ -73,18 +77,14 @@ _COLUMNS: Final = (
     Column("reports", "Reports", is_number=True),
     Column("last_report", "Last at"),
     Column("next_report", "Next at"),
-    Column("state", "State"),
-    Column("anew", "Evaluated anew, because"),
+    Column("state", "State", value=_state),
+    Column("anew", "Evaluated anew, because", value=lambda row: row["anew"] or ""),
 )
 
 
 async def build(visit: Visit) -> None:
     """The queries; below them the editor."""
-
-    async def rows() -> list[Row]:
-        return [_row(each) for each in await visit.client.queries()]
-
-    table = LiveTable(_COLUMNS, rows, _PAUSE, "/queries", "No query runs.")
+    table = LiveTable(_COLUMNS, visit.client.queries, _PAUSE, "/queries", "No query runs.")
     table.act("stop", "Stop", lambda row: visit.client.unregister(str(row["name"])))
     heading("A new query")
     _editor(visit, visit.asked.get("preset", ""))
@@ -136,11 +136,6 @@ def _editor(visit: Visit, asked: str) -> None:
             completion.terms = await terms_of(visit.client)
 
     ui.timer(0, fill, once=True)
-
-
-def _row(row: dict[str, Any]) -> Row:
-    state = row["state"] if row["stopped"] is None else f"{row['state']}: {row['stopped']}"
-    return {**row, "state": state, "anew": row["anew"] or ""}
 
 
 _KEPT: Final = 300

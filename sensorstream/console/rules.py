@@ -54,7 +54,6 @@ class RuleSets:
     def __init__(self, visit: Visit) -> None:
         self._client = visit.client
         heading("Rule sets")
-        self._notice = Notice()
         self._others = ui.label().props("role=status")
         self._table = Table(_SETS, "/rules", "")
         for name, title, do, is_on in (
@@ -67,10 +66,9 @@ class RuleSets:
         self, name: str, title: str, do: Callable[[str], Awaitable[str]], is_on: bool
     ) -> None:
         async def turn(row: Row) -> None:
-            with self._notice.of():
-                await do(str(row["name"]))
-                found = await self._client.rule_files()
-                self.show(each["name"] for each in found["files"])
+            await do(str(row["name"]))
+            found = await self._client.rule_files()
+            self.show(each["name"] for each in found["files"])
 
         self._table.add(name, title, turn, lambda row: (row["state"] == _ON) is is_on)
 
