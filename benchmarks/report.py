@@ -63,7 +63,7 @@ def markdown(results: Results) -> str:
         " ".join(f"{name}: {value}." for name, value in results.machine.items()),
         *_part("Goals", _verdict_lines(results)),
         *_part("Table 1 of the paper, and here", _table_1(results)),
-        *_part("Phases", _phases(results)),
+        *_part("Phases, sliding windows", _phases(results)),
         *_part("The paper's way", _peers(results)),
         *_part("The naive way", _naive(results)),
         *(
@@ -149,26 +149,21 @@ def _published(section: str, size: int) -> str:
 def _phases(results: Results) -> list[str]:
     rows = []
     for profile in PROFILES:
-        for section, window in _WINDOWS.items():
-            found = [row for row in results.rows(section) if row.system == profile]
-            first = min(found, key=lambda row: row.size, default=None)
-            for row in sorted(found, key=lambda row: row.size):
-                assert first is not None
-                rows.append(
-                    [
-                        profile,
-                        window,
-                        str(row.size),
-                        *(_number(row.phases[phase]) for phase in PHASES),
-                        _number(row.median),
-                        _number(row.p99),
-                        _number(row.cpu),
-                        f"{row.median / first.median:.2f}",
-                        *_remembered(row),
-                    ]
-                )
-    titles = [*PHASES, "median", "p99", "CPU", "to the first", "remembered", "asked"]
-    return _table(["profile", "window", "size", *titles], rows)
+        found = [row for row in results.rows(SLIDING) if row.system == profile]
+        rows += [
+            [
+                profile,
+                str(row.size),
+                *(_number(row.phases[phase]) for phase in PHASES),
+                _number(row.median),
+                _number(row.p99),
+                _number(row.cpu),
+                *_remembered(row),
+            ]
+            for row in sorted(found, key=lambda row: row.size)
+        ]
+    titles = [*PHASES, "median", "p99", "CPU", "remembered", "asked"]
+    return _table(["profile", "size", *titles], rows)
 
 
 def _remembered(row: Row) -> list[str]:
@@ -226,18 +221,10 @@ def _varied(results: Results, section: str, unit: str) -> list[str]:
         cells = [str(size)]
         for system in systems:
             row = results.row(section, system, size)
-            if row is None:
-                cells += [""] * (len(PHASES) + 2)
-            else:
-                cells += [_number(row.phases[phase]) for phase in PHASES]
-                cells += [_number(row.median), _number(row.cpu)]
+            cells += ["", ""] if row is None else [_number(row.median), _number(row.cpu)]
         rows.append(cells)
-    if len(systems) == 1:
-        titles = [*PHASES, "median", "CPU"]
-        return _table([unit, *titles], rows)
-    return _table(
-        [unit, *(f"{s} {title}" for s in systems for title in (*PHASES, "median", "CPU"))], rows
-    )
+    titles = [f"{system} {title}" for system in systems for title in ("median", "CPU")]
+    return _table([unit, *titles], rows)
 
 
 def _part(title: str, lines: list[str]) -> list[str]:

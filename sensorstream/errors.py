@@ -7,7 +7,7 @@ A class without a ``code`` of its own has that of its parent.
 Nine kinds of exception are not in the tree, because they are not errors for a user to read:
 ``alerts.poster.ConnectError`` (the next address of a receiver is tried),
 ``processes.apart._HungError`` (has what a fork does done once more),
-``mapping.terms.SkipIndividual`` (a rule leaves an individual out),
+``mapping.term_maps.SkipIndividual`` (a rule leaves an individual out),
 ``network.recursion.stratum.BrokenRules`` (takes failed derivation rules out of force),
 ``reasoning.dl.bounds.clauses.Untreated`` (a bound leaves an axiom out),
 ``reasoning.dl.gap.answers._Equal`` (twins are told of by their own names),
@@ -19,7 +19,7 @@ command line.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 from sensorstream.quoting import shortened
@@ -67,6 +67,11 @@ class SensorStreamError(Exception):
 
     def __str__(self) -> str:
         return self.message if self.position is None else f"{self.position}: {self.message}"
+
+    def data(self) -> dict[str, Any]:
+        """Code, message and position, ready for JSON; :func:`error_of_data` reads it."""
+        place = None if self.position is None else asdict(self.position)
+        return {"code": self.code, "message": self.message, "position": place}
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, (type(self), self.message, self.position)
@@ -200,6 +205,11 @@ class Inconsistent(MessageError, code="inconsistent"):
         super().__init__(message, position=position)
         self.individuals = individuals
         self.contradiction = contradiction
+
+    def data(self) -> dict[str, Any]:
+        """Code, message and position, ready for JSON; :func:`error_of_data` reads it."""
+        place = None if self.position is None else asdict(self.position)
+        return {"code": self.code, "message": self.message, "position": place}
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild_inconsistent, (self.message, self.individuals, self.contradiction)
@@ -452,3 +462,14 @@ def errors_by_code() -> dict[str, type[SensorStreamError]]:
             found.setdefault(kind.code, kind)
             kinds += kind.__subclasses__()
     return found
+
+
+def error_of_data(told: Mapping[str, Any]) -> SensorStreamError:
+    """The error that :meth:`SensorStreamError.data` has told of.
+
+    Raises:
+        LookupError: this version has no error of its code.
+    """
+    place = told["position"]
+    position = None if place is None else Position(**place)
+    return errors_by_code()[told["code"]](told["message"], position=position)

@@ -1,4 +1,4 @@
-"""Parsers from grammars, without computing their tables at every start.
+"""Reading by grammars, without computing the tables of their parsers at every start.
 
 The tables lie beside the grammar, in the package: nothing is written when SensorStream runs, and
 nothing is read that was not installed with it. ``make grammars`` writes them anew. Tables of
@@ -9,19 +9,64 @@ built from the grammar, which is slower and gives the same.
 from __future__ import annotations
 
 import io
+import re
 import zlib
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
 from importlib import resources
 from importlib.resources.abc import Traversable
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import lark
-from lark import Lark
+from lark import Lark, Token, Transformer
+from lark.exceptions import UnexpectedToken, VisitError
 from lark.lexer import Lexer
 
+from sensorstream.errors import Position
+
+_LONGEST: Final = 40
+"""Characters of a token that are shown."""
 _KEY: Final = 32
 """Bytes: a SHA-256 of all that the tables depend on comes first."""
+
+
+class Lines:
+    """A text that begins somewhere in a file, with the line and column of each offset."""
+
+    __slots__ = ("_start", "_starts", "text")
+
+    def __init__(self, text: str, start: Position) -> None:
+        self.text = text
+        self._start = start
+        self._starts = [0, *(match.end() for match in re.finditer(r"\n", text))]
+
+    def position(self, offset: int) -> Position:
+        """The place of a character; ``offset`` counts from 0."""
+        line = bisect_right(self._starts, offset)
+        column = offset - self._starts[line - 1] + 1
+        if line == 1:
+            column += self._start.column - 1
+        return Position(self._start.file, line + self._start.line - 1, column)
+
+
+def unexpected(source: Lines, error: UnexpectedToken, what: str, hint: str) -> tuple[str, Position]:
+    """What to say of a token that does not fit in a text, which is called ``what``; and its place.
+
+    ``hint`` tells what would fit.
+    """
+    token = error.token
+    if token.type == "$END":
+        return f"{what} ends here: {hint}", source.position(len(source.text.rstrip()))
+    shown = token.value if len(token.value) <= _LONGEST else f"{token.value[:_LONGEST]}…"
+    return f"unexpected '{shown}': {hint}", source.position(token.start_pos or 0)
+
+
+def one_of(words: Sequence[str]) -> str:
+    """``a, b or c``."""
+    return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +87,27 @@ class Grammar:
         if tables[:_KEY] != self._key():
             return self.built()
         return Lark.load(io.BytesIO(zlib.decompress(tables[_KEY:])))
+
+    def read(self, source: Lines, builder: Transformer[Token, Any], start: str = "start") -> Any:
+        """What a builder makes of a text.
+
+        Raises:
+            UnexpectedToken: it is not of the grammar.
+        """
+        try:
+            return builder.transform(_parser(self).parse(cast(str, source), start=start))
+        except VisitError as error:
+            raise error.orig_exc from None
+
+    def expected_after(self, before: Iterable[Token], start: str = "start") -> frozenset[str]:
+        """The kinds of token that may follow the first ones of a text; none if these do not fit."""
+        parser = _parser(self).parse_interactive(start=start)
+        try:
+            for token in before:
+                parser.feed_token(token)
+        except UnexpectedToken:
+            return frozenset()
+        return frozenset(parser.accepts())  # type: ignore[no-untyped-call]
 
     def built(self) -> Lark:
         """The parser, from the grammar."""
@@ -74,3 +140,8 @@ class Grammar:
         lexer = f"{self.lexer.__module__}.{self.lexer.__qualname__}"
         parts = (lark.__version__, lexer, repr(self.start), repr(self.positions), self._text())
         return sha256("\0".join(parts).encode()).digest()
+
+
+@cache
+def _parser(grammar: Grammar) -> Lark:
+    return grammar.parser()

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from threading import Thread
 from typing import IO
 
+import psutil
+
 
 def eventually(condition: Callable[[], object], seconds: float = 120.0) -> None:
     """Poll a condition until it holds; fail when it does not within the deadline.
@@ -22,6 +24,15 @@ def eventually(condition: Callable[[], object], seconds: float = 120.0) -> None:
         assert now < deadline, "did not happen in time"
         time.sleep(min(max(2 * (now - begun), 0.01), 0.2))
         begun = time.monotonic()
+
+
+def command_of(process: psutil.Process) -> list[str]:
+    """The command line of a process; empty if it has ended, as those of other tests may have."""
+    try:
+        command: list[str] = process.cmdline()
+    except psutil.Error:
+        return []
+    return command
 
 
 def first_line(stream: IO[str], seconds: float) -> str:

@@ -2,7 +2,7 @@
 
 The thread runs an event loop. One receiver is served by one task at a time: its events arrive in
 order as long as no delivery fails, and a receiver that hangs delays no other receiver. What blocks
-has threads of its own: the outbox, the outputs, and the look-up of names.
+has threads of its own: the outbox, and the look-up of names.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class DeliveryPlan:
 
     source: str
     timeline: Timeline
-    senders: Mapping[str, Sender] = field(default_factory=dict)
+    senders: Mapping[str, Sender[Any]] = field(default_factory=dict)
     schedule: Schedule = wait_after
     resolver: Resolver = resolve
     poll: float = 1.0
@@ -195,8 +195,6 @@ class WebhookDispatcher:
         self._batch = _Batch({}, self._loop.create_future())
         self._marking = asyncio.Lock()
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="outbox")
-        # An output is served by one task at a time, so each finds a thread.
-        self._outputs = ThreadPoolExecutor(max(1, len(plan.senders)), thread_name_prefix="output")
         self._thread = Thread(target=self._run, name="dispatcher", daemon=True)
 
     @property
@@ -246,9 +244,6 @@ class WebhookDispatcher:
         else:
             self._loop.close()
         self._readers.shutdown(cancel_futures=True)
-        self._outputs.shutdown(cancel_futures=True)
-        for sender in self._plan.senders.values():
-            sender.close()
 
     def _run(self) -> None:
         with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
@@ -282,14 +277,16 @@ class WebhookDispatcher:
         while self._tasks:
             await asyncio.wait(self._tasks)
         housekeeping.cancel()
+        for sender in self._plan.senders.values():
+            await sender.disconnect()
 
     async def _keep_house(self) -> None:
         while True:
             try:
-                if await self._in(self._readers, self._tending, self._clock.now()):
+                if await self._blocking(self._tending, self._clock.now()):
                     self._news.set()
-                await self._in(self._readers, self._outbox.prune, self._clock.now())
-                self._backlog.latest = await self._in(self._readers, self._outbox.backlog)
+                await self._blocking(self._outbox.prune, self._clock.now())
+                self._backlog.latest = await self._blocking(self._outbox.backlog)
             except HistoryError as error:
                 _log.debug("the outbox cannot be looked at: %s", error)
             await asyncio.sleep(_HOUSEKEEPING)
@@ -302,23 +299,21 @@ class WebhookDispatcher:
         if room <= 0:
             return ()
         excluded = self._busy | self._resting.keys()
-        return await self._in(self._readers, self._outbox.due, now, room, excluded)
+        return await self._blocking(self._outbox.due, now, room, excluded)
 
     async def _heed_steps(self) -> None:
         """When the clock was set back, also while no server ran, nothing waits for longer."""
         if self._steps is None:
-            self._steps = Steps(self._clock, await self._in(self._readers, self._outbox.latest))
+            self._steps = Steps(self._clock, await self._blocking(self._outbox.latest))
         self._back += self._steps.back()
         if self._back:
             now = self._clock.now()
-            await self._in(self._readers, self._outbox.move_back, now, self._back)
+            await self._blocking(self._outbox.move_back, now, self._back)
             _log.warning("the clock was set back by %s: deliveries do not wait for it", self._back)
             self._back = timedelta()
 
-    async def _in(
-        self, threads: ThreadPoolExecutor, work: Callable[..., Result], *arguments: object
-    ) -> Result:
-        return await self._loop.run_in_executor(threads, partial(work, *arguments))
+    async def _blocking(self, work: Callable[..., Result], *arguments: object) -> Result:
+        return await self._loop.run_in_executor(self._readers, partial(work, *arguments))
 
     def _free(self, webhook: str, done: asyncio.Task[None]) -> None:
         self._tasks.discard(done)
@@ -335,7 +330,7 @@ class WebhookDispatcher:
                 if self._stopping.is_set():
                     return
                 if delivery.webhook.output:
-                    attempt = await self._in(self._outputs, self._send, delivery)
+                    attempt = await self._send(delivery)
                 else:
                     attempt = await self._call(connections, delivery)
                 if attempt.failure is not None:
@@ -355,7 +350,7 @@ class WebhookDispatcher:
             if not marked.done():
                 self._batch = _Batch({}, self._loop.create_future())
                 try:
-                    await self._in(self._readers, self._outbox.delivered, came)
+                    await self._blocking(self._outbox.delivered, came)
                     marked.set_result(None)
                 except BaseException as error:
                     marked.set_exception(error)
@@ -371,11 +366,11 @@ class WebhookDispatcher:
         async with self._poster.connections() as connections:
             return await self._call(connections, delivery)
 
-    def _send(self, delivery: Delivery) -> Attempt:
-        """Send to an output; it may block."""
+    async def _send(self, delivery: Delivery) -> Attempt:
+        """Send to an output."""
         _, body = payload(delivery, self._plan.source, self._plan.timeline)
         at, begun = self._clock.now(), self._clock.counter()
-        failure = self._plan.senders[delivery.webhook.id].send(delivery.event, body)
+        failure = await self._plan.senders[delivery.webhook.id].deliver(delivery.event, body)
         return Attempt(at, self._clock.counter() - begun, failure)
 
     def _count(self, receiver: Webhook, result: str) -> None:
@@ -398,14 +393,14 @@ class WebhookDispatcher:
             if receiver.id not in self._away:
                 _log.error("%s: %s; it is tried again", _name(receiver), failure.reason)
             self._away[receiver.id] = failure.reason
-            since = await self._in(self._readers, self._outbox.put_off, delivery.id, attempt)
+            since = await self._blocking(self._outbox.put_off, delivery.id, attempt)
         else:
             self._away.pop(receiver.id, "")
             attempts = delivery.attempts + 1
             dead = failure.final or attempts >= self._settings.max_attempts
             wait = self._plan.schedule(attempts, str(delivery.id))
             again = None if dead else self._clock.now() + wait
-            since = await self._in(self._readers, self._outbox.failed, delivery.id, attempt, again)
+            since = await self._blocking(self._outbox.failed, delivery.id, attempt, again)
             self._count(receiver, "dead" if dead else "failed")
             _log.warning(
                 "%s did not reach webhook %s (attempt %d, %s): %s",
@@ -432,7 +427,7 @@ class WebhookDispatcher:
         except SensorStreamError as error:
             _log.error("%s; that cannot be told now, so it is tried on: %s", text, error)
             return
-        await self._in(self._readers, self._outbox.disable, receiver.id, now)
+        await self._blocking(self._outbox.disable, receiver.id, now)
         _log.error("%s", text)
 
 

@@ -11,13 +11,13 @@ from aiokafka.errors import KafkaConnectionError, KafkaError
 
 from sensorstream.alerts.formats import CONTENT_TYPE
 from sensorstream.alerts.records import Told, subject_of
-from sensorstream.alerts.sender import DeliveryFailure, LoopSender
+from sensorstream.alerts.sender import DeliveryFailure, Sender
 from sensorstream.brokers import kafka_arguments
 from sensorstream.endpoints import KafkaOutput
 from sensorstream.errors import SettingsError
 
 
-class KafkaSender(LoopSender[KafkaOutput]):
+class KafkaSender(Sender[KafkaOutput]):
     """The key of a record is the subject of its event, so that the events of one subject are in one
     partition, in order.
     """

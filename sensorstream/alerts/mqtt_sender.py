@@ -11,13 +11,13 @@ from paho.mqtt.properties import Properties
 
 from sensorstream.alerts.formats import CONTENT_TYPE
 from sensorstream.alerts.records import Told
-from sensorstream.alerts.sender import DeliveryFailure, LoopSender
+from sensorstream.alerts.sender import DeliveryFailure, Sender
 from sensorstream.brokers import mqtt_arguments
 from sensorstream.endpoints import MqttOutput
 from sensorstream.errors import SettingsError
 
 
-class MqttSender(LoopSender[MqttOutput]):
+class MqttSender(Sender[MqttOutput]):
     """An event is sent when the broker has acknowledged it."""
 
     _client: aiomqtt.Client | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from sensorstream.alerts.records import Webhook
 from sensorstream.alerts.sender import OUTPUT, Sender
@@ -22,7 +23,7 @@ def receiver_of(output: Output, now: datetime) -> Webhook:
     return Webhook(name, url, "", now, queries, output=True, changes=changes)
 
 
-def senders_of(outputs: Sequence[Output], timeout: float) -> Mapping[str, Sender]:
+def senders_of(outputs: Sequence[Output], timeout: float) -> Mapping[str, Sender[Any]]:
     """The senders of all outputs, by the id of the receiver; nothing is connected.
 
     ``timeout`` is the number of seconds an output may take for one event.
@@ -34,7 +35,7 @@ def senders_of(outputs: Sequence[Output], timeout: float) -> Mapping[str, Sender
     return {f"{OUTPUT}{each.name}": _sender(each, timeout) for each in outputs}
 
 
-def _sender(output: Output, timeout: float) -> Sender:
+def _sender(output: Output, timeout: float) -> Sender[Any]:
     # A package that no output needs is not imported, so that it need not be installed.
     who = f"outputs.{output.name}"
     match output.options:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Literal, TypeAlias
 
+from sensorstream.errors import AlertError
 from sensorstream.model.events import Alert
 from sensorstream.model.timeline import Instant
 from sensorstream.webhook_definition import Telling, WebhookDefinition
@@ -14,6 +15,8 @@ IncidentState: TypeAlias = Literal["open", "acknowledged", "cleared"]
 MOST_SILENCES: Final = 1000
 MOST_SAID: Final = 1000
 """Changes by people that an incident keeps."""
+MOST_STARS: Final = 8
+"""Signs ``*`` in a pattern: each lets the comparison begin anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +100,21 @@ class Silence:
     ends_at: datetime
     by: str
     comment: str
+
+
+def check_silence(wanted: Silence, now: datetime) -> None:
+    """Check that a new silence can begin.
+
+    Raises:
+        AlertError: it matches all there is, or has ended.
+    """
+    patterns = wanted.rule, wanted.key
+    if patterns == (None, None) and wanted.severity is None:
+        raise AlertError("a silence of everything: expected a rule, a key or a severity")
+    if any(each is not None and each.count("*") > MOST_STARS for each in patterns):
+        raise AlertError(f"a rule or key of a silence has at most {MOST_STARS} signs '*'")
+    if wanted.ends_at <= max(now, wanted.starts_at):
+        raise AlertError("the silence ends before it begins, or has ended: expected a later time")
 
 
 def pattern_of(text: str | None) -> str | None:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Coroutine
 from dataclasses import dataclass
 from datetime import timedelta
-from threading import Thread
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from sensorstream.alerts.records import Told
 from sensorstream.endpoints import KafkaOutput, MqttOutput
@@ -16,7 +13,6 @@ from sensorstream.endpoints import KafkaOutput, MqttOutput
 OUTPUT: Final = "out_"
 """What the id of an output begins with; its name follows."""
 
-Result = TypeVar("Result")
 Options = TypeVar("Options", bound=KafkaOutput | MqttOutput)
 
 
@@ -34,21 +30,8 @@ class DeliveryFailure:
     wait: timedelta | None = None
 
 
-class Sender(Protocol):
-    """Sends events to one output; called by one thread at a time."""
-
-    def send(self, event: Told, body: bytes) -> DeliveryFailure | None:
-        """Send one event; None: the receiver has it, on its disk or in its care.
-
-        ``body`` is the event as a CloudEvent in structured mode.
-        """
-
-    def close(self) -> None:
-        """End the connection."""
-
-
-class LoopSender(ABC, Generic[Options]):
-    """A :class:`Sender` whose client needs an event loop between calls, too: it has a thread.
+class Sender(ABC, Generic[Options]):
+    """Sends events to one output, from within one event loop, one at a time.
 
     It connects when the first event is sent, and again when it must.
     """
@@ -63,23 +46,6 @@ class LoopSender(ABC, Generic[Options]):
         self.timeout = timeout
         self._of = (f"outputs.{name}.options", name, options)
         self.arguments()
-        self._loop = asyncio.new_event_loop()
-        self._thread = Thread(target=self._loop.run_forever, name=f"output {name}", daemon=True)
-        self._thread.start()
-
-    def send(self, event: Told, body: bytes) -> DeliveryFailure | None:
-        """See :class:`Sender`."""
-        return self._call(self.deliver(event, body))
-
-    def close(self) -> None:
-        """End the connection and the thread."""
-        self._call(self.disconnect())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
-
-    def _call(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
 
     @abstractmethod
     def arguments(self) -> dict[str, Any]:
@@ -89,7 +55,10 @@ class LoopSender(ABC, Generic[Options]):
 
     @abstractmethod
     async def deliver(self, event: Told, body: bytes) -> DeliveryFailure | None:
-        """As :meth:`Sender.send`, in the loop."""
+        """Send one event; None: the receiver has it, on its disk or in its care.
+
+        ``body`` is the event as a CloudEvent in structured mode.
+        """
 
     @abstractmethod
     async def disconnect(self) -> None:

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from sensorstream.analysis.failing import failures
-from sensorstream.analysis.folding import Value, truths, value
+from sensorstream.analysis.folding import Value, failures, truths, value
 from sensorstream.analysis.note import AnyParsed, Known, Note
 from sensorstream.analysis.value_kinds import Kinds, Scope, all_kinds
 from sensorstream.errors import Position
 from sensorstream.model.terms import Literal
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Expression, Pattern, Query, Variable
-from sensorstream.sparql.scope import children, conjuncts, expressions
-from sensorstream.sparql.walk import nodes, replaced
+from sensorstream.sparql.scope import conjuncts, expressions
+from sensorstream.sparql.walk import nodes, patterns_in, replaced
 
 
 def notes(parsed: AnyParsed, known: Known) -> Iterator[Note]:
@@ -46,7 +45,7 @@ def never_matches(pattern: Pattern, known: Known) -> bool:
         case algebra.Join(left, right):
             return never_matches(left, known) or never_matches(right, known)
     # The first operand must match, as in OPTIONAL and MINUS.
-    return any(never_matches(each, known) for each in children(pattern)[:1])
+    return any(never_matches(each, known) for each in patterns_in(pattern)[:1])
 
 
 def _patterns(parsed: AnyParsed) -> Iterator[Pattern]:
@@ -61,7 +60,7 @@ def _patterns(parsed: AnyParsed) -> Iterator[Pattern]:
 
 def _notes(pattern: Pattern, known: Known, parsed: AnyParsed) -> Iterator[Note]:
     """The notes on a pattern; the variables of ``known`` may have a value from outside."""
-    bound = all_kinds(children(pattern), known.schema, known.given)
+    bound = all_kinds(patterns_in(pattern), known.schema, known.given)
     scope = Scope(bound)
     match pattern:
         case algebra.Filter(condition, _):
@@ -81,7 +80,7 @@ def _notes(pattern: Pattern, known: Known, parsed: AnyParsed) -> Iterator[Note]:
         for node in nodes(expression):
             if isinstance(node, algebra.Exists):
                 yield from _notes(node.pattern, replace(known, given=bound), parsed)
-    for inner in children(pattern):
+    for inner in patterns_in(pattern):
         yield from _notes(inner, known, parsed)
 
 
@@ -94,9 +93,9 @@ def _within(known: Known, variables: Iterable[Variable]) -> Known:
 
 def _of_condition(condition: Expression, scope: Scope, parsed: AnyParsed) -> Iterator[Note]:
     for part in conjuncts(condition):
-        place = parsed.places.get(part, parsed.position(condition))
+        place = parsed.places.first.get(part, parsed.position(condition))
         # Two filters of a group are one condition, but each part has its own position.
-        is_whole = part is condition or part in parsed.places
+        is_whole = part is condition or part in parsed.places.first
         what = "this filter" if is_whole else "a part of this filter"
         missing = _missing(part, scope)
         if missing:

@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import Final
 
-from sensorstream.analysis import datasets, filters, patterns_in_time, undeclared
+from sensorstream.analysis import filters, names, patterns_in_time
 from sensorstream.analysis.note import AnyParsed, Known, Note
 from sensorstream.sparql.algebra import Query, Update
 from sensorstream.sparql.parser import Parsed
 
 _KINDS: Final[tuple[Callable[[AnyParsed, Known], Iterator[Note]], ...]] = (
-    undeclared.notes,
+    names.undeclared_notes,
     filters.notes,
-    datasets.stream_notes,
-    datasets.graph_notes,
+    names.stream_notes,
+    names.graph_notes,
     patterns_in_time.notes,
     patterns_in_time.feeding_notes,
 )

@@ -8,10 +8,9 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import Final
 
-from sensorstream.analysis import filters, undeclared
-from sensorstream.analysis.failing import failures
+from sensorstream.analysis import filters, names
 from sensorstream.analysis.filters import never_matches
-from sensorstream.analysis.folding import truths
+from sensorstream.analysis.folding import failures, truths
 from sensorstream.analysis.note import Known, Note
 from sensorstream.analysis.value_kinds import Kinds, Scope, all_kinds
 from sensorstream.dotr.syntax import (
@@ -29,7 +28,8 @@ from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.model.xsd import XSD
 from sensorstream.sparql.algebra import Construct, Expression, Query, TriplePattern
 from sensorstream.sparql.parser import Parsed
-from sensorstream.sparql.printing import expression_text
+from sensorstream.sparql.places import Places
+from sensorstream.sparql.printing import part_text
 from sensorstream.sparql.scope import names_in
 from sensorstream.sparql.walk import variables
 
@@ -50,12 +50,12 @@ def rules_notes(program: Program, known: Known, beside: Iterable[Program] = ()) 
     found: dict[Note, None] = {}
     for clause in program.clauses:
         body = Query(Construct((), clause.body))
-        parsed = Parsed(body, clause.position, {}, program.prefixes)
-        found |= dict.fromkeys(undeclared.notes(parsed, declared))
+        parsed = Parsed(body, Places(clause.position, {}, {}), program.prefixes)
+        found |= dict.fromkeys(names.undeclared_notes(parsed, declared))
     for rule in program.rules:
         for selector in rule.selectors:
             parsed = selector.reading()
-            found |= dict.fromkeys(undeclared.notes(parsed, declared))
+            found |= dict.fromkeys(names.undeclared_notes(parsed, declared))
             found |= dict.fromkeys(filters.notes(parsed, known))
         found |= dict.fromkeys(_of_rule(rule, known))
     return tuple(sorted(found, key=_place))
@@ -157,5 +157,5 @@ def _without(part: object, reason: str) -> str:
 
 def _written(condition: Expression) -> str:
     """As a rule writes it."""
-    text = _NUMBER.sub(r"\1", _ATTRIBUTE.sub(r"\1.?\2", expression_text(condition)))
+    text = _NUMBER.sub(r"\1", _ATTRIBUTE.sub(r"\1.?\2", part_text(condition)))
     return text[1:-1] if text.startswith("(") else text

@@ -12,13 +12,13 @@ from sensorstream.model.schema import Schema, shortened
 from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.network.intervals import plan as timed
 from sensorstream.network.intervals.conditions import Clock
 from sensorstream.network.intervals.planning import is_in_time, plan_in_time
+from sensorstream.network.plan import nodes as plans
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.recursion.reads import Kind
 from sensorstream.sparql.algebra import Construct, Graph, Query, TriplePattern, Variable
-from sensorstream.sparql.printing import path_text
+from sensorstream.sparql.printing import part_text
 from sensorstream.sparql.walk import nodes
 
 _CLOCK: Final = Clock(Timeline.DATETIME, 1_000_000)
@@ -40,15 +40,15 @@ def notes(parsed: AnyParsed, known: Known) -> Iterator[Note]:
     except UnsupportedQuery:
         # Whoever registers it is told why.
         return
-    for each in timed.parts(plan):
+    for each in plans.parts(plan):
         text = _unbounded(each)
         if text:
             yield Note("unbounded-state", text, _place(parsed, each.inputs[-1]))
-        if isinstance(each, timed.Known) and each.is_path and each.graph is None:
+        if isinstance(each, plans.Known) and each.is_path and each.graph is None:
             assert not isinstance(each.predicate, Variable)
             yield Note(
                 "path-in-background",
-                f"{path_text(each.predicate)} is followed in the background knowledge, and not in "
+                f"{part_text(each.predicate)} is followed in the background knowledge, and not in "
                 "what happens: let a CONSTRUCT query add each step to chain what happens",
                 parsed.position(each.predicate),
             )
@@ -57,27 +57,27 @@ def notes(parsed: AnyParsed, known: Known) -> Iterator[Note]:
 def _unbounded(plan: Plan) -> str:
     """What an operator remembers for ever, and what would bound it; empty: nothing."""
     match plan:
-        case timed.Seq(longest=None) if not plan.unrestricted:
+        case plans.Seq(longest=None) if not plan.unrestricted:
             return _text("SEQ", "its left side", f"{_FILTER} in the group of the SEQ")
-        case timed.Seq(longest=None):
+        case plans.Seq(longest=None):
             return _text("SEQ", "its left side", f"{_FILTER} in its group or around it")
-        case timed.Join(left, right, longest=None):
+        case plans.Join(left, right, longest=None):
             if _happens(left) and _happens(right):
                 what = f"{_names(left)} and {_names(right)}"
                 return _text("a join", what, f"{_FILTER} in its group or around it")
-        case timed.Optional(longest=None) if plan.remembers:
+        case plans.Optional(longest=None) if plan.remembers:
             return _text(
                 plan.operator,
                 "its optional part",
                 f"{_FILTER} around it, no filter being in the optional part,",
             )
-        case timed.Group(lengths=()):
+        case plans.Group(lengths=()):
             by = f"HAVING{_FILTER.removeprefix('FILTER')}"
             return _text("GROUP BY", "all that it takes together", by)
-        case timed.Minus(left, right) | timed.Mark(left, right):
-            names = [f"?{name}" for name in right.variables if name in left.variables]
+        case plans.Minus(_, right) | plans.Mark(_, right):
+            names = [f"?{name}" for name in right.variables if name in plan.shared]
             if names and _happens(right):
-                name = "MINUS" if isinstance(plan, timed.Minus) else "EXISTS"
+                name = "MINUS" if isinstance(plan, plans.Minus) else "EXISTS"
                 return (
                     f"{name} remembers each {', '.join(names)} of what it asks for, and no length "
                     "bounds that: EQUALSOPTIONAL and !BOUND ask about the same interval only"
@@ -91,7 +91,7 @@ def _text(operator: str, what: str, bound: str) -> str:
 
 def _happens(plan: Plan) -> bool:
     """Whether anything ever happens to a plan."""
-    return not timed.is_timeless(plan)
+    return not plan.is_timeless
 
 
 def _names(plan: Plan) -> str:
@@ -104,7 +104,9 @@ def _place(parsed: AnyParsed, plan: Plan) -> Position:
 
 
 def _places(parsed: AnyParsed, names: Iterable[str]) -> Iterator[Position]:
-    return (parsed.position(Variable(name)) for name in names if Variable(name) in parsed.places)
+    return (
+        parsed.position(Variable(name)) for name in names if Variable(name) in parsed.places.first
+    )
 
 
 def _order(position: Position) -> tuple[int, int]:

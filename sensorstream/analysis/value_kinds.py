@@ -30,33 +30,13 @@ from sensorstream.model.xsd import (
     XSD_YEAR_MONTH_DURATION,
 )
 from sensorstream.network.expressions.expression_functions import value_of
-from sensorstream.sparql.algebra import (
-    BGP,
-    Aggregate,
-    And,
-    Arithmetic,
-    Call,
-    Comparison,
-    Exists,
-    Expression,
-    Extend,
-    FunctionCall,
-    Group,
-    In,
-    Minus,
-    Not,
-    Or,
-    Pattern,
-    Project,
-    Service,
-    Sign,
-    Values,
-    Variable,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Expression, Pattern, Variable
 from sensorstream.sparql.extensions import EXTENSIONS
 from sensorstream.sparql.functions import CASTS, Trait, named
-from sensorstream.sparql.scope import children, in_scope, plain_keys
+from sensorstream.sparql.scope import in_scope, plain_keys
 from sensorstream.sparql.values import compare, is_valid
+from sensorstream.sparql.walk import patterns_in
 
 Kinds: TypeAlias = frozenset[str] | None
 """Datatypes, of which ``xsd:decimal`` stands for all numbers, and :data:`NAME`; None: any."""
@@ -137,24 +117,32 @@ class Scope:
                 return kind_of(expression)
             case Variable(name):
                 return self.variables.get(name)
-            case And() | Or() | Not() | Comparison() | In() | Exists() | Call("BOUND"):
+            case (
+                algebra.And()
+                | algebra.Or()
+                | algebra.Not()
+                | algebra.Comparison()
+                | algebra.In()
+                | algebra.Exists()
+                | algebra.Call("BOUND")
+            ):
                 return _TRUTH
-            case Call("COALESCE", parts) | Call("IF", (_, *parts)):
+            case algebra.Call("COALESCE", parts) | algebra.Call("IF", (_, *parts)):
                 return _either(map(self.kinds, parts))
-            case Call("NOW"):
+            case algebra.Call("NOW"):
                 return frozenset((XSD_DATE_TIME,))
-            case FunctionCall(function, _) if function in CASTS:
+            case algebra.FunctionCall(function, _) if function in CASTS:
                 return frozenset((XSD_DECIMAL if function in NUMERIC_TYPES else str(function),))
-            case FunctionCall(function, _) if function in EXTENSIONS:
+            case algebra.FunctionCall(function, _) if function in EXTENSIONS:
                 return frozenset((EXTENSIONS[function].datatype,))
-            case Arithmetic() | Sign() | Call():
+            case algebra.Arithmetic() | algebra.Sign() | algebra.Call():
                 return self._results(expression) or None
         return None
 
     def has_no_value(self, operation: Expression) -> bool:
         """Whether an operation fails for all values that its operands may have."""
         match operation:
-            case FunctionCall(function, (argument,)) if function in CASTS:
+            case algebra.FunctionCall(function, (argument,)) if function in CASTS:
                 given = self.kinds(argument)
                 # Whether a text can be cast, its characters say.
                 return (
@@ -162,16 +150,16 @@ class Scope:
                     and not given & _TEXT
                     and self._results(operation) == _NO_KINDS
                 )
-            case Comparison() | Arithmetic() | Sign() | Call():
+            case algebra.Comparison() | algebra.Arithmetic() | algebra.Sign() | algebra.Call():
                 return self._results(operation) == _NO_KINDS
         return False
 
     def is_never_equal(self, operation: Expression) -> bool:
         """Whether ``=`` or ``IN`` has operands of kinds whose values are never equal."""
         match operation:
-            case Comparison("=", left, right):
+            case algebra.Comparison("=", left, right):
                 others: tuple[Expression, ...] = (right,)
-            case In(left, others):
+            case algebra.In(left, others):
                 pass
             case _:
                 return False
@@ -183,7 +171,9 @@ class Scope:
     def _results(self, operation: Expression) -> Kinds:
         """The kinds of its values on samples; None: any."""
         parts = operands(operation)
-        if isinstance(operation, Call) and (operation.name not in _BY_KIND or len(parts) != 1):
+        if isinstance(operation, algebra.Call) and (
+            operation.name not in _BY_KIND or len(parts) != 1
+        ):
             return None
         of_parts = [self.kinds(each) for each in parts]
         if all(each is None for each in of_parts):
@@ -199,15 +189,19 @@ class Scope:
 
 
 _OPERANDS: Final[Mapping[type, tuple[str, ...]]] = MappingProxyType(
-    {Comparison: ("left", "right"), Arithmetic: ("left", "right"), Sign: ("operand",)}
+    {
+        algebra.Comparison: ("left", "right"),
+        algebra.Arithmetic: ("left", "right"),
+        algebra.Sign: ("operand",),
+    }
 )
 
 
 def operands(operation: Expression) -> tuple[Expression, ...]:
     """The operands of an operator, or the arguments of a function."""
-    if isinstance(operation, In):
+    if isinstance(operation, algebra.In):
         return (operation.operand, *operation.choices)
-    if isinstance(operation, Call | FunctionCall):
+    if isinstance(operation, algebra.Call | algebra.FunctionCall):
         return operation.arguments
     return tuple(getattr(operation, name) for name in _OPERANDS.get(type(operation), ()))
 
@@ -239,17 +233,17 @@ def _pattern_kinds(
     pattern: Pattern, schema: Schema, given: Mapping[str, Kinds]
 ) -> dict[str, Kinds]:
     match pattern:
-        case BGP():
+        case algebra.BGP():
             return _of_triples(pattern, schema)
-        case Values(columns, rows):
+        case algebra.Values(columns, rows):
             return {
                 each.name: _either(kind_of(t) for row in rows if (t := row[place]) is not None)
                 for place, each in enumerate(columns)
             }
-        case Extend(inner, variable, expression):
+        case algebra.Extend(inner, variable, expression):
             before = all_kinds((inner,), schema, given)
             return {**before, variable.name: Scope(before).kinds(expression)}
-        case Group(inner, keys, aggregates):
+        case algebra.Group(inner, keys, aggregates):
             before = all_kinds((inner,), schema, given)
             scope = Scope(before)
             kept: dict[str, Kinds] = {name: before.get(name) for name in plain_keys(keys)}
@@ -259,20 +253,20 @@ def _pattern_kinds(
             for variable, aggregate in aggregates:
                 kept[variable.name] = _of_aggregate(aggregate, scope)
             return kept
-        case Project(inner, variables):
+        case algebra.Project(inner, variables):
             names = {each.name for each in variables}
             inside = {name: each for name, each in given.items() if name in names}
             found = all_kinds((inner,), schema, inside)
             return {name: found.get(name) for name in names}
-        case Minus(left, _):
+        case algebra.Minus(left, _):
             return pattern_kinds(left, schema, given)
-        case Service():
+        case algebra.Service():
             return dict.fromkeys(in_scope(pattern))
-    found = all_kinds(children(pattern), schema, given)
+    found = all_kinds(patterns_in(pattern), schema, given)
     return {name: found.get(name) for name in in_scope(pattern)}
 
 
-def _of_triples(block: BGP, schema: Schema) -> dict[str, Kinds]:
+def _of_triples(block: algebra.BGP, schema: Schema) -> dict[str, Kinds]:
     found: dict[str, Kinds] = dict.fromkeys(in_scope(block))
     for triple in block.patterns:
         predicate, value = triple.predicate, triple.object
@@ -286,7 +280,7 @@ def _of_triples(block: BGP, schema: Schema) -> dict[str, Kinds]:
     return found
 
 
-def _of_aggregate(aggregate: Aggregate, scope: Scope) -> Kinds:
+def _of_aggregate(aggregate: algebra.Aggregate, scope: Scope) -> Kinds:
     if aggregate.name in _COUNTED:
         return _COUNTED[aggregate.name]
     if aggregate.name == "GROUP_CONCAT" or aggregate.expression is None:
@@ -311,7 +305,7 @@ def _samples(of: Kinds) -> Iterator[IRI | Literal]:
 
 def _with(operation: Expression, terms: tuple[IRI | Literal, ...]) -> Expression:
     """The operation on other operands."""
-    if isinstance(operation, Call | FunctionCall):
+    if isinstance(operation, algebra.Call | algebra.FunctionCall):
         return replace(operation, arguments=terms)
     names = _OPERANDS[type(operation)]
     changed: Expression = replace(operation, **dict(zip(names, terms, strict=True)))  # type: ignore[type-var]

@@ -28,7 +28,7 @@ from sensorstream.app.control.wiring import Deployment, build_machine, runner_of
 from sensorstream.app.handle import Handle
 from sensorstream.app.life.access import Access, Rates, tokens_of
 from sensorstream.app.life.entry_queue import HERE, Sender
-from sensorstream.app.life.health import Health, HistoryProbe, News, Readiness, WholeWay
+from sensorstream.app.life.health import Health, News
 from sensorstream.app.life.in_work import InWork
 from sensorstream.app.life.metrics import Metrics
 from sensorstream.app.life.pipeline import Pipeline
@@ -44,10 +44,9 @@ from sensorstream.app.life.start import (
 from sensorstream.app.life.storing import Outlets
 from sensorstream.app.life.upkeep import CrossChecks, Narrowing, Revival, retention
 from sensorstream.app.questions.asking import Asking, Running
-from sensorstream.app.questions.incidents import Incidents
 from sensorstream.app.questions.individuals import Individuals, WindowView, view_window
 from sensorstream.app.questions.jobs import JobFolder, Jobs
-from sensorstream.app.questions.messages import Messages, Replays
+from sensorstream.app.questions.messages import Messages
 from sensorstream.app.questions.rule_questions import RuleQuestions
 from sensorstream.app.why.present_state import Holding, Unmet
 from sensorstream.app.why.reasons import Reasons
@@ -56,7 +55,7 @@ from sensorstream.cache.cache import Cache
 from sensorstream.clock import Clock, SystemClock
 from sensorstream.engine.live_queries import stream_of
 from sensorstream.engine.outcome import Outcome
-from sensorstream.errors import Position
+from sensorstream.errors import HistoryError, Position
 from sensorstream.history.access import PostgresAuditLog, PostgresKeys
 from sensorstream.history.alerts import Behind, alerts_after, alerts_before, messages_behind
 from sensorstream.history.database import engine as database_engine
@@ -69,7 +68,7 @@ from sensorstream.history.store import PostgresStore
 from sensorstream.history.tending import tell_groups, tend
 from sensorstream.history.views import install_views
 from sensorstream.history.webhooks import PostgresWebhooks
-from sensorstream.journal.entry import Entry, Target
+from sensorstream.journal.entry import Entry
 from sensorstream.journal.notice import ReportDisabled
 from sensorstream.processes.forks import QuestionLimits
 from sensorstream.reasoning.dl.cross_check import Differences
@@ -112,7 +111,9 @@ class Application(Handle):
         self.settings = settings
         self.clock = clock
         self.meters = Metrics()
-        self.meters.tell_profile(settings.reasoning.profile)
+        told, profile = "1; the profile of the settings.", settings.reasoning.profile
+        name = "sensorstream_reasoner_info"
+        self.meters.tell_parts(name, told, "profile", {profile: lambda: 1})
         on_spark = settings.pipeline.runner == "spark"
         self.engines = EnginesOnSpark() if on_spark else EnginesHere(in_work, clock)
         self._stack = stack
@@ -122,19 +123,17 @@ class Application(Handle):
         progress("reading the ontology and the rules")
         files = read_files(settings)
         self._period = self.engines.period(settings)
-        target, store = self._recovered(files, progress)
+        store = self._recovered(files, progress)
         tell_edited(files, self.deployment)
         progress("starting the deliveries")
         self._log.keep(self.engine.queries.entries())
         install_views(self.database, self.deployment.ontology.schema, self.timeline)
         registered = self._open_doors()
-        self._take_messages(target, store, registered)
+        self._take_messages(store, registered)
         self._add_parts()
         self._start(files if isinstance(files, str) else "")
 
-    def _recovered(
-        self, files: Deployment | str, progress: Progress
-    ) -> tuple[Target, PostgresStore]:
+    def _recovered(self, files: Deployment | str, progress: Progress) -> PostgresStore:
         """Open the history, and bring the engine to the journal's end."""
         settings, engines = self.settings, self.engines
         progress("opening the history")
@@ -159,12 +158,11 @@ class Application(Handle):
         self._stack.callback(machine.engine.close)
         self.engine = machine.engine
         self.exchange = Exchange(machine.engine, machine.mapper, deployment, put)
-        target = Target(machine.engine, machine.mapper, self.exchange)
         if put is None:
             engines.record(store, start, deployment)
         own = partial(_found, settings, files, store)
-        engines.fill(target, store, start, self._log, progress, own)
-        return target, store
+        engines.fill(self.exchange, store, start, self._log, progress, own)
+        return store
 
     def _open_doors(self) -> PostgresWebhooks:
         """Let in who may, and let out what is told; nothing is sent yet."""
@@ -193,15 +191,12 @@ class Application(Handle):
             disabling=lambda webhook, text: self.pipeline.change(ReportDisabled(webhook, text)),
             tending=self._tend,
         )
-        announce = partial(self._announce, queued=True)
-        self.incidents = Incidents(PostgresIncidents(database), self.clock, announce)
+        self.incidents = PostgresIncidents(database)
         self._set_outputs(registered)
         set_damping(database, settings.alerts)
         return registered
 
-    def _take_messages(
-        self, target: Target, store: PostgresStore, registered: PostgresWebhooks
-    ) -> None:
+    def _take_messages(self, store: PostgresStore, registered: PostgresWebhooks) -> None:
         """Make the pipeline, and make the changes of webhooks that the journal has."""
         settings = self.settings
         time = self.engines.time(self.url, self.timeline.of(self.clock.now()))
@@ -209,17 +204,16 @@ class Application(Handle):
             self._stack.callback(time.close)
         due = None if time is None else time.due
         self.pipeline = Pipeline(
-            target,
+            self.exchange,
             store,
-            Outlets(self._announce, self._log.publish, self._open_store, due),
+            Outlets(self.announce, self._log.publish, self._open_store, due),
             clock=self.clock,
             metrics=self.meters,
             checkpoint_every=settings.history.checkpoint_every,
             limits=settings.limits,
             in_work=self._in_work,
         )
-        announce = partial(self._announce, queued=True)
-        self.webhooks = Webhooks(self, registered, self._dispatcher, announce)
+        self.webhooks = Webhooks(self, registered, self._dispatcher, self.announce)
         self.webhooks.catch_up()
         if kept_for(settings) != (None, None):
             self._stack.enter_context(retention(self))
@@ -247,11 +241,10 @@ class Application(Handle):
         self.rates = Rates(limits.rate)
         self.queries = Queries(self, self._log, self._known_to_queries, trials)
         self.individuals = Individuals(self)
-        self.messages = Messages(self, self.individuals if here else None)
+        self.messages = Messages(self, self.individuals if here else None, self.submit)
         self.reasons = Reasons(self)
         self.unmet = Unmet(self)
         self.holding = Holding(self)
-        self.replays = Replays(self, self.submit)
         place = Place(self.url, settings.archive.folder)
         self.jobs = Jobs(
             JobFolder(settings.history.folder / "jobs"),
@@ -265,19 +258,15 @@ class Application(Handle):
     def _start(self, broken: str) -> None:
         """Start all threads; ``broken`` is what is wrong with the files."""
         stack, here, reasoning = self._stack, self.engines.here, self.settings.reasoning
-        probe = HistoryProbe(lambda: self.url)
-        stack.callback(probe.close)
-        way = WholeWay(probe, self, self.cache if here else None)
-        readiness = Readiness(way.names, way, self.clock.counter)
-        for each in (readiness, self._dispatcher, self.pipeline):
+        news = None if here else News(self.url, self.announce, self.metrics)
+        cache = self.cache if here else None
+        self.health = Health(self, cache, self._dispatcher, self._in_work, news, broken)
+        for each in (self.health, self._dispatcher, self.pipeline):
             self._begin(each)
         if reasoning.profile in ("hermit", "pellet") and here:
             self._begin(Narrowing(self))
-        announce = partial(self._announce, queued=True)
-        news = None if here else News(self.url, announce, self.metrics)
         if news is not None:
             self._begin(news)
-        self.health = Health(self, readiness, self._dispatcher, self._in_work, news, broken)
         self._begin(Revival(self))
         self._cross_checks = CrossChecks(self)
         if self._period is not None:
@@ -287,7 +276,7 @@ class Application(Handle):
         stack.callback(self.alert_feed.close)
         stack.callback(self._log.feed.close)
 
-    def _begin(self, work: Readiness | WebhookDispatcher | Pipeline | RepeatedWork) -> None:
+    def _begin(self, work: Health | WebhookDispatcher | Pipeline | RepeatedWork) -> None:
         work.start()
         self._stack.callback(work.stop)
 
@@ -422,13 +411,20 @@ class Application(Handle):
         return PostgresStore.open(self.url, self.timeline, self.engines.writes)
 
     def _tend(self, now: datetime) -> int:
-        done = tend(self.database, self.settings.alerts, now)
-        done += tell_groups(self.database, self.timeline, now)
+        try:
+            done = tend(self.database, self.settings.alerts, now)
+            done += tell_groups(self.database, self.timeline, now)
+        except HistoryError:
+            # Else an embedded PostgreSQL that was killed is down until something is written.
+            with ExitStack() as found:
+                self.url = open_history(self.settings.history, found)
+            raise
         if done:
             self.alert_feed.announce()
         return done
 
-    def _announce(self, queued: bool) -> None:
+    def announce(self, queued: bool = True) -> None:
+        """Something has changed that followers are told of, and receivers if it is ``queued``."""
         self.alert_feed.announce()
         if queued:
             self._dispatcher.wake()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from datetime import datetime
 
-from sensorstream.history.database import connect, translating
+from sensorstream.history.database import one_value, opened
 from sensorstream.history.partitions import partitions
 from sensorstream.model.timeline import Instant, Timeline
 
@@ -25,14 +24,9 @@ def instant_ago(url: str, length: int, timeline: Timeline, now: datetime) -> Ins
 
 
 def _latest_end(url: str) -> Instant:
-    with (
-        translating("cannot read the history"),
-        closing(connect(url)) as connection,
-        connection.cursor() as cursor,
-    ):
+    with opened(url, "cannot read the history") as cursor:
         for each in reversed(partitions(cursor)):
-            cursor.execute(f'select max(valid_to) from store."{each.name}"')
-            row = cursor.fetchone()
-            if row is not None and row[0] is not None:
-                return int(row[0])
+            found = one_value(cursor, f'select max(valid_to) from store."{each.name}"')
+            if found is not None:
+                return int(found)
     return 0

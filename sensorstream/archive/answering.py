@@ -17,7 +17,7 @@ import duckdb
 import sqlglot.generators.duckdb  # noqa: F401  # the first question must not wait for it
 
 from sensorstream.archive.relations import LIVE_VIEWS
-from sensorstream.archive.sparql.functions import install
+from sensorstream.archive.sparql import install
 from sensorstream.errors import ArchiveError, Overrun, QueryError, SensorStreamError
 from sensorstream.processes.fork_server import serve_forks
 from sensorstream.processes.forks import QuestionLimits

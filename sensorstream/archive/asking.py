@@ -6,9 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Lock, Timer, current_thread
 from typing import Any, Final
-from weakref import ref
 
 from sensorstream.archive.answering import ArchiveQuestion
 from sensorstream.archive.files import pattern
@@ -22,7 +20,7 @@ from sensorstream.history.asking.run import Limits
 from sensorstream.history.read_only_sql import Column, SqlResult, SqlStream, bounded
 from sensorstream.history.view_definitions import View
 from sensorstream.model.terms import Literal, Term
-from sensorstream.processes.forks import Forks, OpenQuestion, QuestionLimits
+from sensorstream.processes.forks import QuestionLimits, RestingForks
 from sensorstream.processes.stopping import Stop
 from sensorstream.sparql.algebra import Query
 from sensorstream.sparql.answerable import HISTORY_GRAPHS
@@ -31,52 +29,14 @@ from sensorstream.sql.sparql.forms import compile_query, constants
 from sensorstream.sql.sparql.scope import Id, SqlQuery
 from sensorstream.sql.writing import duckdb_query, text_of
 
-_IDLE: Final = 600.0
-"""Seconds without a question after which the process that answers is ended."""
 _TEXT: Final = 25
 
 
-class DuckDB:
-    """The process that answers, while there are questions. Thread-safe.
-
-    It ends when it is closed, when nobody has it any more, or when nobody asks for a while.
-    """
+class DuckDB(RestingForks):
+    """The process that answers."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
-        self._forks: Forks | None = None
-        self._idle: Timer | None = None
-
-    def begin(self, question: ArchiveQuestion, limits: QuestionLimits) -> OpenQuestion:
-        with self._lock:
-            if self._forks is None or not self._forks.alive:
-                self._forks = Forks("sensorstream.archive.answering", "the archive")
-            if self._idle is not None:
-                self._idle.cancel()
-            self._idle = Timer(limits.seconds + _IDLE, _end, [ref(self)])
-            self._idle.daemon = True
-            self._idle.start()
-            return self._forks.begin(question, limits)
-
-    def close(self) -> None:
-        """End the process, and what it still answers; the next question starts another one."""
-        with self._lock:
-            if self._idle is not None:
-                self._idle.cancel()
-            if self._forks is not None:
-                self._forks.close()
-
-    def end_idle(self) -> None:
-        """End the process, unless another question has come since the timer of this thread."""
-        with self._lock:
-            if self._forks is not None and current_thread() is self._idle:
-                self._forks.close()
-
-
-def _end(idle: ref[DuckDB]) -> None:
-    duckdb = idle()
-    if duckdb is not None:
-        duckdb.end_idle()
+        super().__init__("sensorstream.archive.answering", "the archive")
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from sensorstream.archive.manifest import Held, Part, State, begin, changing, pa
 from sensorstream.archive.moving import Say, sweep
 from sensorstream.engine.checkpoint import text_of
 from sensorstream.errors import ArchiveError, HistoryError, OntologyError
-from sensorstream.history.database import connect, translating
+from sensorstream.history.database import connect, one_value, translating
 from sensorstream.history.effects_store import tell_ends
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.terms import Kind, TermKey, look_up
@@ -41,8 +41,6 @@ KEPT: Final = "ontologies and rules that name it, kept"
 _NEEDED: Final = frozenset({PutOntology.kind, PutRules.kind})
 """Kinds of entries that say what is in force: a restart needs them."""
 _NO_TERM: Final = 0
-# The columns of the files that hold the numbers of terms.
-_NUMBERS: Final = {STATEMENTS: ("subject_id", "predicate_id", "object_id"), STAYS: ("name_id",)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +129,7 @@ def erase(
 
 
 def _check_runner(cursor: extensions.cursor) -> None:
-    cursor.execute("select runner ->> 'kind' from store.pipeline")
-    if cursor.fetchone() == ("spark",):
+    if one_value(cursor, "select runner ->> 'kind' from store.pipeline") == "spark":
         raise HistoryError(
             "the engines of this history run on Spark, and what their windows hold is in "
             "pipeline.folder, where nothing can be erased: erase works for a server's own engine"
@@ -259,11 +256,8 @@ def _mark(
         and each.kind not in _NEEDED
     ]
     cursor.execute("insert into gone_messages select unnest(%s::bigint[])", (more,))
-    cursor.execute(
-        "select exists (select from gone_messages "
-        "where seq = (select max(seq) from store.messages))"
-    )
-    if cursor.fetchone() == (True,):
+    last = "seq = (select max(seq) from store.messages)"
+    if one_value(cursor, f"select exists (select from gone_messages where {last})"):
         raise HistoryError(
             "the last entry of the journal names it, and its number says where to go on counting: "
             "erase after the next message"
@@ -307,13 +301,7 @@ _PLACES: Final[Mapping[str, str]] = {
 
 
 def _count(cursor: extensions.cursor) -> dict[str, int]:
-    counts = {}
-    for place, query in _PLACES.items():
-        cursor.execute(query)
-        row = cursor.fetchone()
-        assert row is not None
-        counts[place] = int(row[0])
-    return counts
+    return {place: int(one_value(cursor, query)) for place, query in _PLACES.items()}
 
 
 def _mark_terms(
@@ -333,8 +321,8 @@ def _mark_terms(
     kept: set[int] = set()
     with closing(duckdb.connect(":memory:")) as connection:
         for part in (*untouched, *(after for _, after in rewritten)):
-            for table, columns in _NUMBERS.items():
-                for column in columns:
+            for table in TABLES:
+                for column in table.ids.values():
                     query = (
                         f"select distinct {column} from read_parquet($1) "
                         f"where {column} in (select unnest($2::bigint[]))"

@@ -8,6 +8,7 @@ from typing import Final
 
 import pyarrow as pa
 
+_ID: Final = "_id"
 _TEXT: Final = pa.string()
 _WHOLE: Final = pa.int64()
 _MOMENT: Final = pa.timestamp("us", tz="UTC")
@@ -22,9 +23,11 @@ class ArchivedTable:
 
     ``columns`` maps each column of the file to its type and to its SQL over ``source``, where the
     rows that leave have the name ``s``. ``order`` puts rows together that are asked for together.
+    ``ended`` is the column by whose values the parts are made.
     """
 
     name: str
+    ended: str
     columns: Mapping[str, tuple[pa.DataType, str]]
     joins: str
     order: str
@@ -32,6 +35,11 @@ class ArchivedTable:
     @property
     def schema(self) -> pa.Schema:
         return pa.schema([(name, kind) for name, (kind, _) in self.columns.items()])
+
+    @property
+    def ids(self) -> Mapping[str, str]:
+        """For columns of the table that hold numbers of terms, those of the file that do."""
+        return {each.removesuffix(_ID): each for each in self.columns if each.endswith(_ID)}
 
     def select(self, rows: str, *, ordered: bool = False) -> str:
         """The query for the columns; ``rows`` is the relation of the rows that leave."""
@@ -42,6 +50,7 @@ class ArchivedTable:
 
 STATEMENTS: Final = ArchivedTable(
     "statements",
+    "valid_to",
     {
         "subject": (_TEXT, _NAMED.format("su")),
         "predicate": (_TEXT, "pr.text"),
@@ -68,6 +77,7 @@ STATEMENTS: Final = ArchivedTable(
 
 STAYS: Final = ArchivedTable(
     "stays",
+    "expired_at",
     {
         "stay": (_WHOLE, "s.stay"),
         "name": (_TEXT, _NAMED.format("na")),
@@ -82,6 +92,7 @@ STAYS: Final = ArchivedTable(
 )
 
 TABLES: Final = (STATEMENTS, STAYS)
+BY_NAME: Final = {each.name: each for each in TABLES}
 
 # The first 60 bits of a digest as a whole number.
 POSTGRES_BITS: Final = "('x' || substr({}, 1, 15))::bit(60)::bigint"

@@ -7,7 +7,7 @@ Its state decides where its rows are, and changes in the transaction that moves 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -17,7 +17,7 @@ from psycopg2.extras import Json
 
 from sensorstream.archive.layout import TABLES, ArchivedTable
 from sensorstream.errors import ArchiveError
-from sensorstream.history.database import connect, translating
+from sensorstream.history.database import one_value, opened
 
 if TYPE_CHECKING:
     from psycopg2 import extensions
@@ -104,14 +104,13 @@ def parts(cursor: extensions.cursor, *states: State) -> Sequence[Part]:
 
 def begin(cursor: extensions.cursor, name: str, low: int, high: int) -> Part:
     """A new part, to be written."""
-    cursor.execute(
+    number = one_value(
+        cursor,
         "insert into store.archives (name, ended_from, ended_before, state) "
         "values (%s, %s, %s, %s) returning id",
         (name, low, high, State.WRITING.value),
     )
-    row = cursor.fetchone()
-    assert row is not None
-    return Part(row[0], name, low, high, State.WRITING)
+    return Part(number, name, low, high, State.WRITING)
 
 
 def record(cursor: extensions.cursor, part: Part) -> None:
@@ -136,8 +135,7 @@ def changing(connection: extensions.connection) -> Iterator[None]:
         ArchiveError: another process does.
     """
     with connection, connection.cursor() as cursor:
-        cursor.execute("select pg_try_advisory_lock(%s)", (_LOCK,))
-        if cursor.fetchone() != (True,):
+        if not one_value(cursor, "select pg_try_advisory_lock(%s)", (_LOCK,)):
             raise ArchiveError("another process changes the archive: wait until it has finished")
     try:
         yield
@@ -154,9 +152,5 @@ def kept_parts(url: str, *states: State) -> Sequence[Part]:
     Raises:
         HistoryError: the database cannot be read.
     """
-    with (
-        translating("cannot read the archive's manifest"),
-        closing(connect(url)) as connection,
-        connection.cursor() as cursor,
-    ):
+    with opened(url, "cannot read the archive's manifest") as cursor:
         return parts(cursor, *states)

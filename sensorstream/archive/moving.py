@@ -35,7 +35,7 @@ from sensorstream.archive.layout import (
 )
 from sensorstream.archive.manifest import Held, Part, State, begin, changing, parts, record
 from sensorstream.errors import ArchiveError
-from sensorstream.history.database import connect, translating
+from sensorstream.history.database import connect, one_value, opened, translating
 from sensorstream.history.partitions import FIRST, Partition, partitions
 from sensorstream.model.timeline import Instant, Timeline
 
@@ -68,6 +68,8 @@ _PATIENCE: Final = 60.0
 _ATTEMPTS: Final = 3
 
 Say = Callable[[str], None]
+APPLICATION: Final = "sensorstream archive"
+"""What PostgreSQL is told of who moves parts."""
 
 
 _PRINT: Final = "row(count(*), sum(hashtextextended(s::text, 0)::numeric))::text"
@@ -85,7 +87,8 @@ class _Source:
 
     @property
     def ended(self) -> str:
-        return f"expired_at >= {self.partition.low} and expired_at < {self.partition.high}"
+        low, high = self.partition.low, self.partition.high
+        return f"{STAYS.ended} >= {low} and {STAYS.ended} < {high}"
 
     @property
     def stays(self) -> str:
@@ -135,7 +138,7 @@ def archive(
     moved = []
     with (
         translating("cannot archive"),
-        closing(connect(url, application="sensorstream archive")) as connection,
+        closing(connect(url, application=APPLICATION)) as connection,
         changing(connection),
     ):
         sweep(connection, folder)
@@ -155,18 +158,12 @@ def movable(url: str, before: int, timeline: Timeline) -> Sequence[Part]:
         HistoryError: the database failed.
     """
     found = []
-    with (
-        translating("cannot look for what is old"),
-        closing(connect(url, application="sensorstream archive")) as connection,
-        connection.cursor() as cursor,
-    ):
+    with opened(url, "cannot look for what is old", application=APPLICATION) as cursor:
         for each in partitions(cursor):
             source = _Source(each)
             held = {}
             for table in (STATEMENTS, STAYS) if each.high <= before else ():
-                cursor.execute(f"select count(*) from {source.relation(table)} as s")
-                row = cursor.fetchone()
-                held[table.name] = Held(int(row[0]) if row else 0, "")
+                held[table.name] = Held(_count(cursor, source.relation(table)), "")
             if held and held[STATEMENTS.name].rows:
                 name = name_of(each, timeline)
                 found.append(Part(0, name, each.low, each.high, State.WRITING, held))
@@ -193,8 +190,7 @@ def _move(
     name = name_of(partition, timeline)
     for _ in range(_ATTEMPTS):
         with connection, connection.cursor() as cursor:
-            cursor.execute(f"select exists (select from {source.statements})")
-            if cursor.fetchone() != (True,):
+            if not one_value(cursor, f"select exists (select from {source.statements})"):
                 return None
             part = begin(cursor, name, partition.low, partition.high)
         for file in part.files(folder).values():
@@ -243,18 +239,21 @@ def _write(
 
 
 def _copy(cursor: extensions.cursor, table: ArchivedTable, relation: str, path: Path) -> Sums:
-    cursor.execute(f"select count(*) from {relation} as s")
-    counted = cursor.fetchone()
+    counted = _count(cursor, relation)
     rows = write_rows(path, table, cursor, relation)
-    if counted != (rows,):
+    if counted != rows:
         raise ArchiveError(
-            f"{counted and counted[0]} rows of store.{table.name} give {rows}: a term is missing "
+            f"{counted} rows of store.{table.name} give {rows}: a term is missing "
             "in store.terms; nothing was archived"
         )
     cursor.execute(sum_query(table, f"({table.select(relation)})", POSTGRES_BITS))
     row = cursor.fetchone()
     assert row is not None
     return tuple(map(int, row))
+
+
+def _count(cursor: extensions.cursor, relation: str) -> int:
+    return int(one_value(cursor, f"select count(*) from {relation} as s"))
 
 
 def _check(path: Path, table: ArchivedTable, expected: Sums) -> None:

@@ -6,7 +6,7 @@ deleted afterwards; if that is broken off, the next run that changes the archive
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -20,11 +20,12 @@ from sensorstream.archive.layout import STATEMENTS, STAYS
 from sensorstream.archive.manifest import Part, State, changing, kept_parts, parts, record
 from sensorstream.archive.moving import Say, sweep
 from sensorstream.errors import ArchiveError
-from sensorstream.history.copying import copy_command, copy_text
+from sensorstream.history.copying import RowShape
 from sensorstream.history.database import connect, translating
 from sensorstream.history.effects_store import tell_ends
 from sensorstream.history.partitions import Partitions
-from sensorstream.history.rows import STATEMENT_COLUMNS, STAY_COLUMNS
+from sensorstream.history.rows import STATEMENTS as STATEMENT_ROWS
+from sensorstream.history.rows import STAYS as STAY_ROWS
 from sensorstream.history.terms import Dictionary
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term
 from sensorstream.model.timeline import Instant, Timeline
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     from psycopg2 import extensions
 
 _BATCH: Final = 20_000
-_COPY_STATEMENTS: Final = copy_command("store.statements", STATEMENT_COLUMNS)
-_COPY_STAYS: Final = copy_command("store.stays", STAY_COLUMNS)
 
 _TERMS: Final = ("subject", "predicate", "object")
 
@@ -92,23 +91,22 @@ def _put_back(cursor: extensions.cursor, part: Part, folder: Path, timeline: Tim
             {**row, **dict(zip(_TERMS, map(numbers.__getitem__, triple), strict=True))}
             for row, triple in zip(rows, said, strict=True)
         )
-        cursor.copy_expert(
-            _COPY_STATEMENTS,
-            copy_text(tuple(row[each] for each in STATEMENT_COLUMNS) for row in cells),
-        )
+        _copy(cursor, STATEMENT_ROWS, cells)
         dictionary.settle()
     for rows in _batches(part.file(folder, STAYS)):
         numbers = dictionary.numbers(cursor, [named(row["name"]) for row in rows])
         cells = ({**row, "name": numbers[named(row["name"])]} for row in rows)
-        cursor.copy_expert(
-            _COPY_STAYS, copy_text(tuple(row[each] for each in STAY_COLUMNS) for row in cells)
-        )
+        _copy(cursor, STAY_ROWS, cells)
         dictionary.settle()
         told.difference_update(row["stay"] for row in rows)
     # Statements that came late are a part of their own: their stays may be back already.
     tell_ends(cursor, told)
     partitions.analyze_used(cursor)
     record(cursor, replace(part, state=State.RESTORED))
+
+
+def _copy(cursor: extensions.cursor, shape: RowShape, rows: Iterable[ArchivedRow]) -> None:
+    shape.copy(cursor, (tuple(row[each] for each in shape.columns) for row in rows))
 
 
 def _batches(file: Path) -> Iterator[Sequence[ArchivedRow]]:

@@ -11,20 +11,17 @@ from psycopg2.extras import execute_values
 
 from sensorstream.backfill.mapping import Mapped
 from sensorstream.engine.intake import departure, statements_of
-from sensorstream.history.copying import Row, copy_command, copy_text
-from sensorstream.history.database import connect, translating
+from sensorstream.history.copying import RowShape
+from sensorstream.history.database import connect, one_value, translating
 from sensorstream.history.partitions import Partitions, partitions
-from sensorstream.history.rows import STATEMENT_COLUMNS, STAY_COLUMNS, repeated, stay_rows
-from sensorstream.history.terms import Dictionary, number_of, rounded
-from sensorstream.model.events import Ended
-from sensorstream.model.terms import Term
+from sensorstream.history.rows import STATEMENTS, STAYS, repeated, statement_rows, stay_rows
+from sensorstream.history.terms import Dictionary
 from sensorstream.model.timeline import Timeline
 
 if TYPE_CHECKING:
     from psycopg2 import extensions
 
-_COPY_STAYS: Final = copy_command("store.stays", STAY_COLUMNS)
-_COPY_STATEMENTS: Final = copy_command("store.statements", (*STATEMENT_COLUMNS, "again"))
+_WITH_AGAIN: Final = RowShape(STATEMENTS.table, (*STATEMENTS.columns, "again"))
 # The engine numbers the stays that go straight to history -1, -2, ...: these begin further down.
 _FIRST_STAY: Final = 2**40
 
@@ -69,18 +66,13 @@ class Filler:
 
     def _store(self, cursor: extensions.cursor, documents: Mapping[bytes, Mapped]) -> int:
         # A server that stores effects waits here, or this does: no term gets two numbers.
-        cursor.execute("select last_term from store.progress for update")
-        last_term = _one(cursor)
-        cursor.execute("select removals from store.progress")
-        removals = _one(cursor)
+        last_term = one_value(cursor, "select last_term from store.progress for update")
+        removals = one_value(cursor, "select removals from store.progress")
         if removals != self._removals:
             self._forget()
         numbers = _new(cursor, documents.values())
-        cursor.execute(
-            "select coalesce(-min(stay), %(first)s) from store.stays where stay <= -%(first)s",
-            {"first": _FIRST_STAY},
-        )
-        stays = count(_one(cursor) + 1)
+        query = "select coalesce(-min(stay), %(first)s) from store.stays where stay <= -%(first)s"
+        stays = count(one_value(cursor, query, {"first": _FIRST_STAY}) + 1)
         gone = [
             (-numbers[digest], departure(event, *part, next(stays)))
             for digest in numbers
@@ -99,18 +91,19 @@ class Filler:
         self._partitions.make(cursor, {each.valid_to for _, each in ended})
         if len(partitions(cursor)) != before:
             # The server must learn of them before it makes its own.
-            cursor.execute("update store.progress set removals = removals + 1 returning removals")
-            removals = _one(cursor)
+            removed = "update store.progress set removals = removals + 1 returning removals"
+            removals = one_value(cursor, removed)
         self._removals = removals
-        said = [_statement(message, each, terms) for message, each in ended]
+        said = [row for message, each in ended for row in statement_rows([each], terms, message)]
         # A triple with a term that is new was never said before.
         again = (
             (*row, before or max(terms[term] for term in each.triple) <= last_term)
             for row, before, (_, each) in zip(said, repeated(said), ended, strict=True)
         )
-        cursor.copy_expert(_COPY_STATEMENTS, copy_text(again))
-        rows = (row for message, one in gone for row in stay_rows([one], terms, message))
-        cursor.copy_expert(_COPY_STAYS, copy_text(rows))
+        _WITH_AGAIN.copy(cursor, again)
+        STAYS.copy(
+            cursor, (row for message, one in gone for row in stay_rows([one], terms, message))
+        )
         return len(numbers)
 
     def _forget(self) -> None:
@@ -128,27 +121,6 @@ def _new(cursor: extensions.cursor, documents: Iterable[Mapped]) -> dict[bytes, 
         fetch=True,
     )
     return {bytes(digest): number for digest, number in rows}
-
-
-def _one(cursor: extensions.cursor) -> int:
-    row = cursor.fetchone()
-    assert row is not None
-    return int(row[0])
-
-
-def _statement(message: int, ended: Ended, terms: Mapping[Term, int]) -> Row:
-    subject, predicate, value = (terms[each] for each in ended.triple)
-    return (
-        subject,
-        predicate,
-        value,
-        ended.valid_from,
-        ended.valid_to,
-        ended.stay,
-        message,
-        rounded(number_of(ended.triple[2])),
-        ended.inferred,
-    )
 
 
 @contextmanager

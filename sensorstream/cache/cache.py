@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from io import BytesIO
-from threading import Lock, Timer
+from threading import Lock
 from typing import IO, Final
 
 from sensorstream.cache.protocol import Answered, CacheQuestion, Formats
@@ -13,18 +13,16 @@ from sensorstream.errors import SensorStreamError, Unavailable
 from sensorstream.kb.changes import ALL_GRAPHS, Changes, Quad
 from sensorstream.kb.graph import KnowledgeBase
 from sensorstream.network.exact import stored_text
-from sensorstream.processes.forks import Forks, OpenQuestion, QuestionLimits
+from sensorstream.processes.forks import IDLE, Forks, OpenQuestion, QuestionLimits, RestingForks
 from sensorstream.processes.stopping import Stop
 
-_IDLE: Final = 600.0
-"""Seconds without a question after which the copy is dropped."""
 _SETTLING: Final = 10.0
 """Seconds to wait for the end of the message that is being processed."""
 _JSON: Final = "application/sparql-results+json"
 _PROBE: Final = CacheQuestion("ASK {}", Formats(_JSON, _JSON, None))
 
 
-class Cache:
+class Cache(RestingForks):
     """Questions to a knowledge base. Thread-safe.
 
     A process of its own has a copy of the knowledge base from the first question on, and answers
@@ -38,17 +36,14 @@ class Cache:
         lock: Lock,
         limits: QuestionLimits,
         *,
-        idle: float = _IDLE,
+        idle: float = IDLE,
     ) -> None:
         """``lock`` is held by who changes the knowledge base."""
+        super().__init__("sensorstream.cache.answering", "the cache", idle)
         self._kb = kb
         self._changing = lock
         self._limits = limits
-        self._idle = idle
-        self._asking = Lock()
-        self._copy: Forks | None = None
         self._changes: Changes | None = None
-        self._timer: Timer | None = None
         self._closed = False
         self._proven = False
         self.trouble = ""
@@ -65,7 +60,7 @@ class Cache:
             SensorStreamError: it was stopped.
         """
         try:
-            begun = self._begin(question)
+            begun = self.begin(question, self._limits)
             self.trouble = ""
         except (OSError, Unavailable) as error:
             self.trouble = str(error)
@@ -80,11 +75,11 @@ class Cache:
         Raises:
             Unavailable: there is no process to answer it.
         """
-        if self._copy is None and self._proven and not self.trouble:
+        if self._forks is None and self._proven and not self.trouble:
             return
         out = BytesIO()
         try:
-            _written(self._begin(_PROBE, used=False), out, Stop())
+            _written(self.begin(_PROBE, self._limits, used=False), out, Stop())
         except (OSError, SensorStreamError) as error:
             self.trouble = str(error)
             raise Unavailable(f"the cache cannot be asked now: {error}") from error
@@ -92,35 +87,21 @@ class Cache:
 
     def close(self) -> None:
         """End all that is being answered; nothing is afterwards."""
-        with self._asking:
-            self._closed = True
-            with suppress(Unavailable):
-                self._drop()
+        self._closed = True
+        with suppress(Unavailable):
+            super().close()
 
-    def _begin(self, question: CacheQuestion, *, used: bool = True) -> OpenQuestion:
-        with self._asking:
-            if self._closed:
-                raise Unavailable("the server stops")
-            if self._copy is None or not self._copy.alive:
-                self._drop()
-                self._copy = Forks("sensorstream.cache.answering", "the cache")
-            if used or self._timer is None:
-                self._rest()
-            try:
-                self._sync(self._copy)
-                return self._copy.begin(question, self._limits)
-            except BaseException:
-                self._drop()
-                raise
-
-    def _sync(self, copy: Forks) -> None:
+    def prepare(self, forks: Forks) -> None:
+        """Bring the copy up to date."""
+        if self._closed:
+            raise Unavailable("the server stops")
         with self._quiet():
             if self._changes is None:
                 self._changes = Changes(self._kb, ALL_GRAPHS, exact=True)
             added, removed = self._changes.read()
             self._changes.done()
         if added or removed:
-            copy.tell((_lines(added), _lines(removed)))
+            forks.tell((_lines(added), _lines(removed)))
 
     @contextmanager
     def _quiet(self) -> Iterator[None]:
@@ -132,28 +113,9 @@ class Cache:
         finally:
             self._changing.release()
 
-    def _rest(self) -> None:
-        """Drop the copy after a while."""
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer = Timer(self._limits.seconds + self._idle, self._forget)
-        self._timer.daemon = True
-        self._timer.start()
-
-    def _forget(self) -> None:
-        with self._asking:
-            try:
-                self._drop()
-            except Unavailable:
-                self._rest()
-
-    def _drop(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        if self._copy is not None:
-            self._copy.close()
-            self._copy = None
+    def drop(self) -> None:
+        """End the process, and take no more notes of changes."""
+        super().drop()
         if self._changes is not None:
             with self._quiet():
                 self._changes.stop()

@@ -229,7 +229,7 @@ def _reasoning(settings: Settings, deployment: Deployment) -> Iterator[str]:
     size = settings.window.size
     known = settings.window.unit == "individuals" and size.isdigit()
     most = max(1, int(size)) if known else _ASSUMED
-    with started(ontology, made) as kb:
+    with started(ontology, made) as aside:
         if isinstance(made, RuleReasoner):
             yield from rules_left(made)
         else:
@@ -246,7 +246,7 @@ def _reasoning(settings: Settings, deployment: Deployment) -> Iterator[str]:
             yield "measured as the sample messages link individuals; others may cost more"
         else:
             styles = hubs(ontology, asks=isinstance(made, ResilientReasoner))
-        yield from costs(kb, made, styles, most, lambda: spent(made))
+        yield from costs(aside, styles, most, lambda: spent(made))
         if not known:
             yield f"measured up to {most}: the size of the window is no number of individuals"
 

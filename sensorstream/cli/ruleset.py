@@ -200,8 +200,7 @@ def export(rules: Path, config: Path, source: Path | None) -> None:
     """Print the mapping rules of RULES as RML, in Turtle."""
     from sensorstream.language.parser import parse
     from sensorstream.mapping.check import check
-    from sensorstream.mapping.rml.ancestors import without_ancestors
-    from sensorstream.mapping.rml.from_rules import from_rules
+    from sensorstream.mapping.rml.from_rules import from_rules, without_ancestors
     from sensorstream.mapping.rml.writer import print_rml
 
     schema = _schema(config)

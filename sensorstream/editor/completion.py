@@ -26,7 +26,7 @@ from sensorstream.editor.vocabulary import OntologyName
 from sensorstream.language.hole import split
 from sensorstream.language.lexer import KEYWORDS
 from sensorstream.language.ontology_names import XSD_TYPES
-from sensorstream.language.parser import expected_after as expected_in_rules
+from sensorstream.language.parser import GRAMMAR as RULES
 from sensorstream.mapping.xpath import FUNCTIONS as XPATH_FUNCTIONS
 from sensorstream.model.events import SEVERITIES
 from sensorstream.model.schedules import DAYS
@@ -214,7 +214,7 @@ def completions(document: OpenDocument, offset: int) -> list[Completion]:
 
 
 def _in_rules(document: OpenDocument, cursor: Cursor) -> Iterator[Completion]:
-    expected = expected_in_rules(cursor.tokens)
+    expected = RULES.expected_after(cursor.tokens)
     for word, kind in KEYWORDS.items():
         if kind in expected:
             yield Completion(word, Sort.KEYWORD)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Final
 
@@ -11,7 +12,7 @@ from sqlalchemy import Engine, Row, delete, func, insert, or_, select, update
 from sensorstream.access.audit import Change
 from sensorstream.access.keys import Key
 from sensorstream.access.roles import Role
-from sensorstream.history.database import record, translating
+from sensorstream.history.database import record, rows_of, translating
 from sensorstream.history.tables import audit, keys
 
 
@@ -26,14 +27,9 @@ class PostgresKeys:
 
     def add(self, key: Key, replaced_from: datetime | None = None) -> None:
         """Keep a new key; with ``replaced_from``, older ones of its name end by that time."""
-        row = {
-            "prefix": key.prefix,
-            "name": key.name,
-            "digest": key.digest,
+        row = asdict(key) | {
             "roles": [each.value for each in key.roles],
             "sources": None if key.sources is None else list(key.sources),
-            "created_at": key.created_at,
-            "expires_at": key.expires_at,
         }
         with translating("cannot store the key"), self._database.begin() as connection:
             if replaced_from is not None:
@@ -48,8 +44,7 @@ class PostgresKeys:
     def all(self) -> list[Key]:
         """All keys, oldest first, those that are not valid any more too."""
         query = select(keys).order_by(keys.c.created_at, keys.c.prefix)
-        with translating("cannot read the keys"), self._database.connect() as connection:
-            return [_key(row) for row in connection.execute(query)]
+        return [_key(row) for row in rows_of(self._database, "cannot read the keys", query)]
 
     def revoke(self, named: str, at: datetime) -> list[str]:
         """End the keys with a name, or the one with a beginning; the beginnings of those ended."""
@@ -106,8 +101,8 @@ class PostgresAuditLog:
         query = select(audit).order_by(audit.c.seq.desc()).limit(limit)
         if seq is not None:
             query = query.where(audit.c.seq < seq)
-        with translating("cannot read the audit log"), self._database.connect() as connection:
-            return [record(Change, row) for row in connection.execute(query)]
+        rows = rows_of(self._database, "cannot read the audit log", query)
+        return [record(Change, row) for row in rows]
 
     def forget(self, before: datetime) -> None:
         """Delete what is older than a time."""

@@ -11,7 +11,7 @@ from sqlalchemy import Engine, Row, Select, select
 
 from sensorstream.alerts.records import RaisedAlert
 from sensorstream.errors import UnknownAlert
-from sensorstream.history.database import translating
+from sensorstream.history.database import rows_of, translating
 from sensorstream.history.rows import decoded
 from sensorstream.history.tables import alerts as table
 from sensorstream.history.tables import messages as journal
@@ -55,8 +55,7 @@ def evidence_of_alert(database: Engine, id_: str) -> tuple[RaisedAlert, Evidence
         UnknownAlert: there is no alert with this id.
     """
     query = _ALERTS.add_columns(table.c.evidence).where(table.c.id == id_)
-    with translating("cannot read an alert"), database.connect() as connection:
-        found = connection.execute(query).first()
+    found = next(iter(rows_of(database, "cannot read an alert", query)), None)
     if found is None:
         raise _unknown(id_)
     return raised_alert(found), None if found.evidence is None else decoded(found.evidence)
@@ -138,5 +137,4 @@ _ALERTS: Final = select(*ALERT_COLUMNS)
 
 
 def _read(database: Engine, query: Select[*tuple[Any, ...]]) -> list[RaisedAlert]:
-    with translating("cannot read the alerts"), database.connect() as connection:
-        return [raised_alert(row) for row in connection.execute(query)]
+    return [raised_alert(row) for row in rows_of(database, "cannot read the alerts", query)]

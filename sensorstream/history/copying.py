@@ -6,9 +6,12 @@ import io
 import math
 import re
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import Final, TypeAlias
+
+from psycopg2 import extensions
 
 Cell: TypeAlias = str | int | float | Decimal | bool | bytes | datetime | None
 Row: TypeAlias = tuple[Cell, ...]
@@ -71,6 +74,22 @@ def arrays_of(rows: Iterable[Row], width: int) -> str:
     """
     columns: Collection[Sequence[Cell]] = list(zip(*rows, strict=True)) or [()] * width
     return ",".join(map(array_of, columns))
+
+
+@dataclass(frozen=True, slots=True)
+class RowShape:
+    """The rows of a table as they are written: all have these columns, in this order."""
+
+    table: str
+    columns: tuple[str, ...]
+
+    def copy(self, cursor: extensions.cursor, rows: Iterable[Row]) -> None:
+        """Write rows by COPY."""
+        cursor.copy_expert(copy_command(self.table, self.columns), copy_text(rows))
+
+    def arrays(self, rows: Iterable[Row]) -> str:
+        """See :func:`arrays_of`."""
+        return arrays_of(rows, len(self.columns))
 
 
 def array_of(column: Sequence[Cell]) -> str:

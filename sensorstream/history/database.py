@@ -8,14 +8,14 @@ time: the thread gives up the interpreter meanwhile, and has to wait for it agai
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import psycopg2
 from psycopg2 import extensions
-from sqlalchemy import Connection, Engine, Row, create_engine, text
+from sqlalchemy import Connection, Engine, Executable, Row, create_engine, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
@@ -150,6 +150,40 @@ def opened(
         yield cursor
 
 
+class OwnConnection:
+    """A connection for one thread: made when it is used first, and anew after a fault."""
+
+    def __init__(self, url: Callable[[], str], application: str) -> None:
+        self._url = url
+        self._application = application
+        self._connection: extensions.connection | None = None
+
+    @contextmanager
+    def cursor(self, doing: str) -> Iterator[extensions.cursor]:
+        """A cursor whose statements are transactions of their own.
+
+        Raises:
+            HistoryError: the database cannot be reached, or fails; then ``doing`` begins the
+                message.
+        """
+        try:
+            if self._connection is None:
+                self._connection = connect(self._url(), application=self._application)
+                self._connection.autocommit = True
+            with translating(doing), self._connection.cursor() as cursor:
+                yield cursor
+        except HistoryError:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Close it; what uses it next makes another one."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(psycopg2.Error):
+                connection.close()
+
+
 @contextmanager
 def limited(database: Engine, doing: str, timeout: float) -> Iterator[Connection]:
     """A transaction in which no statement takes longer than ``timeout`` seconds.
@@ -163,14 +197,27 @@ def limited(database: Engine, doing: str, timeout: float) -> Iterator[Connection
         yield connection
 
 
+def rows_of(
+    database: Engine, doing: str, query: Executable, values: Mapping[str, object] | None = None
+) -> Sequence[Row[*tuple[Any, ...]]]:
+    """All rows of an answer.
+
+    Raises:
+        HistoryError: the database fails; ``doing`` begins the message.
+    """
+    with translating(doing), database.connect() as connection:
+        return connection.execute(query, values).all()
+
+
 def record(kind: type[Data], row: Row[*tuple[Any, ...]], **given: object) -> Data:
     """A dataclass whose fields are columns of a row; what is given counts instead of these."""
     told = row._asdict() | given
     return kind(**{each.name: told[each.name] for each in fields(kind)})
 
 
-def one_value(cursor: extensions.cursor) -> Any:
-    """The first value of the next row; None: there is none."""
+def one_value(cursor: extensions.cursor, query: Any, values: Any = None) -> Any:
+    """The first value of the first row of an answer; None: there is no row."""
+    cursor.execute(query, values)
     row = cursor.fetchone()
     return None if row is None else row[0]
 

@@ -28,13 +28,12 @@ from psycopg2.extras import execute_values
 
 from sensorstream.alerts.formats import report_json
 from sensorstream.errors import HistoryError, Unstorable
-from sensorstream.history.copying import copy_command, copy_text
 from sensorstream.history.database import PipelinedCursor, one_value, transaction
 from sensorstream.history.partitions import Partitions, analyze
 from sensorstream.history.pipeline import Standings, store_standings
 from sensorstream.history.routines import Written, write_effects
 from sensorstream.history.rows import (
-    STATEMENT_COLUMNS,
+    STATEMENTS,
     contradiction_of,
     json_of,
     statement_rows,
@@ -63,8 +62,7 @@ def watermark(cursor: extensions.cursor) -> int:
     Raises:
         HistoryError: the row with it was deleted.
     """
-    cursor.execute("select watermark from store.progress")
-    found: int | None = one_value(cursor)
+    found: int | None = one_value(cursor, "select watermark from store.progress")
     if found is None:
         raise _row_missing()
     return found
@@ -155,11 +153,11 @@ def queue_reports(cursor: extensions.cursor, effects: Effects, timeline: Timelin
     told = [each for each in effects.reports if each.report.query in asked]
     if not told:
         return False
-    cursor.execute(
-        "update store.event_head set last = last + %s returning last - %s", (len(told), len(told))
+    before = one_value(
+        cursor,
+        "update store.event_head set last = last + %s returning last - %s",
+        (len(told), len(told)),
     )
-    row = cursor.fetchone()
-    assert row is not None
     at = effects.raised_at
     execute_values(
         cursor,
@@ -167,7 +165,7 @@ def queue_reports(cursor: extensions.cursor, effects: Effects, timeline: Timelin
         "(seq, report_id, report_query, report_data, raised_at, due_at) values %s",
         [
             (seq, each.id, each.report.query, report_json(each, timeline), at, at)
-            for seq, each in enumerate(told, row[0] + 1)
+            for seq, each in enumerate(told, before + 1)
         ],
     )
     return True
@@ -197,7 +195,6 @@ def settle_held(cursor: extensions.cursor, effects: Effects) -> None:
 
 
 _LOG: Final = logging.getLogger(__name__)
-_COPY_STATEMENTS: Final = copy_command("store.statements", STATEMENT_COLUMNS)
 
 
 class EffectsStore:
@@ -231,7 +228,7 @@ class EffectsStore:
             terms = (term for each in added for term in each.triple)
             numbers = self._dictionary.numbers(cursor, terms)
             self._partitions.make(cursor, (each.valid_to for each in added))
-            cursor.copy_expert(_COPY_STATEMENTS, copy_text(statement_rows(added, numbers)))
+            STATEMENTS.copy(cursor, statement_rows(added, numbers))
             tell_ends(cursor, {each.stay for each in chain(added, revoked)})
         self._dictionary.settle()
 

@@ -10,6 +10,7 @@ said to flap, once, and when it has settled.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -26,7 +27,7 @@ from sensorstream.alerts.records import (
     text_of_pattern,
 )
 from sensorstream.errors import AlertError, UnknownAlert, UnknownSilence
-from sensorstream.history.database import record, translating
+from sensorstream.history.database import record, rows_of, translating
 from sensorstream.history.rows import text_of
 from sensorstream.history.tables import event_head
 from sensorstream.settings import AlertSettings
@@ -220,8 +221,8 @@ class PostgresIncidents:
     def silences(self, now: datetime) -> Sequence[Silence]:
         """Those that have not ended, in the order in which they were made."""
         query = text("select * from store.silences where ends_at > :now order by id")
-        with translating("cannot read the silences"), self._database.connect() as connection:
-            return [_silence(row) for row in connection.execute(query, {"now": now})]
+        rows = rows_of(self._database, "cannot read the silences", query, {"now": now})
+        return [_silence(row) for row in rows]
 
     def silence(self, wanted: Silence, now: datetime) -> Silence:
         """Begin a silence; its ``id`` is given here.
@@ -229,12 +230,9 @@ class PostgresIncidents:
         Raises:
             AlertError: there are too many.
         """
-        values = {
+        values = asdict(wanted) | {
             "rule": pattern_of(wanted.rule),
             "key": pattern_of(wanted.key),
-            "severity": wanted.severity,
-            "starts_at": wanted.starts_at,
-            "ends_at": wanted.ends_at,
             "by": text_of(wanted.by),
             "comment": text_of(wanted.comment),
         }
@@ -258,8 +256,7 @@ class PostgresIncidents:
     def _rows(
         self, query: TextClause, values: Mapping[str, object]
     ) -> Sequence[Row[*tuple[Any, ...]]]:
-        with translating("cannot read the alerts"), self._database.connect() as connection:
-            return connection.execute(query, values).all()
+        return rows_of(self._database, "cannot read the alerts", query, values)
 
     def _do(self, alert: str, change: str, by: str, said: str, now: datetime) -> Incident:
         with translating("cannot change the alert"), self._database.begin() as connection:

@@ -15,9 +15,8 @@ from psycopg2 import extensions
 
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError
-from sensorstream.history.copying import copy_command, copy_text
 from sensorstream.history.database import one_value, opened
-from sensorstream.history.rows import MESSAGE_COLUMNS, message_rows
+from sensorstream.history.rows import MESSAGES, message_rows
 from sensorstream.journal.records import Record
 from sensorstream.model.events import Message
 
@@ -108,6 +107,14 @@ def record_of(row: JournalRow) -> Record:
     return Record(seq, message, received_at, _status(status), kind, degraded, origin or "")
 
 
+def row_of(record: Record) -> JournalRow:
+    """The row of which :func:`record_of` makes a record."""
+    message, status = record.message, record.status
+    told = None if status is None else status.value
+    first = (record.seq, message.id, message.source, record.received_at, message.received)
+    return (*first, message.content, told, record.kind, record.degraded, record.origin)
+
+
 def _reading(
     url: str, what_for: str, at_a_time: int | None = None
 ) -> AbstractContextManager[extensions.cursor]:
@@ -184,8 +191,8 @@ def entry_at(url: str, seq: int) -> JournalEntry | None:
 def content_of(url: str, seq: int) -> bytes:
     """The content of an entry that is there."""
     with _reading(url, "journal") as cursor:
-        cursor.execute("select content from store.messages where seq = %s", (seq,))
-        return bytes(one_value(cursor) or b"")
+        query = "select content from store.messages where seq = %s"
+        return bytes(one_value(cursor, query, (seq,)) or b"")
 
 
 def pass_over(url: str, seq: int, status: Status, reason: str, notice: Record) -> None:
@@ -210,9 +217,7 @@ def pass_over(url: str, seq: int, status: Status, reason: str, notice: Record) -
         )
         if cursor.rowcount != 1:
             raise HistoryError(f"the journal has no entry {seq}")
-        cursor.copy_expert(
-            copy_command("store.messages", MESSAGE_COLUMNS), copy_text(message_rows([notice]))
-        )
+        MESSAGES.copy(cursor, message_rows([notice]))
 
 
 def _read(url: str, where: str, values: list[object]) -> list[JournalEntry]:

@@ -27,7 +27,7 @@ from sqlalchemy import (
 
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import Contradiction, UnknownMessage
-from sensorstream.history.database import limited, record, translating
+from sensorstream.history.database import limited, record, rows_of
 from sensorstream.history.tables import messages, progress
 from sensorstream.journal.message import TakeMessage, origin_of_replay, replay_of
 from sensorstream.model.timeline import Instant
@@ -37,6 +37,7 @@ _INDEXED: Final = 200
 INDEXED_SOURCE: Final[ColumnElement[str]] = func.left(messages.c.source, _INDEXED)
 """What the index of sources has of them."""
 _SECONDS: Final = 30.0
+_JOURNAL: Final = "cannot read the journal"
 _Query: TypeAlias = Select[*tuple[Any, ...]]
 _replays: Final = messages.alias()
 
@@ -61,7 +62,7 @@ class Quarantined:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Which messages in quarantine; None is any.
+    """Which messages; None is any.
 
     ``code`` is that of an error. Received from ``since`` on and before ``until``; with a ``seq``
     above ``after`` and below ``before``.
@@ -186,7 +187,7 @@ def _of(query: _Query, chosen: Chosen) -> _Query:
     return _narrowed(query, chosen)
 
 
-def _narrowed(query: _Query, chosen: Chosen | Wanted) -> _Query:
+def _narrowed(query: _Query, chosen: Chosen) -> _Query:
     columns = messages.c
     tests = {
         "status": columns.status.__eq__,
@@ -198,7 +199,7 @@ def _narrowed(query: _Query, chosen: Chosen | Wanted) -> _Query:
         "before": columns.seq.__lt__,
     }
     for name, test in tests.items():
-        value = getattr(chosen, name, None)
+        value = getattr(chosen, name)
         if value is not None:
             query = query.where(test(value))
     return query
@@ -237,8 +238,8 @@ def kept_by_origins(
         .where(columns.origin.in_(list(origins)))
         .order_by(columns.seq)
     )
-    with translating("cannot read the journal"), database.connect() as connection:
-        return {row.origin: (_kept(row), bytes(row.digest)) for row in connection.execute(query)}
+    rows = rows_of(database, _JOURNAL, query)
+    return {row.origin: (_kept(row), bytes(row.digest)) for row in rows}
 
 
 def kept_message(database: Engine, name: str) -> KeptMessage:
@@ -253,8 +254,7 @@ def kept_message(database: Engine, name: str) -> KeptMessage:
 def replay_of_message(database: Engine, name: str) -> str | None:
     """The id of the message that came instead of a quarantined one; None: there is none."""
     query = select(messages.c.id).where(messages.c.origin == origin_of_replay(name))
-    with translating("cannot read the journal"), database.connect() as connection:
-        return connection.execute(query.limit(1)).scalar()
+    return next((row.id for row in rows_of(database, _JOURNAL, query.limit(1))), None)
 
 
 def content_of_message(database: Engine, name: str) -> bytes:
@@ -267,30 +267,20 @@ def content_of_message(database: Engine, name: str) -> bytes:
     return bytes(_one(database, query, name).content)
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which messages: None is any. ``before`` is a ``seq``, ``status`` the text of one."""
-
-    status: str | None = None
-    source: str | None = None
-    since: datetime | None = None
-    before: int | None = None
-
-
 def kept_messages(
-    database: Engine, wanted: Wanted, limit: int, timeout: float
+    database: Engine, chosen: Chosen, limit: int, timeout: float
 ) -> list[KeptMessage]:
     """Up to ``limit`` messages, newest first."""
     columns, query = messages.c, _KEPT.limit(limit)
-    if wanted.status == Status.JOURNALLED.value:
+    if chosen.status == Status.JOURNALLED.value:
         # These are the last ones alone, and no index has them.
         stored = select(progress.c.watermark).scalar_subquery()
         query = query.where(columns.status.is_(None), columns.seq > func.coalesce(stored, 0))
-        wanted = replace(wanted, status=None)
-    if wanted.source is not None:
+        chosen = replace(chosen, status=None)
+    if chosen.source is not None:
         query = query.order_by(INDEXED_SOURCE.desc())
-    query = _narrowed(query, wanted).order_by(columns.seq.desc())
-    with limited(database, "cannot read the journal", timeout) as connection:
+    query = _narrowed(query, chosen).order_by(columns.seq.desc())
+    with limited(database, _JOURNAL, timeout) as connection:
         return [_kept(row) for row in connection.execute(query)]
 
 
@@ -326,11 +316,9 @@ _LEFT: Final = text(
 
 def _one(database: Engine, query: _Query, name: str) -> Row[*tuple[Any, ...]]:
     query = query.where(messages.c.seq == _number(name))
-    with translating("cannot read the journal"), database.connect() as connection:
-        row = connection.execute(query).first()
-    if row is None:
-        raise UnknownMessage(f"the journal has no message '{name}': expected an id such as m42")
-    return row
+    for row in rows_of(database, _JOURNAL, query):
+        return row
+    raise UnknownMessage(f"the journal has no message '{name}': expected an id such as m42")
 
 
 def _number(name: str) -> int:

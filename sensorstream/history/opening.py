@@ -10,15 +10,16 @@ import logging
 import os
 import subprocess
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Final
 
 from psycopg2 import extensions
 from sqlalchemy.engine import make_url
 
 from sensorstream.errors import HistoryError
 from sensorstream.history import embedded
-from sensorstream.history.database import connect, engine, opened
+from sensorstream.history.database import engine, one_value, opened
 from sensorstream.history.embedded import binaries
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.tables import STORE
@@ -28,6 +29,9 @@ from sensorstream.model.timeline import Timeline
 from sensorstream.settings import HistorySettings
 
 _LOG = logging.getLogger(__name__)
+_LOOK: Final = "cannot look into the database"
+_TABLES: Final = "store.keys"
+_VIEWS: Final = "history.messages"
 
 
 def open_history(settings: HistorySettings, stack: ExitStack) -> str:
@@ -63,9 +67,8 @@ def open_kept(settings: HistorySettings, stack: ExitStack) -> str:
     if not settings.url and not (settings.folder / "cluster").exists():
         raise HistoryError(never)
     url = open_history(settings, stack)
-    with closing(connect(url)) as connection, connection.cursor() as cursor:
-        if not _shows(cursor):
-            raise HistoryError(never)
+    if not _holds(url, _VIEWS):
+        raise HistoryError(never)
     return url
 
 
@@ -74,18 +77,16 @@ def open_shown(
 ) -> str:
     """As :func:`open_prepared`; its views are there, too: if need be, those for this schema."""
     url = open_prepared(settings, timeline, stack)
-    with closing(connect(url)) as connection, connection.cursor() as cursor:
-        shown = _shows(cursor)
-    if not shown:
+    if not _holds(url, _VIEWS):
         database = engine(url, pool_size=1)
         stack.callback(database.dispose)
         install_views(database, schema(), timeline)
     return url
 
 
-def _shows(cursor: extensions.cursor) -> bool:
-    cursor.execute("select to_regclass('history.messages') is not null")
-    return cursor.fetchone() == (True,)
+def _holds(url: str, relation: str) -> bool:
+    with opened(url, _LOOK) as cursor:
+        return bool(one_value(cursor, "select to_regclass(%s) is not null", (relation,)))
 
 
 def open_prepared(settings: HistorySettings, timeline: Timeline, stack: ExitStack) -> str:
@@ -97,10 +98,7 @@ def open_prepared(settings: HistorySettings, timeline: Timeline, stack: ExitStac
         HistoryError: it cannot be opened or prepared, or its server is of an older version.
     """
     url = open_history(settings, stack)
-    with closing(connect(url)) as connection, connection.cursor() as cursor:
-        cursor.execute("select to_regclass('store.keys')")
-        prepared = cursor.fetchone() != (None,)
-    if not prepared:
+    if not _holds(url, _TABLES):
         PostgresStore.open(url, timeline).close()
     return url
 
@@ -120,9 +118,8 @@ def fill(url: str, file: Path) -> None:
     Raises:
         HistoryError: the database holds a history already, or pg_restore failed.
     """
-    with opened(url, "cannot look into the database") as cursor:
-        cursor.execute("select 1 from pg_namespace where nspname = %s", (STORE,))
-        if cursor.fetchone() is not None:
+    with opened(url, _LOOK) as cursor:
+        if one_value(cursor, "select true from pg_namespace where nspname = %s", (STORE,)):
             raise HistoryError(
                 "the database holds a history already, which is not overwritten: give an empty one "
                 "(history.url, or history.folder)"

@@ -9,18 +9,19 @@ is not marked before a crash is sent again: receivers recognise its id.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import Engine, Row, select, text, update
+from sqlalchemy import Engine, Row, TextClause, select, text, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from sensorstream.alerts.poster import Attempt
-from sensorstream.alerts.records import AlertGroup, Backlog, Delivery, KeptReport
+from sensorstream.alerts.records import AlertGroup, Backlog, Delivery, KeptReport, Told
 from sensorstream.history.alerts import raised_alert
-from sensorstream.history.database import translating
+from sensorstream.history.database import rows_of, translating
 from sensorstream.history.incidents import change_of, end_of_system, last_event
+from sensorstream.history.rows import text_of
 from sensorstream.history.tables import alerts, deliveries, events, webhooks
 from sensorstream.history.webhooks import NUMBERS, WEBHOOK_NAMES, webhook_of
 from sensorstream.journal.notice import WEBHOOK_DISABLED
@@ -47,12 +48,11 @@ class PostgresOutbox:
         Of two receivers one cannot take the place of the other, however much waits for it.
         """
         values = {"now": now, "limit": limit, "one": _OF_ONE, "busy": list(excluding)}
-        with translating("cannot read the outbox"), self._database.connect() as connection:
-            return [_delivery(row) for row in connection.execute(_DUE, values)]
+        return [_delivery(row) for row in self._rows(_DUE, values)]
 
     def latest(self) -> datetime | None:
-        with translating("cannot read the outbox"), self._database.connect() as connection:
-            found: datetime | None = connection.execute(_LATEST).scalar()
+        found: datetime | None
+        ((found,),) = self._rows(_LATEST)
         return found
 
     def move_back(self, now: datetime, by: timedelta) -> None:
@@ -70,7 +70,7 @@ class PostgresOutbox:
             "at": [each.at for each in came.values()],
             "seconds": [each.seconds for each in came.values()],
             "answered": [each.status for each in came.values()],
-            "answers": [_stored(each.answer) for each in came.values()],
+            "answers": [text_of(each.answer) for each in came.values()],
         }
         with translating("cannot write the outbox"), self._database.begin() as connection:
             connection.execute(_DELIVERED, values)
@@ -111,11 +111,15 @@ class PostgresOutbox:
             connection.execute(_PRUNE_EVENTS)
 
     def backlog(self) -> list[Backlog]:
-        with translating("cannot read the outbox"), self._database.connect() as connection:
-            return [
-                Backlog(row.id, row.disabled_at is None, row.failing_since, row.pending, row.oldest)
-                for row in connection.execute(_BACKLOG)
-            ]
+        return [
+            Backlog(row.id, row.disabled_at is None, row.failing_since, row.pending, row.oldest)
+            for row in self._rows(_BACKLOG)
+        ]
+
+    def _rows(
+        self, query: TextClause, values: Mapping[str, object] | None = None
+    ) -> Sequence[Row[*tuple[Any, ...]]]:
+        return rows_of(self._database, "cannot read the outbox", query, values)
 
     def _attempted(self, delivery_id: int, attempt: Attempt, **values: object) -> datetime:
         """Write down an attempt; the receiver's place is not before it any more."""
@@ -124,7 +128,7 @@ class PostgresOutbox:
             "attempted_at": attempt.at,
             "seconds": attempt.seconds,
             "answered": attempt.status,
-            "answer": _stored(attempt.answer),
+            "answer": text_of(attempt.answer),
             **values,
         }
         passed = {
@@ -322,22 +326,18 @@ _BACKLOG: Final = text(
 
 
 def _reason(attempt: Attempt) -> str:
-    return "" if attempt.failure is None else _stored(attempt.failure.reason)
-
-
-def _stored(told: str) -> str:
-    """A text without what PostgreSQL cannot store."""
-    return told.replace("\x00", "\ufffd").encode(errors="replace").decode()
+    return "" if attempt.failure is None else text_of(attempt.failure.reason)
 
 
 def _delivery(row: Row[*tuple[Any, ...]]) -> Delivery:
-    id_ = row.event << NUMBERS.bit_length() | row.number
+    told: Told
     if row.change_seq is not None:
-        return Delivery(id_, change_of(row), webhook_of(row), row.attempts)
-    if row.group_data is not None:
-        group = AlertGroup(f"group-{row.event}", row.group_data, row.reported_at)
-        return Delivery(id_, group, webhook_of(row), row.attempts)
-    if row.report_id is None:
-        return Delivery(id_, raised_alert(row), webhook_of(row), row.attempts)
-    report = KeptReport(row.report_id, row.report_query, row.report_data, row.reported_at)
-    return Delivery(id_, report, webhook_of(row), row.attempts)
+        told = change_of(row)
+    elif row.group_data is not None:
+        told = AlertGroup(f"group-{row.event}", row.group_data, row.reported_at)
+    elif row.report_id is not None:
+        told = KeptReport(row.report_id, row.report_query, row.report_data, row.reported_at)
+    else:
+        told = raised_alert(row)
+    id_ = row.event << NUMBERS.bit_length() | row.number
+    return Delivery(id_, told, webhook_of(row), row.attempts)

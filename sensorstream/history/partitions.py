@@ -22,6 +22,7 @@ from typing import Final
 
 from psycopg2 import extensions, sql
 
+from sensorstream.history.database import one_value
 from sensorstream.model.timeline import Instant, Timeline
 
 FIRST: Final = -(2**63)
@@ -120,9 +121,9 @@ def analyze(cursor: extensions.cursor, changed: Iterable[Partition]) -> None:
     reads tables whole. Autovacuum looks once a minute, and never at all partitions as one table:
     what is known of that says how many rows a join has.
     """
-    cursor.execute("select current_setting('server_version_num')::integer >= 180000")
+    new = one_value(cursor, "select current_setting('server_version_num')::integer >= 180000")
     # Before, this would read every partition.
-    shared = ["only store.statements"] if cursor.fetchone() == (True,) else []
+    shared = ["only store.statements"] if new else []
     names = sorted(each.name for each in changed)
     tables = [f"store.{each}" for each in ("terms", "stays", "class_sets", *names)]
     cursor.execute(f"analyze {', '.join(shared + tables)}")

@@ -21,8 +21,9 @@ from psycopg2.extras import Json, execute_values
 
 from sensorstream.errors import HistoryError
 from sensorstream.history.database import (
-    connect,
+    OwnConnection,
     describe,
+    one_value,
     opened,
     pipelined,
     translating,
@@ -59,9 +60,7 @@ def lock(what: Writes, connection: extensions.connection, url: str) -> None:
     deadline = time.monotonic() + _PATIENCE
     while True:
         with translating("cannot lock the store"), pipelined(connection) as cursor:
-            cursor.execute("select pg_try_advisory_lock(%s)", (key,))
-            row = cursor.fetchone()
-            if row is not None and row[0]:
+            if one_value(cursor, "select pg_try_advisory_lock(%s)", (key,)):
                 return
         if time.monotonic() > deadline:
             raise HistoryError(
@@ -173,12 +172,11 @@ class Position:
         return told
 
 
-class PositionReader:
+class PositionReader(OwnConnection):
     """Reads the position on a connection of its own, so in any thread."""
 
     def __init__(self, url: str) -> None:
-        self._connection = connect(url, application="sensorstream position")
-        self._connection.autocommit = True
+        super().__init__(lambda: url, "sensorstream position")
 
     def read(self) -> Position:
         """The position now, all of one moment.
@@ -186,18 +184,11 @@ class PositionReader:
         Raises:
             HistoryError: the history cannot be reached.
         """
-        with (
-            translating("cannot read how far the pipeline is"),
-            self._connection.cursor() as cursor,
-        ):
+        with self.cursor("cannot read how far the pipeline is") as cursor:
             cursor.execute(_QUERY, (EFFECTS_LOCK,))
             row = cursor.fetchone() or (0, 0, None, 0, False, False)
         stored, journalled, *more = row
         return Position(journalled, stored, *more)
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._connection.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,17 +222,17 @@ def store_standings(cursor: extensions.cursor, standings: Standings, *, new: boo
     upto, changed = standings.upto, standings.changed
     moved = max((each.now for each in changed if each.now is not None), default=None)
     heard = max((each.heard for each in changed if each.heard is not None), default=None)
-    cursor.execute(
+    covered = one_value(
+        cursor,
         "update store.pipeline set covered = routed, routed = %s, moved = greatest(moved, %s), "
         "moved_at = greatest(moved_at, %s), stored_at = case when %s then now() else stored_at end "
         "where routed < %s returning covered",
         (upto, moved, heard, new, upto),
     )
-    row = cursor.fetchone()
-    if row is None:
+    if covered is None:
         return
     # What was replaced by the batch before can be asked for no more.
-    cursor.execute('delete from store.engines where "until" <= %s', (row[0],))
+    cursor.execute('delete from store.engines where "until" <= %s', (covered,))
     digests = [_digest(each.key) for each in changed]
     cursor.execute(
         'update store.engines set "until" = %s where "until" is null and digest = any(%s)',

@@ -26,7 +26,7 @@ from sensorstream.errors import HistoryError, Overrun, Position, QueryError
 from sensorstream.history.asking.relations import LiveSource, begin_question
 from sensorstream.history.backends import ending
 from sensorstream.history.database import connect
-from sensorstream.history.reader import check_functions, reader_url
+from sensorstream.history.reader import check_functions, is_superuser, reader_url
 from sensorstream.processes.stopping import Stop
 
 Row: TypeAlias = tuple[object, ...]
@@ -419,9 +419,8 @@ def open_reader(url: str) -> extensions.connection:
         return connect(reader_url(url), application="sensorstream sql")
     connection = connect(url, application="sensorstream sql")
     with connection.cursor() as cursor:
-        cursor.execute("select rolsuper from pg_roles where rolname = current_user")
-        row = cursor.fetchone()
-    if row is None or row[0]:
+        powerful = is_superuser(cursor)
+    if powerful:
         connection.close()
         raise HistoryError(
             "SQL over history needs a role that can only read: the history's URL names a "

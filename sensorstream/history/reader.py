@@ -98,11 +98,10 @@ def check_functions(cursor: extensions.cursor, text: str) -> None:
     if _VIEW in words:
         raise QueryError(f"the view {_VIEW} is not allowed in a question: it tells what others ask")
     told = words, list(ALLOWED), list(_REFUSED_BESIDE), list(_SCHEMAS), list(_INTERNAL)
-    cursor.execute(_REFUSED, told)
-    found = cursor.fetchone()
+    found = one_value(cursor, _REFUSED, told)
     if found is not None:
         raise QueryError(
-            f"the function {found[0]} is not allowed in a question: it may do more than compute"
+            f"the function {found} is not allowed in a question: it may do more than compute"
         )
 
 
@@ -112,11 +111,10 @@ def close_functions(cursor: extensions.cursor) -> None:
     Where others have tables in it, or the writer is no superuser, nothing is changed:
     :func:`check_functions` is then the only guard.
     """
-    cursor.execute(_ALONE, (list(_SCHEMAS),))
-    if not one_value(cursor):
+    if not one_value(cursor, _ALONE, (list(_SCHEMAS),)):
         return
-    cursor.execute(_OPEN_TO_ALL, ([*ALLOWED, *_OURS], list(_REFUSED_BESIDE), list(_INTERNAL)))
-    if found := one_value(cursor):
+    told = [*ALLOWED, *_OURS], list(_REFUSED_BESIDE), list(_INTERNAL)
+    if found := one_value(cursor, _OPEN_TO_ALL, told):
         cursor.execute(f"revoke execute on function {found} from public")
 
 
@@ -133,6 +131,7 @@ _DEFAULTS: Final = (
     ("random_page_cost", "1.1"),
     ("work_mem", "16MB"),
 )
+_IS_ROLE: Final = "select true from pg_roles where rolname = %s"
 _TEMPORARY: Final = ("temp_file_limit", "1GB")
 """What a process of a question may put on the disk to sort and join; a superuser alone sets it."""
 
@@ -168,7 +167,7 @@ def admit_reader(cursor: extensions.cursor, schemas: Sequence[str]) -> None:
             cursor.execute(sql.SQL("create role {} login").format(role))
         settled = _settled(found)
         # Programs that log in themselves find the views, and leave connections for the writer.
-        for setting, value in (*_DEFAULTS, *([_TEMPORARY] if _is_superuser(cursor) else ())):
+        for setting, value in (*_DEFAULTS, *([_TEMPORARY] if is_superuser(cursor) else ())):
             if setting not in settled:
                 told = sql.SQL("alter role {} set {} = {}").format(
                     role, sql.Identifier(setting), sql.Literal(value)
@@ -181,8 +180,7 @@ def admit_reader(cursor: extensions.cursor, schemas: Sequence[str]) -> None:
             cursor.execute(sql.SQL("alter role {} password %s").format(role), (password,))
     except (errors.InsufficientPrivilege, errors.DuplicateObject):
         cursor.execute("rollback to savepoint reader")
-    cursor.execute("select 1 from pg_roles where rolname = %s", (name,))
-    if cursor.fetchone() is not None and schemas:
+    if one_value(cursor, _IS_ROLE, (name,)) and schemas:
         where = sql.SQL(", ").join(map(sql.Identifier, schemas))
         cursor.execute(sql.SQL("grant usage on schema {} to {}").format(where, role))
         cursor.execute(sql.SQL("grant select on all tables in schema {} to {}").format(where, role))
@@ -215,9 +213,9 @@ def _settled(found: tuple[Sequence[str] | None] | None) -> set[str]:
     return {each.partition("=")[0] for each in found[0] or ()} if found else set()
 
 
-def _is_superuser(cursor: extensions.cursor) -> bool:
-    cursor.execute("select rolsuper from pg_roles where rolname = current_user")
-    return bool(one_value(cursor))
+def is_superuser(cursor: extensions.cursor) -> bool:
+    """Whether the role of a session may do all."""
+    return bool(one_value(cursor, "select rolsuper from pg_roles where rolname = current_user"))
 
 
 def _password(writers: str | None, name: str) -> str | None:
@@ -248,9 +246,9 @@ def port_options(
 
 def let_in(cursor: extensions.cursor, folder: Path, database: str) -> None:
     """Give the reader of ``database`` its password; makes the role if it is not there yet."""
-    role = sql.Identifier(reader_name(database))
-    cursor.execute("select 1 from pg_roles where rolname = %s", (reader_name(database),))
-    if cursor.fetchone() is None:
+    name = reader_name(database)
+    role = sql.Identifier(name)
+    if not one_value(cursor, _IS_ROLE, (name,)):
         cursor.execute(sql.SQL("create role {} login").format(role))
     cursor.execute(sql.SQL("alter role {} password %s").format(role), (_kept_password(folder),))
 

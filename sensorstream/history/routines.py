@@ -18,16 +18,16 @@ from sensorstream.errors import HistoryError
 from sensorstream.history.copying import Row, array_of, arrays_of
 from sensorstream.history.incidents import is_flapping, is_silenced
 from sensorstream.history.rows import (
-    MESSAGE_COLUMNS,
-    STATEMENT_COLUMNS,
-    STAY_COLUMNS,
+    MESSAGES,
+    STATEMENTS,
+    STAYS,
     alert_rows,
     repeated,
     statement_rows,
     status_rows,
     stay_rows,
 )
-from sensorstream.history.terms import TERM_COLUMNS, TermKey, term_rows
+from sensorstream.history.terms import TERMS, TermKey, term_rows
 from sensorstream.journal.records import Effects
 from sensorstream.model.events import Alert, Cleared
 from sensorstream.model.terms import Term
@@ -364,8 +364,8 @@ def make_routines(cursor: extensions.cursor) -> None:
 
 
 def append_entries(cursor: extensions.cursor, rows: Sequence[Row]) -> None:
-    """Write entries to the journal: rows of :data:`.MESSAGE_COLUMNS`."""
-    _call(cursor, "append_entries", arrays_of(rows, len(MESSAGE_COLUMNS)))
+    """Write entries to the journal: rows of :data:`.MESSAGES`."""
+    _call(cursor, "append_entries", MESSAGES.arrays(rows))
 
 
 def write_effects(
@@ -397,10 +397,10 @@ def write_effects(
         "write_effects",
         f"{effects.watermark},{durable},{removals},'{effects.raised_at.isoformat()}'",
         arrays_of(status_rows(effects.statuses), 6),
-        arrays_of(terms, len(TERM_COLUMNS) - 1),
-        arrays_of(statements, len(STATEMENT_COLUMNS)),
+        arrays_of(terms, len(TERMS.columns) - 1),
+        STATEMENTS.arrays(statements),
         array_of(repeated(statements)),
-        arrays_of(stay_rows(effects.departures, numbers), len(STAY_COLUMNS)),
+        STAYS.arrays(stay_rows(effects.departures, numbers)),
         array_of([*changed]),
         arrays_of(((*row, turn) for each, turn in raised for row in alert_rows([each])), 11),
         arrays_of(

@@ -14,7 +14,7 @@ from json.encoder import encode_basestring as _quoted
 from typing import Any, Final
 
 from sensorstream.errors import Contradiction
-from sensorstream.history.copying import Row
+from sensorstream.history.copying import Row, RowShape
 from sensorstream.history.terms import number_of, rounded
 from sensorstream.journal.records import MessageStatus, Record, number_of_message
 from sensorstream.model.events import Alert, Basis, Departure, Ended, Evidence, Matched, Since
@@ -72,34 +72,17 @@ def _matched(
     return Matched(triple, Basis(basis), message, rule, before)
 
 
-MESSAGE_COLUMNS: Final = (
-    "seq",
-    "kind",
-    "id",
-    "source",
-    "received_at",
-    "received",
-    "content",
-    "origin",
+MESSAGES: Final = RowShape(
+    "store.messages",
+    ("seq", "kind", "id", "source", "received_at", "received", "content", "origin"),
 )
-STAY_COLUMNS: Final = (
-    "stay",
-    "name",
-    "entered",
-    "time",
-    "expired_at",
-    "message",
-)
-STATEMENT_COLUMNS: Final = (
-    "subject",
-    "predicate",
-    "object",
-    "valid_from",
-    "valid_to",
-    "stay",
-    "message",
-    "number",
-    "inferred",
+STAYS: Final = RowShape("store.stays", ("stay", "name", "entered", "time", "expired_at", "message"))
+STATEMENTS: Final = RowShape(
+    "store.statements",
+    (
+        *("subject", "predicate", "object", "valid_from", "valid_to", "stay", "message"),
+        *("number", "inferred"),
+    ),
 )
 
 _json: Final = json.JSONEncoder(ensure_ascii=False).encode
@@ -145,8 +128,10 @@ def stay_rows(
         )
 
 
-def statement_rows(ended: Iterable[Ended], numbers: Mapping[Term, int]) -> Iterator[Row]:
-    """Rows of ``store.statements``."""
+def statement_rows(
+    ended: Iterable[Ended], numbers: Mapping[Term, int], message: int | None = None
+) -> Iterator[Row]:
+    """Rows of ``store.statements``; ``message`` as in :func:`stay_rows`."""
     for each in ended:
         subject, predicate, value = each.triple
         yield (
@@ -156,7 +141,7 @@ def statement_rows(ended: Iterable[Ended], numbers: Mapping[Term, int]) -> Itera
             each.valid_from,
             each.valid_to,
             each.stay,
-            number_of_message(each.provenance.message),
+            number_of_message(each.provenance.message) if message is None else message,
             rounded(number_of(value)),
             each.inferred,
         )

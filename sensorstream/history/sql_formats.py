@@ -7,7 +7,7 @@ import io
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from types import MappingProxyType
@@ -17,7 +17,7 @@ from sensorstream.client.results import Results
 from sensorstream.errors import QueryError
 from sensorstream.extras import require
 from sensorstream.history.asking.formats import ARROW, CSV, csv_batches
-from sensorstream.history.read_only_sql import NUMERIC, Column, SqlResult, SqlStream
+from sensorstream.history.read_only_sql import NUMERIC, Column, Row, SqlResult, SqlStream
 
 if TYPE_CHECKING:
     import pyarrow
@@ -96,14 +96,32 @@ def arrow_pieces(stream: SqlStream) -> Iterator[bytes]:
     import pyarrow as pa
 
     schema = pa.schema([pa.field(each.name, _arrow_type(each)) for each in stream.columns])
+
+    def batch(rows: Sequence[Row]) -> pyarrow.RecordBatch:
+        columns = zip(*rows, strict=True) if rows else ([] for _ in schema)
+        arrays = [_array(values, each) for values, each in zip(columns, schema, strict=True)]
+        return pa.record_batch(arrays, schema=schema)
+
+    return arrow_stream(schema, map(batch, stream.batches))
+
+
+def arrow_stream(schema: pyarrow.Schema, batches: Iterable[pyarrow.RecordBatch]) -> Iterator[bytes]:
+    """Record batches in Arrow's streaming format, one a piece."""
+    import pyarrow as pa
+
     sink = io.BytesIO()
+
+    def taken() -> bytes:
+        piece = sink.getvalue()
+        sink.seek(0)
+        sink.truncate()
+        return piece
+
     with pa.ipc.new_stream(sink, schema) as writer:
-        for rows in stream.batches:
-            columns = zip(*rows, strict=True) if rows else ([] for _ in schema)
-            arrays = [_array(values, each) for values, each in zip(columns, schema, strict=True)]
-            writer.write_batch(pa.record_batch(arrays, schema=schema))
-            yield _taken(sink)
-    yield _taken(sink)
+        for each in batches:
+            writer.write_batch(each)
+            yield taken()
+    yield taken()
 
 
 def csv_table(table: SqlResult) -> bytes:
@@ -115,12 +133,7 @@ def csv_table(table: SqlResult) -> bytes:
 def arrow_table(table: SqlResult) -> bytes:
     """The rows of a result in memory in Arrow's streaming format; types by the values."""
     found = Results(table.columns, table.rows).to_arrow()
-    import pyarrow as pa
-
-    sink = io.BytesIO()
-    with pa.ipc.new_stream(sink, found.schema) as writer:
-        writer.write_table(found)
-    return sink.getvalue()
+    return b"".join(arrow_stream(found.schema, found.to_batches()))
 
 
 PIECES: Final[Mapping[str, Callable[[SqlStream], Iterator[bytes]]]] = MappingProxyType(
@@ -131,13 +144,6 @@ WHOLE: Final[Mapping[str, Callable[[SqlResult], bytes]]] = MappingProxyType(
     {CSV: csv_table, ARROW: arrow_table}
 )
 """The writers of the same formats for a result in memory."""
-
-
-def _taken(sink: io.BytesIO) -> bytes:
-    piece = sink.getvalue()
-    sink.seek(0)
-    sink.truncate()
-    return piece
 
 
 def _cell(value: object) -> object:

@@ -217,12 +217,11 @@ def inferred_between(cursor: extensions.cursor, start: Instant, end: Instant) ->
 
 def archived_after(cursor: extensions.cursor, start: Instant) -> Instant | None:
     """Until when statements that ended after ``start`` are in the archive alone; None: none is."""
-    cursor.execute(
+    query = (
         "select max(ended_before) from store.archives "
-        "where state = 'archived' and ended_before > %s",
-        (start,),
+        "where state = 'archived' and ended_before > %s"
     )
-    found: Instant | None = one_value(cursor)
+    found: Instant | None = one_value(cursor, query, (start,))
     return found
 
 

@@ -19,7 +19,6 @@ from psycopg2 import extensions
 
 from sensorstream.engine import query_alerts
 from sensorstream.errors import HistoryError
-from sensorstream.history.copying import copy_command, copy_text
 from sensorstream.history.database import (
     PipelinedCursor,
     connect,
@@ -37,7 +36,7 @@ from sensorstream.history.journal_rows import journal_rows, record_of
 from sensorstream.history.migrations import migrate
 from sensorstream.history.pipeline import Standings, Writes, forget_standings, lock, store_standings
 from sensorstream.history.routines import append_entries, make_routines
-from sensorstream.history.rows import MESSAGE_COLUMNS, message_rows
+from sensorstream.history.rows import MESSAGES, message_rows
 from sensorstream.journal.records import Effects, OntologyVersion, Record
 from sensorstream.model.events import Ended, Message
 from sensorstream.model.timeline import Instant, Timeline
@@ -50,7 +49,6 @@ _FEW: Final = 64
 """Entries; more are stored by COPY: that costs two round trips of its own, and less for each."""
 _FEW_BYTES: Final = 1_048_576
 """About the most bytes of content that stand in a statement."""
-_COPY_MESSAGES: Final = copy_command("store.messages", MESSAGE_COLUMNS)
 
 
 class PostgresStore:
@@ -120,7 +118,7 @@ class PostgresStore:
         begin = pipelined if many else single
         with translating_writes("cannot write the journal"), begin(self._journal) as cursor:
             if many:
-                cursor.copy_expert(_COPY_MESSAGES, copy_text(rows))
+                MESSAGES.copy(cursor, rows)
             else:
                 append_entries(cursor, rows)
 
@@ -163,18 +161,16 @@ class PostgresStore:
 
     def last_seq(self) -> int:
         with self._reading_journal() as cursor:
-            cursor.execute("select coalesce(max(seq), 0) from store.messages")
-            return int(one_value(cursor))
+            return int(one_value(cursor, "select coalesce(max(seq), 0) from store.messages"))
 
     def last_arrival(self) -> Instant | None:
         with self._reading_journal() as cursor:
             # Earlier versions gave times that could go back.
-            cursor.execute(
+            query = (
                 "select max(received) from "
-                "(select received from store.messages order by seq desc limit %s) as m",
-                (_LATEST,),
+                "(select received from store.messages order by seq desc limit %s) as m"
             )
-            found: Instant | None = one_value(cursor)
+            found: Instant | None = one_value(cursor, query, (_LATEST,))
             return found
 
     def watermark(self) -> int:
@@ -238,11 +234,8 @@ class PostgresStore:
         """
         with self._transaction("cannot record the ontology") as cursor:
             cursor.execute("select from store.progress for update")
-            cursor.execute(
-                "select digest from store.ontologies where seq <= %s order by seq desc limit 1",
-                (version.seq,),
-            )
-            if cursor.fetchone() == (version.digest,):
+            query = "select digest from store.ontologies where seq <= %s order by seq desc limit 1"
+            if one_value(cursor, query, (version.seq,)) == version.digest:
                 return False
             # The one before it with that number was in force for no entry.
             cursor.execute("delete from store.ontologies where seq = %s", (version.seq,))
@@ -318,8 +311,7 @@ class PostgresStore:
                 "on conflict do nothing",
                 (self.timeline.value,),
             )
-            cursor.execute("select timeline from store.progress")
-            found = one_value(cursor)
+            found = one_value(cursor, "select timeline from store.progress")
             if found != self.timeline.value:
                 raise HistoryError(
                     f"{describe(self.url)} holds times of the line '{found}', but "

@@ -1,4 +1,4 @@
-"""The base tables, in schema ``store``; Alembic's migrations make exactly these tables.
+"""The base tables, in schema ``store``; the first of Alembic's migrations makes them from here.
 
 Users read the views of schema ``history`` instead (:mod:`sensorstream.history.views`). Every RDF
 term stands once, in ``terms``; statements and stays refer to it by its number. Times of the time
@@ -51,6 +51,21 @@ FINE: Final = {"pages_per_range": 32}
 """Of BRIN indexes: some 3,000 statements an entry."""
 
 
+def brin(name: str, *columns: Any) -> Index:
+    """An index of ranges of pages."""
+    return Index(name, *columns, postgresql_using="brin", postgresql_with=FINE)
+
+
+def hashed(name: str, column: str) -> Index:
+    """An index of values that may be too long for a B-tree; it knows no order."""
+    return Index(name, column, postgresql_using="hash")
+
+
+def partial(name: str, condition: str, *columns: str, unique: bool = False) -> Index:
+    """An index of the rows that fulfil a condition."""
+    return Index(name, *columns, postgresql_where=text(condition), unique=unique)
+
+
 def required(kind: Any, *names: str) -> list[Column[Any]]:
     """Columns of one type that are never null."""
     return [Column(each, kind, nullable=False) for each in names]
@@ -82,25 +97,23 @@ messages: Final = Table(
     Column("facts", JSONB),
     # When somebody took it out of quarantine.
     Column("dismissed_at", MOMENT),
-    Index("messages_origin_idx", "origin", postgresql_where=text("origin is not null")),
+    partial("messages_origin_idx", "origin is not null", "origin"),
     # A B-tree would refuse a source over 2.7 kB.
     Index("messages_source_idx", text('"left"(source, 200)'), "seq"),
-    Index("messages_status_idx", "status", "seq", postgresql_where=text("status <> 'accepted'")),
-    Index("messages_received_idx", "received_at", postgresql_using="brin", postgresql_with=FINE),
+    partial("messages_status_idx", "status <> 'accepted'", "status", "seq"),
+    brin("messages_received_idx", "received_at"),
     # The kinds are those of sensorstream.journal.kinds.
-    Index("messages_ontology_idx", "seq", postgresql_where=text("kind = 'ontology'::text")),
-    Index("messages_others_idx", "seq", postgresql_where=text("kind <> 'message'::text")),
+    partial("messages_ontology_idx", "kind = 'ontology'::text", "seq"),
+    partial("messages_others_idx", "kind <> 'message'::text", "seq"),
     CheckConstraint(
         "status in ('accepted', 'partial', 'unmatched', 'rejected', 'held', 'late', 'skipped')",
         name="status",
     ),
-    Index(
+    partial(
         "messages_quarantine_idx",
+        "dismissed_at is null and status = ANY (ARRAY['unmatched'::text, 'partial'::text, "
+        "'rejected'::text, 'skipped'::text])",
         "seq",
-        postgresql_where=text(
-            "dismissed_at is null and status = ANY (ARRAY['unmatched'::text, 'partial'::text, "
-            "'rejected'::text, 'skipped'::text])"
-        ),
     ),
 )
 
@@ -190,7 +203,7 @@ terms: Final = Table(
     Column("text", Text, nullable=False),
     *optional(Text, "datatype", "language"),
     CheckConstraint("kind in (0, 1, 2)", name="kind"),
-    Index("terms_text_idx", "text", postgresql_using="hash"),
+    hashed("terms_text_idx", "text"),
 )
 
 # The sets of classes that individuals had when they left: some few, for many stays. A B-tree would
@@ -201,7 +214,7 @@ class_sets: Final = Table(
     Column("id", Integer, Identity(always=True), primary_key=True),
     # Numbers of terms, in order.
     Column("classes", ARRAY(BigInteger), nullable=False),
-    Index("class_sets_classes_idx", "classes", postgresql_using="hash"),
+    hashed("class_sets_classes_idx", "classes"),
 )
 
 stays: Final = Table(
@@ -222,7 +235,7 @@ stays: Final = Table(
     Index("stays_time_idx", "time"),
     Index("stays_moment_idx", text("store.moment(time)")),
     Index("stays_name_idx", "name"),
-    Index("stays_iri_idx", "iri", postgresql_using="hash"),
+    hashed("stays_iri_idx", "iri"),
     Index("stays_class_set_idx", "class_set"),
 )
 
@@ -239,39 +252,17 @@ statements: Final = Table(
     # False: no other row that says false has this triple. So rows that say true are all that must
     # be made distinct to count triples. Who cannot know says true: this is never changed later.
     Column("again", Boolean, nullable=False, server_default=text("true")),
-    Index("statements_again_idx", "predicate", postgresql_where=text("again")),
+    partial("statements_again_idx", "again", "predicate"),
     Index("statements_subject_idx", "subject", "valid_to"),
     # Without a time: so equal keys share an entry. The partition and the BRIN indexes know times.
     Index("statements_object_idx", "predicate", "object"),
-    Index(
-        "statements_number_idx",
-        "predicate",
-        "number",
-        postgresql_where=text("number is not null"),
-    ),
+    partial("statements_number_idx", "number is not null", "predicate", "number"),
     Index("statements_predicate_idx", "predicate", "valid_from"),
-    Index(
-        "statements_time_idx",
-        "valid_from",
-        "valid_to",
-        postgresql_using="brin",
-        postgresql_with=FINE,
-    ),
+    brin("statements_time_idx", "valid_from", "valid_to"),
     # The times as the views of the dateTime line show them.
-    Index(
-        "statements_moment_idx",
-        text("store.moment(valid_from)"),
-        text("store.moment(valid_to)"),
-        postgresql_using="brin",
-        postgresql_with=FINE,
-    ),
+    brin("statements_moment_idx", text("store.moment(valid_from)"), text("store.moment(valid_to)")),
     # For the planner: only statistics of whole spans say how few statements hold at an instant.
-    Index(
-        "statements_span_idx",
-        text("store.span(valid_from, valid_to)"),
-        postgresql_using="brin",
-        postgresql_with=FINE,
-    ),
+    brin("statements_span_idx", text("store.span(valid_from, valid_to)")),
     postgresql_partition_by="RANGE (valid_to)",
 )
 
@@ -356,14 +347,9 @@ incidents: Final = Table(
     # The alert that a silence which has ended held back, while another one is about it.
     Column("held", Text),
     CheckConstraint("state in ('open', 'acknowledged', 'cleared')", name="state"),
-    Index(
-        "incidents_identity_idx",
-        "identity",
-        unique=True,
-        postgresql_where=text("state <> 'cleared'::text"),
-    ),
+    partial("incidents_identity_idx", "state <> 'cleared'::text", "identity", unique=True),
     Index("incidents_state_idx", "state", "seq"),
-    Index("incidents_held_idx", "held", postgresql_where=text("held is not null")),
+    partial("incidents_held_idx", "held is not null", "held"),
 )
 
 # What happened to incidents, in the order of commits; repeats are only counted.
@@ -400,7 +386,7 @@ flaps: Final = Table(
     # Since when it flaps, and whether receivers were told so.
     Column("since", MOMENT),
     Column("told", Boolean, nullable=False, server_default=text("false")),
-    Index("flaps_since_idx", "identity", postgresql_where=text("since is not null")),
+    partial("flaps_since_idx", "since is not null", "identity"),
     Index("flaps_incident_idx", "incident"),
 )
 
@@ -474,8 +460,8 @@ events: Final = Table(
         "num_nonnulls(receiver, group_data) in (0, 2)",
         name="kind",
     ),
-    Index("events_change_idx", "change", postgresql_where=text("change is not null")),
-    Index("events_alert_idx", "alert_id", postgresql_where=text("alert_id is not null")),
+    partial("events_change_idx", "change is not null", "change"),
+    partial("events_alert_idx", "alert_id is not null", "alert_id"),
 )
 
 # The last event's number. Who adds events, or puts a receiver after them, locks this row first: so
@@ -539,18 +525,9 @@ deliveries: Final = Table(
     CheckConstraint("status in ('pending', 'delivered', 'dead')", name="status"),
     Index("deliveries_event_idx", "event"),
     Index("deliveries_state_idx", "webhook_id", "status", "id"),
-    Index(
-        "deliveries_attempted_idx",
-        "webhook_id",
-        "attempted_at",
-        postgresql_where=text("attempted_at is not null"),
-    ),
-    Index(
-        "deliveries_due_idx",
-        "webhook_id",
-        "next_attempt_at",
-        "event",
-        postgresql_where=text("status = 'pending'::text"),
+    partial("deliveries_attempted_idx", "attempted_at is not null", "webhook_id", "attempted_at"),
+    partial(
+        "deliveries_due_idx", "status = 'pending'::text", "webhook_id", "next_attempt_at", "event"
     ),
 )
 

@@ -13,12 +13,15 @@ from typing import Final
 
 from psycopg2 import extensions
 
-from sensorstream.history.copying import Row, copy_command, copy_text
+from sensorstream.history.copying import Row, RowShape
+from sensorstream.history.database import one_value
 from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.xsd import DATE_TIMES, NUMERIC_TYPES, Moment, datetime_of
 
-TERM_COLUMNS: Final = ("id", "number", "moment", "kind", "text", "datatype", "language")
+TERMS: Final = RowShape(
+    "store.terms", ("id", "number", "moment", "kind", "text", "datatype", "language")
+)
 
 # As long as Python reads an integer, and far below what "numeric" takes.
 _LONGEST_NUMBER: Final = 4300
@@ -37,7 +40,6 @@ _LOOK_UP: Final = (
     "and t.datatype is not distinct from a.datatype "
     "and t.language is not distinct from a.language limit 1) t"
 )
-_COPY: Final = copy_command("store.terms", TERM_COLUMNS)
 _unstorable: Final = re.compile("[\x00\ud800-\udfff]").search
 
 
@@ -143,11 +145,9 @@ class Dictionary:
             there = look_up(cursor, list(dict.fromkeys(keys)))
             new = {key: term for key, term in zip(keys, asked, strict=True) if key not in there}
             if new:
-                cursor.execute(_COUNT_TERMS, (len(new),))
-                row = cursor.fetchone()
-                assert row is not None
-                there |= zip(new, count(row[0] - len(new) + 1), strict=False)
-                cursor.copy_expert(_COPY, copy_text(term_rows(new, there)))
+                last = one_value(cursor, _COUNT_TERMS, (len(new),))
+                there |= zip(new, count(last - len(new) + 1), strict=False)
+                TERMS.copy(cursor, term_rows(new, there))
             found |= self._remember(asked, (there[key] for key in keys))
         return found
 
@@ -196,7 +196,7 @@ def look_up(cursor: extensions.cursor, keys: Sequence[TermKey]) -> dict[TermKey,
 
 
 def term_rows(new: Mapping[TermKey, Term], numbers: Mapping[TermKey, int]) -> Iterator[Row]:
-    """Rows of ``store.terms``, in the order of :data:`TERM_COLUMNS`."""
+    """Rows of ``store.terms``, as :data:`TERMS` says."""
     for key, term in new.items():
         yield (
             numbers[key],

@@ -17,14 +17,17 @@ from functools import lru_cache
 from typing import Final
 
 from psycopg2 import extensions
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection, Engine, Table
+from sqlalchemy.dialects import postgresql
 from sqlglot import exp
 
 from sensorstream.errors import OntologyConflict
+from sensorstream.history import tables
 from sensorstream.history.asking.relations import LIVE_STATEMENTS, LIVE_STAYS, LIVE_TERMS
 from sensorstream.history.database import opened, translating
 from sensorstream.history.read_only_sql import install_row_batches
 from sensorstream.history.reader import admit_reader
+from sensorstream.history.rows import STATEMENTS, STAYS
 from sensorstream.history.terms import Dictionary
 from sensorstream.history.view_definitions import (
     View,
@@ -45,28 +48,33 @@ _MARK: Final = "SensorStream:"
 _ENDS: Final = {"valid_to", "expired_at"}
 _INFERRED: Final = int(Origin.INFERRED)
 _OF_WINDOW: Final = int(Origin.WINDOW | Origin.INFERRED)
-_TERM: Final = (
-    "id bigint, moment timestamp with time zone, kind smallint, number numeric, text text, "
-    "datatype text, language text"
-)
-_NAMES: Final = "id, moment, kind, number, text, datatype, language"
+
+
+_DIALECT: Final = postgresql.dialect()  # type: ignore[no-untyped-call]
+
+
+def _typed(table: Table, columns: Iterable[str]) -> str:
+    """Some columns of a table with their types, as SQL declares them."""
+    told = ((each, table.c[each].type.compile(_DIALECT)) for each in columns)
+    return ", ".join(f'"{name}" {kind}' for name, kind in told)
+
+
+_NAMES: Final = ", ".join(tables.terms.c.keys())
 # For each table that history's views read, the function in its place: its columns, its text.
 _FUNCTIONS: Final = {
     "terms": (
         LIVE_TERMS,
-        _TERM,
+        _typed(tables.terms, tables.terms.c.keys()),
         f"select {_NAMES} from store.terms union all select {_NAMES} from pg_temp.{LIVE_TERMS}",
     ),
     "stays": (
         LIVE_STAYS,
-        'stay bigint, name bigint, entered bigint, "time" bigint, expired_at bigint, '
-        "message bigint",
+        _typed(tables.stays, STAYS.columns),
         f"select stay, name, entered, time, null::bigint, message from pg_temp.{LIVE_STAYS}",
     ),
     "statements": (
         LIVE_STATEMENTS,
-        "subject bigint, predicate bigint, object bigint, valid_from bigint, valid_to bigint, "
-        "stay bigint, message bigint, number double precision, inferred boolean",
+        _typed(tables.statements, STATEMENTS.columns),
         "select subject, predicate, object, valid_from, null::bigint, stay, message, number, "
         f"marks & {_INFERRED} <> 0 from pg_temp.{LIVE_STATEMENTS} "
         f"where marks & {_OF_WINDOW} <> 0",

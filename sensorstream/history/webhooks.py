@@ -26,7 +26,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 
 from sensorstream.alerts.records import LoggedDelivery, Webhook, WebhookState
 from sensorstream.errors import UnknownDelivery, UnknownWebhook
-from sensorstream.history.database import record, translating
+from sensorstream.history.database import record, rows_of, translating
 from sensorstream.history.incidents import end_of_system, last_event
 from sensorstream.history.tables import (
     alert_changes,
@@ -36,7 +36,7 @@ from sensorstream.history.tables import (
     webhooks,
 )
 from sensorstream.journal.notice import WEBHOOK_DISABLED
-from sensorstream.webhook_definition import Grouping, Telling
+from sensorstream.webhook_definition import Grouping
 
 
 class PostgresWebhooks:
@@ -93,8 +93,8 @@ class PostgresWebhooks:
     def changes(self) -> dict[str, int]:
         """The number of the entry that made each webhook what it is; 0: none did."""
         query = select(webhooks.c.id, webhooks.c.change).where(~webhooks.c.output)
-        with translating("cannot read the webhooks"), self._database.connect() as connection:
-            return {row.id: row.change or 0 for row in connection.execute(query)}
+        rows = rows_of(self._database, "cannot read the webhooks", query)
+        return {row.id: row.change or 0 for row in rows}
 
     def all(self) -> list[WebhookState]:
         """All webhooks, in the order they were registered."""
@@ -152,8 +152,7 @@ class PostgresWebhooks:
         if before is not None:
             query = query.where(outbox.c.id < before)
         query = query.order_by(outbox.c.id.desc()).limit(limit)
-        with translating("cannot read the deliveries"), self._database.connect() as connection:
-            return [_logged(row) for row in connection.execute(query)]
+        return _deliveries(self._database, query)
 
     def resend(self, delivery_id: int, now: datetime) -> LoggedDelivery:
         """Make a delivery due now, whatever became of it before."""
@@ -220,16 +219,15 @@ class PostgresWebhooks:
         return gone
 
     def _states(self, query: Select[Any]) -> list[WebhookState]:
-        with translating("cannot read the webhooks"), self._database.connect() as connection:
-            return [
-                WebhookState(
-                    webhook_of(row),
-                    row.disabled_at,
-                    row.failing_since,
-                    None if row.id is None else _logged(row),
-                )
-                for row in connection.execute(query)
-            ]
+        return [
+            WebhookState(
+                webhook_of(row),
+                row.disabled_at,
+                row.failing_since,
+                None if row.id is None else _logged(row),
+            )
+            for row in rows_of(self._database, "cannot read the webhooks", query)
+        ]
 
 
 NUMBERS: Final = (1 << 20) - 1
@@ -260,16 +258,14 @@ def _change(connection: Connection, webhook_id: str, values: Mapping[str, object
 
 _KIND: Final = ("url", "queries", "changes", "group_by", "escalated")
 """What makes a webhook another one: of what it was told before, nothing more is said."""
-_KEPT: Final = ("id", "secret", "created_at", "number", "place")
+_KEPT: Final = frozenset(
+    ("id", "secret", "created_at", "number", "place", "output", "old_secret", "old_until")
+)
 """What no change of a webhook sets."""
 _LAST_CHANGE: Final = select(func.max(alert_changes.c.seq)).scalar_subquery()
-_TOLD: Final = tuple(each.name for each in fields(Telling) if each.name != "group")
-"""The columns of what a webhook is told; its group has three."""
-WEBHOOK_NAMES: Final = (
-    *("id", "url", "secret", "created_at", "queries", "output", "old_secret", "old_until"),
-    *("group_by", "group_wait", "group_interval"),
-    *_TOLD,
-)
+_GROUP: Final = ("group_by", "group_wait", "group_interval")
+_PLAIN: Final = tuple(each.name for each in fields(Webhook) if each.name != "group")
+WEBHOOK_NAMES: Final = (*_PLAIN, *_GROUP)
 WEBHOOK_COLUMNS: Final = tuple(webhooks.c[name].label(f"webhook_{name}") for name in WEBHOOK_NAMES)
 
 
@@ -284,8 +280,11 @@ def deliveries_of_alerts(database: Engine, ids: Collection[str]) -> list[LoggedD
         .where(outbox.c.alert_id.in_(list(ids)), ~webhooks.c.output)
         .order_by(outbox.c.id)
     )
-    with translating("cannot read the deliveries"), database.connect() as connection:
-        return [_logged(row) for row in connection.execute(query)]
+    return _deliveries(database, query)
+
+
+def _deliveries(database: Engine, query: Select[Any]) -> list[LoggedDelivery]:
+    return [_logged(row) for row in rows_of(database, "cannot read the deliveries", query)]
 
 
 _LOG: Final = select(
@@ -363,38 +362,21 @@ _FREE_NUMBER: Final = (
 
 def _row(webhook: Webhook) -> dict[str, Any]:
     group = webhook.group
+    told = (None, None, None) if group is None else (list(group.by), group.wait, group.interval)
     return {
-        "id": webhook.id,
-        "url": webhook.url,
-        "secret": webhook.secret,
-        "created_at": webhook.created_at,
+        **{name: getattr(webhook, name) for name in _PLAIN},
         "queries": list(webhook.queries),
-        **{name: getattr(webhook, name) for name in _TOLD},
-        "group_by": None if group is None else list(group.by),
-        "group_wait": None if group is None else group.wait,
-        "group_interval": None if group is None else group.interval,
+        **dict(zip(_GROUP, told, strict=True)),
         "number": _FREE_NUMBER,
     }
 
 
 def webhook_of(row: Row[*tuple[Any, ...]]) -> Webhook:
     """A webhook from a row with :data:`WEBHOOK_COLUMNS`."""
-    return Webhook(
-        row.webhook_id,
-        row.webhook_url,
-        row.webhook_secret,
-        row.webhook_created_at,
-        tuple(row.webhook_queries),
-        row.webhook_output,
-        row.webhook_old_secret,
-        row.webhook_old_until,
-        group=None
-        if row.webhook_group_by is None
-        else Grouping(
-            tuple(row.webhook_group_by), row.webhook_group_wait, row.webhook_group_interval
-        ),
-        **{name: getattr(row, f"webhook_{name}") for name in _TOLD},
-    )
+    by, wait, interval = (getattr(row, f"webhook_{name}") for name in _GROUP)
+    told = {name: getattr(row, f"webhook_{name}") for name in _PLAIN}
+    told["queries"] = tuple(told["queries"])
+    return Webhook(**told, group=None if by is None else Grouping(tuple(by), wait, interval))
 
 
 def _logged(row: Row[*tuple[Any, ...]]) -> LoggedDelivery:

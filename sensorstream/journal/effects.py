@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
 from itertools import chain
 from typing import Any
 
@@ -43,13 +43,7 @@ def facts_of(outcome: Outcome) -> dict[str, Any]:
         "replies": list(outcome.replies),
         "warnings": list(few(outcome.warnings)),
         "time": outcome.time,
-        "error": None
-        if error is None
-        else {
-            "code": error.code,
-            "message": error.message,
-            "position": None if error.position is None else asdict(error.position),
-        },
+        "error": None if error is None else error.data(),
     }
 
 

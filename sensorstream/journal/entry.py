@@ -13,7 +13,6 @@ import json
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Protocol, Self
 
 from sensorstream.engine.arrival import Mapper
@@ -50,53 +49,22 @@ class Successor(Protocol):
         """Stop a reasoner that has not taken over."""
 
 
-class Successors(Protocol):
-    """Builds successors, which is slow."""
-
-    def with_rules(
-        self,
-        files: Mapping[str, str],
-        tables: Mapping[str, str] | None,
-        whole: bool,
-        found: bool = False,
-    ) -> Successor:
-        """Other rule files, by name, compiled for the ontology in force.
-
-        ``tables`` are the texts of the files that they name, by path; None: those on disk.
-        ``whole``: ``files`` are all; otherwise RML files and stylesheets are those on disk.
-        ``found``: they are the settings' files as a start has found them, put by nobody.
-
-        Raises:
-            LanguageError: a rule cannot be read or compiled.
-            SettingsError: a file that the change does not hold cannot be read.
-        """
-
-    def with_ontology(self, content: bytes, media_type: str) -> Successor:
-        """A reasoner for another ontology.
-
-        Raises:
-            OntologyError, LanguageError, SettingsError: the ontology cannot be used here.
-            ReasonerError: the reasoner does not start.
-        """
-
-    def with_reasoner(self) -> Successor:
-        """A new reasoner for the ontology in force.
-
-        Raises:
-            OntologyError, ReasonerError: the reasoner does not start.
-        """
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """The object that entries change: the engine, with its ontology and reasoner.
+class Target(Protocol):
+    """What entries change: the engine, with its ontology and reasoner.
 
     ``mapper`` reads messages with the mapping rules in force.
     """
 
     engine: Engine
     mapper: Mapper
-    successors: Successors
+
+    def successor_of(self, entry: Entry) -> Successor:
+        """What an entry of the journal has put in force: an ontology, rules, a new reasoner; slow.
+
+        Raises:
+            LanguageError, OntologyError, SettingsError: it cannot be used here.
+            ReasonerError: the reasoner does not start.
+        """
 
 
 class Entry(ABC):

@@ -58,7 +58,7 @@ class RegisterQuery(Change):
     @classmethod
     def decode(cls, content: bytes, source: str) -> Self:
         text = content.decode()
-        # Before, the content was the text alone; no query begins like this.
+        # The text alone will do, too; no query begins like this.
         if not text.startswith('{"query":'):
             return cls(source, text)
         told = json.loads(text)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import Inconsistent, SensorStreamError
-from sensorstream.journal.entry import Change, Successor, Successors, Target, json_content
+from sensorstream.journal.entry import Change, Successor, Target, json_content
 from sensorstream.journal.records import Record
 from sensorstream.model.events import Message
 
@@ -23,10 +22,6 @@ class _Takeover(Change):
 
     successor: Successor | None = field(default=None, compare=False, repr=False, kw_only=True)
 
-    @abstractmethod
-    def prepare(self, successors: Successors) -> Successor:
-        """Make the successor, in a replay."""
-
     def check(self, target: Target) -> None:
         """Check that the successor can take over now; see :meth:`.Successor.check`."""
         if self.successor is not None:
@@ -35,7 +30,7 @@ class _Takeover(Change):
     def make(self, target: Target, message: Message) -> Outcome:
         if self.successor is not None:
             return self.successor.take_over(message)
-        successor = self.prepare(target.successors)
+        successor = target.successor_of(self)
         try:
             return successor.take_over(message)
         except BaseException:
@@ -72,48 +67,31 @@ class PutOntology(_Takeover):
         media_type, _, by = source.partition(" ")
         return cls(content, media_type, by)
 
-    def prepare(self, successors: Successors) -> Successor:
-        return successors.with_ontology(self.content, self.media_type)
-
 
 @dataclass(frozen=True, slots=True)
 class PutRules(_Takeover):
     """A set of rule files is put in force, instead of the one before.
 
     ``files`` are their texts by name, in the order in which their rules are applied; ``by`` is who
-    put them. ``tables`` are the texts of the files that they name, by path; None: those on disk.
-    ``whole``: all rule files are here; once RML files and stylesheets were always read from disk.
-    ``found``: a start has found them so in the settings' files, and nobody has put them.
+    put them. ``tables`` are the texts of the files that they name, by path. ``found``: a start has
+    found them so in the settings' files, and nobody has put them.
     """
 
     kind: ClassVar[str] = "rules"
 
     files: Mapping[str, str]
     by: str
-    tables: Mapping[str, str] | None = None
-    whole: bool = True
+    tables: Mapping[str, str]
     found: bool = False
 
     def encode(self) -> tuple[bytes, str]:
-        told: dict[str, object] = dict(self.files)
-        if self.whole or self.tables is not None:
-            tables = None if self.tables is None else dict(self.tables)
-            flags = {"whole": self.whole, "found": self.found}
-            told = {"files": told, "tables": tables}
-            told.update((name, True) for name, is_set in flags.items() if is_set)
+        told = {"files": dict(self.files), "tables": dict(self.tables), "found": self.found}
         return json_content(told), self.by
 
     @classmethod
     def decode(cls, content: bytes, source: str) -> Self:
         told = json.loads(content)
-        whole = told.get("whole") is True
-        if whole or isinstance(told.get("tables"), dict):
-            return cls(told["files"], source, told["tables"], whole, told.get("found") is True)
-        # The content is the files alone, as it was before tables were kept.
-        return cls(told, source, whole=False)
-
-    def prepare(self, successors: Successors) -> Successor:
-        return successors.with_rules(self.files, self.tables, self.whole, self.found)
+        return cls(told["files"], source, told["tables"], told["found"])
 
     def fails_now(self, target: Target, record: Record, error: SensorStreamError) -> None:
         """Go on with the present files if these are those of an earlier start.
@@ -132,6 +110,3 @@ class ReadmitReasoner(_Takeover):
     """A reasoner that had failed was replaced."""
 
     kind: ClassVar[str] = "reasoner"
-
-    def prepare(self, successors: Successors) -> Successor:
-        return successors.with_reasoner()

@@ -19,7 +19,7 @@ from sensorstream.model.terms import IRI, Literal, Term, Triple
 from sensorstream.sparql.algebra import Query
 from sensorstream.sparql.answerable import GRAPHS, check_answerable, check_graphs
 from sensorstream.sparql.described import check_named
-from sensorstream.sparql.oxigraph_text import oxigraph_text
+from sensorstream.sparql.oxigraph import oxigraph_text
 from sensorstream.sparql.parser import read_query
 
 Results: TypeAlias = ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples

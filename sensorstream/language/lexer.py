@@ -8,7 +8,6 @@ braces of their own, which no single regular expression can balance.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Final
 
@@ -16,6 +15,7 @@ from lark import Token
 from lark.lexer import Lexer
 
 from sensorstream.errors import LanguageError, Position
+from sensorstream.grammars import Lines
 
 # XPath 1.0 has no braces outside its strings, and its strings have no escapes; the texts of value
 # functions are written in the same way.
@@ -97,24 +97,14 @@ _LEVELS: Final = frozenset(
 )
 
 
-class RuleText:
-    """The text of a rule file, with the line and column of each offset."""
+class RuleText(Lines):
+    """The text of a rule file."""
 
-    __slots__ = ("_starts", "file", "text")
+    __slots__ = ("file",)
 
     def __init__(self, text: str, file: str) -> None:
-        self.text = text
+        super().__init__(text, Position(file, 1, 1))
         self.file = file
-        self._starts = [0, *(match.end() for match in re.finditer(r"\n", text))]
-
-    def position(self, offset: int) -> Position:
-        """The place of a character; ``offset`` counts from 0."""
-        return Position(self.file, *self.place(offset))
-
-    def place(self, offset: int) -> tuple[int, int]:
-        """The line and the column of a character."""
-        line = bisect_right(self._starts, offset)
-        return line, offset - self._starts[line - 1] + 1
 
 
 def tokens(source: RuleText) -> Iterator[Token]:
@@ -138,8 +128,7 @@ def tokens(source: RuleText) -> Iterator[Token]:
                     offset,
                     f"values are nested deeper than {DEEPEST}: expected fewer brackets and 'or's",
                 )
-            line, column = source.place(offset)
-            yield Token(kind, written, offset, line, column, end_pos=end)
+            yield Token(kind, written, offset, end_pos=end)
             before = kind
         offset = end
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import cache
 from typing import Any, Final, Literal, TypeAlias, cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from lark import Token, Transformer
-from lark.exceptions import UnexpectedToken, VisitError
+from lark.exceptions import UnexpectedToken
 
 from sensorstream.errors import LanguageError, Position
-from sensorstream.grammars import Grammar
+from sensorstream.grammars import Grammar, one_of, unexpected
 from sensorstream.language import syntax
 from sensorstream.language.hole import call, split
 from sensorstream.language.lexer import KEYWORDS, RuleLexer, RuleText
@@ -61,29 +60,12 @@ def syntax_tree(text: str, file: str = "") -> syntax.RuleFile:
     """
     source = RuleText(text, file)
     try:
-        tree = _lark().parse(cast(str, source))
-        return cast(syntax.RuleFile, _Builder(source).transform(tree))
+        return cast(syntax.RuleFile, GRAMMAR.read(source, _Builder(source)))
     except UnexpectedToken as error:
         raise _unexpected(source, error) from None
-    except VisitError as error:
-        if isinstance(error.orig_exc, LanguageError):
-            raise error.orig_exc from None
-        raise
-
-
-def expected_after(before: Iterable[Token]) -> frozenset[str]:
-    """The kinds of token that may follow the tokens of a file so far; none if these do not fit."""
-    parser = _lark().parse_interactive()
-    try:
-        for token in before:
-            parser.feed_token(token)
-    except UnexpectedToken:
-        return frozenset()
-    return frozenset(parser.accepts())  # type: ignore[no-untyped-call]
 
 
 GRAMMAR: Final = Grammar("sensorstream.language", RuleLexer)
-_lark = cache(GRAMMAR.parser)
 
 
 _PLAIN: Final = {
@@ -123,16 +105,8 @@ def _unexpected(source: RuleText, error: UnexpectedToken) -> LanguageError:
         (_PLAIN[kind] for kind in accepted),
         key=lambda word: (word == _PLAIN["$END"], word[0] != "'", word),
     )
-    expected = " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
-    token = error.token
-    if token.type == "$END":
-        position = source.position(len(source.text.rstrip()))
-        return LanguageError(f"the file ends here: expected {expected}", position=position)
-    shown = token.value if len(token.value) <= 40 else f"{token.value[:40]}…"
-    return LanguageError(
-        f"unexpected '{shown}': expected {expected}",
-        position=Position(source.file, token.line or 1, token.column or 1),
-    )
+    message, position = unexpected(source, error, "the file", f"expected {one_of(words)}")
+    return LanguageError(message, position=position)
 
 
 _HOLE_IN_TEXT: Final = re.compile(r"""\{\{|\}\}|\\(?:.|\n)|\{((?:[^{}'"]|'[^']*'|"[^"]*")*)\}""")

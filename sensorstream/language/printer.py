@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Final
 
 from sensorstream.language import syntax
+from sensorstream.model.tree_text import TreeText
 
 _ESCAPES: Final = str.maketrans(
     {
@@ -19,8 +19,6 @@ _ESCAPES: Final = str.maketrans(
         "}": "}}",
     }
 )
-# What is written of each kind of node. `{field}` is the text of a field, `{field!q}` in quotes, and
-# what stands behind a colon parts several. `[…]` is left out if a field in it is empty or False.
 _FORMS: Final[Mapping[type[syntax.Node], str]] = {
     syntax.Base: "base <{iri}>\n",
     syntax.Prefix: "prefix {name}: <{iri}>\n",
@@ -67,8 +65,6 @@ _FORMS: Final[Mapping[type[syntax.Node], str]] = {
     syntax.BlankName: "_:{parts:}",
     syntax.Call: "{function}[ {arguments: }]",
 }
-_FIELD: Final = re.compile(r"\{(?P<name>\w+)(?P<quoted>!q)?(?::(?P<between>[^}]*))?\}")
-_MAYBE: Final = re.compile(r"\[([^]]*)\]")
 
 
 def print_rules(file: syntax.RuleFile) -> str:
@@ -100,19 +96,7 @@ def print_node(node: syntax.Node) -> str:
             classes = ", ".join(map(print_node, node.classes))
             written = [f"a {classes}" if classes else "", *map(print_node, node.properties)]
             return f"[ {' ; '.join(filter(None, written))} ]"
-
-    def field(match: re.Match[str]) -> str:
-        value = getattr(node, match["name"])
-        if match["quoted"]:
-            return f'"{escaped(value)}"'
-        several = value if isinstance(value, tuple) else (value,)
-        return (match["between"] or "").join(map(_text, several))
-
-    def maybe(match: re.Match[str]) -> str:
-        given = all(getattr(node, each["name"]) for each in _FIELD.finditer(match[1]))
-        return match[1] if given else ""
-
-    return _FIELD.sub(field, _MAYBE.sub(maybe, _FORMS[type(node)]))
+    return _TEXT.of(node)
 
 
 def print_hole(hole: syntax.Hole) -> str:
@@ -121,11 +105,13 @@ def print_hole(hole: syntax.Hole) -> str:
 
 
 def _text(value: object) -> str:
-    if isinstance(value, bool):  # it only decides whether its words are there
-        return ""
     return print_node(value) if isinstance(value, syntax.Node) else str(value)
 
 
 def escaped(text: str) -> str:
     """A text as it stands in quotes."""
     return text.translate(_ESCAPES)
+
+
+# In quotes: q.
+_TEXT: Final = TreeText(_FORMS, {"": _text, "q": lambda text: f'"{escaped(text)}"'})

@@ -10,10 +10,11 @@ layer and of the knowledge layer are both event-condition-action rules).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final, Literal, TypeAlias, dataclass_transform
+from dataclasses import field
+from typing import Final, Literal, TypeAlias
 
 from sensorstream.errors import Position
+from sensorstream.model.frozen import Frozen
 from sensorstream.model.terms import IRI
 from sensorstream.model.xsd import XSD_BOOLEAN, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.sparql.iris import resolve
@@ -22,17 +23,7 @@ XML_SCHEMA_INSTANCE: Final = "http://www.w3.org/2001/XMLSchema-instance"
 NOWHERE: Final = Position("", 1, 1)
 
 
-@dataclass_transform(frozen_default=True, field_specifiers=(field,))
-class _Frozen:
-    """Makes a frozen dataclass of each class below it."""
-
-    __dataclass_fields__: ClassVar[dict[str, Any]]
-
-    def __init_subclass__(cls) -> None:
-        dataclass(frozen=True)(cls)
-
-
-class Node(_Frozen):
+class Node(Frozen):
     """A part of a document of rules, and where it begins: the same elsewhere is an equal node."""
 
     position: Position = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
@@ -511,8 +502,7 @@ class MessageEach(Node):
     xpath: Hole
 
 
-@dataclass(frozen=True, slots=True)
-class RuleFile:
+class RuleFile(Frozen):
     """One file: its declarations, then its rules in order; ``file`` is for error messages.
 
     ``bases`` has one member at most, once the file is checked.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import TypeAlias, cast
+from typing import cast
 
 from sensorstream.errors import LanguageError, NotMovable, TermError
 from sensorstream.language import syntax
@@ -15,13 +15,12 @@ from sensorstream.mapping import xpath
 from sensorstream.mapping.functions.definition import Library
 from sensorstream.mapping.functions.registry import call_faults
 from sensorstream.mapping.moved_paths import at_part
+from sensorstream.mapping.recipe import LiteralValue, datatype_of
 from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
 from sensorstream.mapping.values import check_graph_name, literal_maker
 from sensorstream.model.schema import Schema, similar
 from sensorstream.model.terms import IRI
 from sensorstream.model.vocabulary import RDF_FIRST, RDF_TYPE
-
-LiteralValue: TypeAlias = syntax.XPathValue | syntax.TextValue | syntax.Number
 
 
 def check(
@@ -173,13 +172,3 @@ def _unknown_individuals(
             yield LanguageError(
                 f"unknown individual {shown(file, iri)}: {hint}", position=known.name.position
             )
-
-
-def datatype_of(
-    file: syntax.RuleFile, name: IRI, value: LiteralValue, schema: Schema
-) -> str | None:
-    """The datatype of a property's value: the one written, else the range, else its own form."""
-    if not isinstance(value, syntax.Number) and value.datatype is not None:
-        return file.resolve(value.datatype)
-    told = schema.datatype_of(name)
-    return value.datatype if told is None and isinstance(value, syntax.Number) else told

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeAlias, TypeVar
+from typing import Final, TypeAlias, assert_never, cast
 
 from sensorstream.errors import InvalidValue, TermError
 from sensorstream.language import syntax
+from sensorstream.language.ontology_names import shown, why_unknown
+from sensorstream.language.printer import print_node
 from sensorstream.language.walk import nodes
 from sensorstream.mapping.check import check
 from sensorstream.mapping.document import Element
@@ -16,16 +18,25 @@ from sensorstream.mapping.location_path import lookup_of, only_root
 from sensorstream.mapping.moved_paths import ROOT, looks_up
 from sensorstream.mapping.parts import compile_split
 from sensorstream.mapping.path_index import Nodes
-from sensorstream.mapping.plan import Harvest, MappingPlan, PlannedRule, RunRule, Statements, Turn
+from sensorstream.mapping.plan import (
+    Harvest,
+    MappingPlan,
+    PlannedRule,
+    RunRule,
+    Statements,
+    Terms,
+    Turn,
+)
+from sensorstream.mapping.recipe import LiteralValue, literal_map, name_map
 from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
-from sensorstream.mapping.rule_cost import Steep, steep_of
-from sensorstream.mapping.terms import SkipIndividual, ValueCompiler
-from sensorstream.mapping.values import check_graph_name
-from sensorstream.mapping.xpath_cost import cost_of
+from sensorstream.mapping.rule_cost import Steep, cost_of, steep_of
+from sensorstream.mapping.term_maps import SkipIndividual, TermCompiler, or_else
+from sensorstream.mapping.values import check_graph_name, iri_maker
 from sensorstream.mapping.xsd import MessageSchemas
 from sensorstream.model.schema import Schema
-from sensorstream.model.terms import IRI, Subject
-from sensorstream.model.timeline import Instant, Timeline
+from sensorstream.model.terms import IRI, Literal, Subject, Term
+from sensorstream.model.timeline import Timeline
+from sensorstream.model.vocabulary import RDF_FIRST, RDF_NIL, RDF_REST, RDF_TYPE
 
 
 def compile_mapping(
@@ -67,10 +78,13 @@ def compile_mapping(
 
 
 Act: TypeAlias = Callable[[Turn], None]
-_Found = TypeVar("_Found")
+Say: TypeAlias = Callable[[Turn, Subject], bool]
+"""State properties of a subject, in the statements of the turn; False if no value was found."""
+
+_NOTHING: Final[tuple[Term, ...]] = ()
 
 
-class _Compiler:
+class _Compiler(TermCompiler):
     """Compiles one rule; its methods return closures that do not depend on the syntax tree."""
 
     def __init__(
@@ -83,16 +97,18 @@ class _Compiler:
         recorder: ExpressionRecorder | None,
         in_parts: bool,
     ) -> None:
+        library = reference.library_of(file.file)
+        expressions = Expressions(file, rule, library, recorder, in_parts)
+        super().__init__(expressions, rule.message, iri_maker(file.base), None, multiply=False)
+        self._expressions = expressions
         self._file = file
         self._rule = rule
+        self._schema = schema
+        self._reference = reference
         self._timeline = timeline
         self._namespaces = file.namespace_map
         self._recorder = recorder
-        library = reference.library_of(file.file)
-        self._expressions = Expressions(file, rule, library, recorder, in_parts)
         self._in_parts = in_parts
-        self._own = reference.functions
-        self._values = ValueCompiler(file, schema, reference, self._expressions)
 
     def planned(self) -> PlannedRule:
         path = self._rule.message.text
@@ -108,7 +124,7 @@ class _Compiler:
             lookup,
             at_part=self._in_parts,
             looks_up=any(looks_up(hole.text) for hole in nodes(self._rule, syntax.Hole)),
-            steep=steep_of(self._rule, self._own, in_parts=self._in_parts),
+            steep=steep_of(self._rule, self._reference.functions, in_parts=self._in_parts),
         )
 
     # The rule as a whole
@@ -164,27 +180,31 @@ class _Compiler:
 
     def _action(self, action: syntax.IndividualAction) -> Act:
         name = self._named(action.name)
-        time, graph = self._time(action.at), self._graph(action.graph)
-        classify = self._values.classes(action.classes)
+        time, graph = self.holes.time(action.at, self._timeline), self._graph(action.graph)
         update, named = action.kind == "update", not isinstance(action.name, syntax.BlankName)
-        say = tuple(self._values.property(each, update=update) for each in action.properties)
+        say = (
+            self._classes(action.classes),
+            *(self._says(each, update=update) for each in action.properties),
+        )
 
-        def state(subject: Subject, turn: Turn, statements: Statements) -> None:
-            said = classify(turn, subject, statements)
+        def state(subject: Subject, turn: Turn) -> None:
+            said = False
             for tell in say:
-                said |= tell(turn, subject, statements)
+                said |= tell(turn, subject)
             if said and named:
                 turn.harvest.individuals[subject] = None
 
         def act(turn: Turn) -> None:
-            state(name(turn), turn, turn.harvest.at(time(turn)))
+            subject = name(turn)
+            turn.statements = turn.harvest.at(time(turn))
+            state(subject, turn)
 
         def act_whole(turn: Turn) -> None:
             # Remove all statements of an individual that is left out.
-            subject, instant, said = name(turn), time(turn), Statements()
-            where = graph(turn)
+            subject, instant, where = name(turn), time(turn), graph(turn)
+            turn.statements = said = Statements()
             try:
-                state(subject, turn, said)
+                state(subject, turn)
             except SkipIndividual:
                 return
             turn.harvest.at(instant).add(said, where)
@@ -203,50 +223,231 @@ class _Compiler:
         return told(find, lambda turn, subject: named(subject, holes, turn))
 
     def _subject(
-        self, name: syntax.Name | syntax.Variable | syntax.BlankName
+        self, name: syntax.Name | syntax.Variable | syntax.BlankName, what: str = "an individual's"
     ) -> Callable[[Turn], Subject]:
         assert not isinstance(name, syntax.Variable), "parse refuses it in mapping rules"
-        missing = "expected an individual's name"
-        if isinstance(name, syntax.BlankName):
-            return self._one(self._values.blank_node(name), name.holes, missing)
-        if name.is_constant:
+        if isinstance(name, syntax.Name) and name.is_constant:
             constant = self._file.resolve(name)
             return lambda turn: constant
-        return self._one(self._expressions.iris(name), name.holes, missing)
+        find, holes = self._name(name), name.holes
+        first_not_one, expected = self._expressions.first_not_one, f"expected {what} name"
 
-    def _one(
-        self, find: Callable[[Turn], Sequence[_Found]], holes: Sequence[syntax.Hole], expected: str
-    ) -> Callable[[Turn], _Found]:
-        first_not_one = self._expressions.first_not_one
-
-        def one(turn: Turn) -> _Found:
+        def one(turn: Turn) -> Subject:
             found = find(turn)
             if len(found) != 1:
                 raise first_not_one(turn, holes, expected)
-            return found[0]
+            return cast(Subject, found[0])
 
         return one
 
     def _graph(self, name: syntax.Name | None) -> Callable[[Turn], IRI | None]:
         if name is None:
             return lambda turn: None
+        find = cast(Callable[[Turn], IRI], self._subject(name, "a graph's"))
         if name.is_constant:
-            constant = self._file.resolve(name)
-            return lambda turn: constant
-        expressions, holes = self._expressions, name.holes
-        find = self._one(expressions.iris(name), holes, "expected a graph's name")
+            return find
+        error, hole = self._expressions.error, name.holes[0]
 
         def graph(turn: Turn) -> IRI:
             found = find(turn)
             try:
                 return check_graph_name(found)
-            except TermError as error:
-                raise expressions.error(turn, holes[0], error.message, "", InvalidValue) from None
+            except TermError as fault:
+                raise error(turn, hole, fault.message, "", InvalidValue) from None
 
         return graph
 
-    def _time(self, at: syntax.Hole | None) -> Callable[[Turn], Instant]:
-        if at is None:
-            return lambda turn: turn.harvest.message.received
-        expressions = self._expressions
-        return expressions.instant(at, expressions.texts(at), self._timeline)
+    # Properties
+
+    def _says(self, values: syntax.PropertyValues, *, update: bool) -> Say:
+        """State a property; an update replaces its earlier values."""
+        return self._stated(self._file.resolve(values.property), values.values, update=update)
+
+    def _stated(self, name: IRI, values: Sequence[syntax.Value], *, update: bool) -> Say:
+        if self._expressions.stated is None:
+            return self._property(name, values, update)
+        return self._recorded(
+            (self._property(name, (value,), update), _holes(value)) for value in values
+        )
+
+    def _property(self, name: IRI, values: Sequence[syntax.Value], update: bool) -> Say:
+        terms = tuple(self._value(name, value) for value in values)
+
+        def say(turn: Turn, subject: Subject) -> bool:
+            said, statements = False, turn.statements
+            for find in terms:
+                for term in find(turn):
+                    statements.triples[subject, name, term] = None
+                    said = True
+            if said and update:
+                statements.replace(((subject, name),))
+            return said
+
+        return say
+
+    def _classes(self, names: Sequence[syntax.Name]) -> Say:
+        """State the classes of a subject, first those that the rule itself has."""
+        ordered = sorted(names, key=lambda each: not each.is_constant)
+        return self._stated(RDF_TYPE, ordered, update=False)
+
+    def _recorded(self, each: Iterable[tuple[Say, Sequence[syntax.Hole]]]) -> Say:
+        """State what each says, and report it with the holes that it comes from."""
+        stated, tells = self._expressions.stated, tuple(each)
+        assert stated is not None, "otherwise nobody wants to know"
+
+        def recorded(turn: Turn, subject: Subject) -> bool:
+            said, statements = False, turn.statements
+            for tell, holes in tells:
+                turn.statements = told = Statements()
+                said |= tell(turn, subject)
+                for triple in told.triples:
+                    if triple[0] == subject:
+                        stated(triple, holes, turn)
+                statements.add(told)
+            turn.statements = statements
+            return said
+
+        return recorded
+
+    def _name(self, name: syntax.Name | syntax.BlankName, *, valid: bool = False) -> Terms:
+        """The IRIs of a name, or the nodes with this label in the message."""
+        return self.term(name_map(self._file, name, valid=valid))
+
+    def _literal(self, name: IRI, value: LiteralValue, valid: bool) -> Terms:
+        return self.term(literal_map(self._file, name, value, self._schema, valid=valid))
+
+    def _value(self, name: IRI, value: syntax.Value, *, valid: bool = False) -> Terms:
+        """The terms of a value; with ``valid``, here and below, without those that are invalid."""
+        match value:
+            case syntax.XPathValue() | syntax.TextValue() | syntax.Number():
+                return self._literal(name, value, valid)
+            case syntax.Name() if name == RDF_TYPE:
+                return self._class(value, valid)
+            case syntax.Name():
+                return self._name(value, valid=valid)
+            case syntax.BlankName():
+                return self._name(value)
+            case syntax.BlankValue():
+                return self._blank(value)
+            case syntax.ListValue():
+                return self._list(value)
+            case syntax.KnownName():
+                return self._known(value, valid)
+            case syntax.KnownBy():
+                return self._known_by(value, valid)
+            case syntax.Fallback():
+                return self._fallback(name, value)
+            case syntax.Variable():
+                raise AssertionError("parse refuses ?variables in mapping rules")
+        assert_never(value)
+
+    def _class(self, name: syntax.Name, valid: bool = False) -> Terms:
+        """A class by its name; one that the ontology lacks is an invalid value."""
+        find, known, file = self._name(name, valid=valid), self._schema.classes, self._file
+        is_open = not (known or self._schema.object_properties or self._schema.datatype_properties)
+        if name.is_constant or is_open:
+            return find
+        hole, error = name.holes[0], self.holes.error
+
+        def classes(turn: Turn) -> Sequence[Term]:
+            named = []
+            for each in find(turn):
+                assert isinstance(each, IRI)
+                if each in known or not (reason := why_unknown(file, "class", each, known)):
+                    named.append(each)
+                elif not valid:
+                    raise error(turn, hole, reason, "", InvalidValue)
+            return named
+
+        return classes
+
+    def _known(self, value: syntax.KnownName, valid: bool) -> Terms:
+        find, known = self._name(value.name, valid=valid), self._reference.types
+        return lambda turn: [each for each in find(turn) if each in known]
+
+    def _known_by(self, value: syntax.KnownBy, valid: bool) -> Terms:
+        name = self._file.resolve(value.property)
+        values = self._literal(name, value.value, valid)
+        by = self._reference.members_by(self._file.resolve(value.class_name), name, self._schema)
+        return lambda turn: [
+            individual for literal in values(turn) for individual in by(cast(Literal, literal))
+        ]
+
+    # Nodes without a name
+
+    def _blank(self, value: syntax.BlankValue) -> Terms:
+        classify = self._classes(value.classes)
+        say = tuple(self._says(each, update=False) for each in value.properties)
+
+        def blank(turn: Turn) -> Sequence[Term]:
+            node = turn.harvest.blank_node()
+            said = [state(turn, node) for state in say]
+            # A node is left out if no value of it was found.
+            if say and not any(said):
+                return _NOTHING
+            if not classify(turn, node) and not say:
+                return _NOTHING
+            return (node,)
+
+        return blank
+
+    def _list(self, value: syntax.ListValue) -> Terms:
+        # The range of the property applies to the list, not to its members.
+        items = tuple(self._value(RDF_FIRST, item) for item in value.items)
+
+        def listed(turn: Turn) -> Sequence[Term]:
+            members = [term for find in items for term in find(turn)]
+            if not members:
+                return _NOTHING
+            cells = [turn.harvest.blank_node() for _ in members]
+            ends: list[Term] = [*cells[1:], RDF_NIL]
+            triples = turn.statements.triples
+            for cell, rest, member in zip(cells, ends, members, strict=True):
+                triples[cell, RDF_FIRST, member] = None
+                triples[cell, RDF_REST, rest] = None
+            return cells[:1]
+
+        return listed
+
+    # Missing and invalid values
+
+    def _fallback(self, name: IRI, value: syntax.Fallback) -> Terms:
+        first = self._value(name, value.value, valid=value.if_valid)
+        if value.if_valid:
+            first = _if_valid(first)
+        match value.otherwise:
+            case None:
+                return first
+            case syntax.Policy(kind=kind):
+                expressions, position = self._expressions, value.value.position
+                written = print_node(value.value)
+                found = "valid value" if value.if_valid else "value"
+                what = f"{shown(self._file, name)}: found no {found}, which the rule rejects"
+                return or_else(
+                    first, kind, lambda turn: expressions.error_at(turn, position, written, what)
+                )
+        otherwise = self._value(name, value.otherwise)
+        return lambda turn: first(turn) or otherwise(turn)
+
+
+def _holes(value: syntax.Value) -> Sequence[syntax.Hole]:
+    """Where a value comes from; that of a node without a name comes from its properties."""
+    if isinstance(value, syntax.BlankValue | syntax.ListValue):
+        return ()
+    return tuple(nodes(value, syntax.Hole))
+
+
+def _if_valid(find: Terms) -> Terms:
+    def valid(turn: Turn) -> Sequence[Term]:
+        # Remove the statements of a node or list before its invalid value.
+        statements, turn.statements = turn.statements, Statements()
+        try:
+            found = find(turn)
+            statements.add(turn.statements)
+        except InvalidValue:
+            return _NOTHING
+        finally:
+            turn.statements = statements
+        return found
+
+    return valid

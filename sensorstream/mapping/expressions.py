@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Final, TypeVar, cast
+from typing import TypeVar, cast
 
 from lxml import etree
 
@@ -20,7 +19,6 @@ from sensorstream.mapping.functions.definition import Library
 from sensorstream.mapping.functions.registry import compile_calls
 from sensorstream.mapping.moved_paths import ROOT, at_part
 from sensorstream.mapping.plan import Texts, Turn
-from sensorstream.mapping.values import encode_segment, iri_maker
 from sensorstream.mapping.xpath import (
     Bound,
     Nodes,
@@ -31,11 +29,8 @@ from sensorstream.mapping.xpath import (
     line_of,
     texts,
 )
-from sensorstream.model.terms import IRI, Subject, Triple
+from sensorstream.model.terms import Subject, Triple
 from sensorstream.model.timeline import Instant, Timeline
-
-# The beginning of an IRI, up to somewhere behind its host.
-_IN_PATH: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:(?!//[^/?#]*\Z)")
 
 _Found = TypeVar("_Found")
 
@@ -68,9 +63,14 @@ class HoleCompiler:
         namespaces: Mapping[str, str],
         library: Library,
         placed: Callable[[str], str],
+        produced: Callable[[Hole, Turn, Sequence[str]], None] | None = None,
     ) -> None:
-        """``placed`` is the expression that means the same where it is evaluated."""
+        """``placed`` is the expression that means the same where it is evaluated.
+
+        ``produced`` is told the values of each hole; None: nobody wants to know.
+        """
         self._name = rule
+        self._produced = produced
         self._namespaces = namespaces
         self._library = library
         self._placed = placed
@@ -80,10 +80,6 @@ class HoleCompiler:
         return self._possible(
             hole, compile_xpath(self._placed(text or hole.text), self._namespaces)
         )
-
-    def plain(self, hole: syntax.Hole) -> Texts:
-        """The texts that XPath finds."""
-        return self._possible(hole, compile_texts(self._placed(hole.text), self._namespaces))
 
     def _possible(
         self, hole: syntax.Hole, evaluate: Callable[[Element, Nodes], _Found]
@@ -95,6 +91,22 @@ class HoleCompiler:
                 raise self.error(turn, hole, f"not possible on this message: {error}") from None
 
         return find
+
+    def texts(self, hole: syntax.Hole, *, valid: bool = False) -> Texts:
+        """The values of a hole, after its value functions.
+
+        With ``valid``, here and below, what is invalid is left out and not refused.
+        """
+        find, produced = self.found(hole, valid=valid), self._produced
+        if produced is None:
+            return find
+        return told(find, lambda turn, found: produced(hole, turn, found))
+
+    def found(self, hole: syntax.Hole, *, valid: bool = False) -> Texts:
+        """The same, without telling anybody."""
+        text = self._placed(hole.text)
+        find = self._possible(hole, compile_texts(text, self._namespaces))
+        return self.called(hole, find, hole.calls, valid=valid) if hole.calls else find
 
     def called(
         self, hole: syntax.Hole, find: Texts, calls: Sequence[syntax.Call], *, valid: bool
@@ -112,11 +124,11 @@ class HoleCompiler:
 
         return called
 
-    def instant(
-        self, at: syntax.Hole, find: Texts, timeline: Timeline
-    ) -> Callable[[Turn], Instant]:
-        """The time that a hole finds."""
-        read = timeline.instant
+    def time(self, at: syntax.Hole | None, timeline: Timeline) -> Callable[[Turn], Instant]:
+        """The time that a hole finds; without one, that of the message's arrival."""
+        if at is None:
+            return lambda turn: turn.harvest.message.received
+        find, read = self.texts(at), timeline.instant
 
         def instant(turn: Turn) -> Instant:
             found = find(turn)
@@ -186,7 +198,13 @@ class Expressions(HoleCompiler):
         in_parts: bool,
     ) -> None:
         # A message may be a part of a document.
-        super().__init__(rule.name, file.namespace_map, library, at_part if in_parts else str)
+        super().__init__(
+            rule.name,
+            file.namespace_map,
+            library,
+            at_part if in_parts else str,
+            None if recorder is None else partial(recorder.produced, rule.name),
+        )
         self._file = file
         self._rule = rule
         self._recorder = recorder
@@ -220,7 +238,7 @@ class Expressions(HoleCompiler):
     def condition(self, hole: syntax.Hole) -> Callable[[Turn], object]:
         """Whether an XPath is true, or its value functions return any value."""
         test: Callable[[Turn], object] = (
-            self._changed(hole) if hole.calls else self.xpath(hole, f"boolean({hole.text})")
+            self.found(hole) if hole.calls else self.xpath(hole, f"boolean({hole.text})")
         )
         recorder, rule = self._recorder, self._rule.name
         if recorder is None:
@@ -256,13 +274,13 @@ class Expressions(HoleCompiler):
         Texts of attributes and of value functions are nodes too, so that there may be any number.
         """
         hole = let.value
-        find = self._changed(hole) if hole.calls else self.xpath(hole)
-        recorder, rule = self._recorder, self._rule.name
+        find = self.found(hole) if hole.calls else self.xpath(hole)
+        produced = self._produced
 
         def bound(turn: Turn) -> Bound:
             found = cast("Bound | list[Element | str]", find(turn))
-            if recorder is not None:
-                recorder.produced(rule, hole, turn, texts(found))
+            if produced is not None:
+                produced(hole, turn, texts(found))
             if not isinstance(found, list | tuple):
                 return found
             try:
@@ -275,11 +293,7 @@ class Expressions(HoleCompiler):
     # Texts
 
     def texts(self, hole: syntax.Hole, *, valid: bool = False) -> Texts:
-        """The values of a hole, after its value functions.
-
-        With ``valid``, here and below, what is invalid is left out and not refused.
-        """
-        find = self._values(hole, valid)
+        find = super().texts(hole, valid=valid)
         if self._is_fixed(hole):
             return self._once(hole, find)
         if hole not in self._shared or (self._recorder is None and is_attribute(hole)):
@@ -296,100 +310,18 @@ class Expressions(HoleCompiler):
 
         return remembered
 
-    def _values(self, hole: syntax.Hole, valid: bool) -> Texts:
-        values = self._plain(hole, valid)
-        recorder, rule = self._recorder, self._rule.name
-        if recorder is None:
-            return values
-        return told(values, lambda turn, found: recorder.produced(rule, hole, turn, found))
-
-    def _plain(self, hole: syntax.Hole, valid: bool = False) -> Texts:
-        if hole.calls:
-            return self._changed(hole, valid=valid)
-        if hole.text.removeprefix("$") in self._lets and hole.text.startswith("$"):
-            variable = hole.text[1:]
+    def found(self, hole: syntax.Hole, *, valid: bool = False) -> Texts:
+        variable = hole.text[1:]
+        if hole.text.startswith("$") and variable in self._lets and not hole.calls:
             return lambda turn: texts(turn.variables[variable])
-        return self.plain(hole)
-
-    def _changed(self, hole: syntax.Hole, *, valid: bool = False) -> Texts:
-        return self.called(hole, self.plain(hole), hole.calls, valid=valid)
-
-    def iris(self, name: syntax.Name, *, valid: bool = False) -> Callable[[Turn], list[IRI]]:
-        """The IRIs of a name with holes.
-
-        It raises :class:`InvalidValue` for a whole IRI that is none, or that is relative where the
-        file has no base, and for a value that spoils the host of an IRI.
-        """
-        if name.whole is not None:
-            hole, make = name.whole, iri_maker(self._file.base)
-            find = self.texts(hole, valid=valid)
-        else:
-            parts = self._file.head(name)
-            hole, make = name.holes[0], iri_maker(None)
-            find = self.fill(parts, encode_segment, valid=valid)
-            if _IN_PATH.match(str(parts[0])):
-                # There no percent-encoded value can make an IRI invalid.
-                return lambda turn: [IRI(text) for text in find(turn)]
-
-        def checked(turn: Turn) -> list[IRI]:
-            made = []
-            for text in find(turn):
-                try:
-                    made.append(make(text))
-                except TermError as fault:
-                    if not valid:
-                        raise self.error(turn, hole, fault.message, text, InvalidValue) from None
-            return made
-
-        return checked
-
-    def fill(
-        self,
-        parts: Sequence[syntax.Part],
-        change: Callable[[str], str] = str,
-        *,
-        valid: bool = False,
-    ) -> Texts:
-        """The texts of a template: empty if a hole finds nothing; several from a single hole."""
-        holes = [part for part in parts if isinstance(part, syntax.Hole)]
-        if not holes:
-            constant = ["".join(map(str, parts))]
-            return lambda turn: constant
-        if len(holes) == 1:
-            index = parts.index(holes[0])
-            before, after = (
-                "".join(map(str, each)) for each in (parts[:index], parts[index + 1 :])
-            )
-            only = self.texts(holes[0], valid=valid)
-            return lambda turn: [f"{before}{change(text)}{after}" for text in only(turn)]
-        pieces = tuple(
-            part if isinstance(part, str) else (part, self.texts(part, valid=valid))
-            for part in parts
-        )
-
-        def fill(turn: Turn) -> list[str]:
-            filled = []
-            for piece in pieces:
-                if isinstance(piece, str):
-                    filled.append(piece)
-                    continue
-                hole, find = piece
-                found = find(turn)
-                if not found:
-                    return []
-                if len(found) > 1:
-                    raise self.not_one(turn, hole, found, "expected one value beside another hole")
-                filled.append(change(found[0]))
-            return ["".join(filled)]
-
-        return fill
+        return super().found(hole, valid=valid)
 
     def first_not_one(
         self, turn: Turn, holes: Sequence[syntax.Hole], expected: str
     ) -> MappingError:
         """The error of the first of some holes that did not find exactly one value."""
         for hole in holes:
-            found = self._plain(hole)(turn)
+            found = self.found(hole)(turn)
             if len(found) != 1:
                 return self.not_one(turn, hole, found, expected)
         raise AssertionError("every hole found one value")

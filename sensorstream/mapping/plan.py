@@ -165,7 +165,10 @@ class Harvest:
 
 @dataclass(slots=True)
 class Turn:
-    """One run of a rule, or an iteration of RML: a node that its path found, and variables."""
+    """One run of a rule, or an iteration of RML: a node that its path found, and variables.
+
+    ``statements`` are those of the individual at hand, to be added to.
+    """
 
     context: Element
     harvest: Harvest
@@ -174,11 +177,12 @@ class Turn:
     found: dict[str, list[str]] = field(default_factory=dict)
     # The results of what does not depend on the variables, by what finds them.
     fixed: dict[object, Any] = field(default_factory=dict)
+    statements: Statements = field(init=False)
 
 
 Texts: TypeAlias = Callable[[Turn], list[str]]
-Terms: TypeAlias = Callable[[Turn, Statements], Sequence[Term]]
-"""The terms of a value; further statements about them are added to the statements."""
+Terms: TypeAlias = Callable[[Turn], Sequence[Term]]
+"""The terms of a value; further statements about them are added to those of the turn."""
 
 
 class _Updates:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Final
 
 from sensorstream.errors import TermError
-from sensorstream.model.terms import IRI, Literal, iri, literal
+from sensorstream.model.terms import HAS_SCHEME, IRI, Literal, iri, literal
 from sensorstream.model.vocabulary import RDF, RDFS, RESERVED
 from sensorstream.model.xsd import RDF_LANG_STRING, XSD, XSD_STRING
 from sensorstream.sparql.iris import resolve
@@ -19,6 +19,7 @@ _ENCODED: Final = re.compile(
     "\u00a0-\ud7ff\uf900-\ufdcf\ufdf0-\uffef"
     "\U00010000-\U0001fffd\U00020000-\U0002fffd\U00030000-\U0003fffd\U000e1000-\U000efffd]"
 )
+_NO_URI: Final = re.compile(r"[^A-Za-z0-9\-._~]+")
 # Ranges that only require a literal.
 _ANY_LITERAL: Final = frozenset((f"{RDFS}Literal", f"{RDF}PlainLiteral", RDF_LANG_STRING))
 _TEXTS: Final = frozenset((XSD_STRING, f"{XSD}normalizedString"))
@@ -38,23 +39,33 @@ def encode_segment(text: str) -> str:
     return _ENCODED.sub(_percent, text)
 
 
+def encode_uri(text: str) -> str:
+    """The URI-safe version: like the IRI-safe one, with ASCII only (RFC 3986, unreserved)."""
+    return _NO_URI.sub(_percent, text)
+
+
 def _percent(match: re.Match[str]) -> str:
     # XML cannot contain a lone surrogate.
     return "".join(f"%{byte:02X}" for byte in match.group().encode())
 
 
 @lru_cache(maxsize=_SHARED_MAKERS)
-def iri_maker(base: str | None) -> Callable[[str], IRI]:
+def iri_maker(base: str | None, join: Callable[[str, str], str] = resolve) -> Callable[[str], IRI]:
     """A function from text to absolute IRI, with a small cache; it raises ``TermError``.
 
-    Relative texts are resolved against ``base``, if there is one.
+    Relative texts are joined to ``base``, if there is one.
     """
 
     @lru_cache(maxsize=_CACHED_TERMS)
     def make(text: str) -> IRI:
-        return iri(text if base is None else resolve(base, text))
+        return iri(text if base is None else join(base, text))
 
     return make
+
+
+def append(base: str, text: str) -> str:
+    """A text that is no absolute IRI, behind a base, as RML has it."""
+    return text if HAS_SCHEME.match(text) else base + text
 
 
 @lru_cache(maxsize=_SHARED_MAKERS)

@@ -22,10 +22,9 @@ from sensorstream.mapping.document import Element
 from sensorstream.mapping.hint import Landmarks
 from sensorstream.mapping.path_index import Nodes
 from sensorstream.mapping.plan import Harvest, PlannedRule
-from sensorstream.mapping.rule_cost import Steep
+from sensorstream.mapping.rule_cost import Steep, cost_of
 from sensorstream.mapping.stylesheet import Stylesheet, output_of
 from sensorstream.mapping.transformer import Transformer
-from sensorstream.mapping.xpath_cost import cost_of
 from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple, literal
 from sensorstream.model.timeline import Instant, Timeline

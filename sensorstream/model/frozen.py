@@ -1,9 +1,9 @@
-"""Data classes for what is made many times for every message."""
+"""Data classes that nobody changes: the parts of trees, and what each message is made of."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeVar, dataclass_transform
+from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 _T = TypeVar("_T")
 
@@ -16,3 +16,13 @@ def frozen(cls: type[_T]) -> type[_T]:
     Python's check it takes several times as long to make an object.
     """
     return dataclass(slots=True, unsafe_hash=True)(cls)
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+class Frozen:
+    """Makes a frozen data class of each class below it: the kinds of nodes of a tree."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True)(cls)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Sequence
 from itertools import count
-from typing import Final, Protocol
+from typing import Final, Generic, Protocol, TypeVar
 
 from sensorstream.model.timeline import Instant
 
+_Entry = TypeVar("_Entry")
 _SPARE: Final = 32
 """Places that a queue may waste while its entries come back all the time."""
 
@@ -31,28 +32,24 @@ class Timed(Protocol):
         """Leave out all that it is due at before a time, but for the last."""
 
 
-class Agenda:
-    """A queue by time; an entry that has another due time by now is passed over.
-
-    Whoever changes what an entry is due at calls :meth:`note`: O(log n).
-    """
+class TimeQueue(Generic[_Entry]):
+    """A queue by time; an entry that has another due time by now is passed over."""
 
     def __init__(self) -> None:
-        self._queue: list[tuple[Instant, bool, int, Timed]] = []
-        self._times: dict[Timed, Instant] = {}
+        self._queue: list[tuple[Instant, bool, int, _Entry]] = []
+        self._times: dict[_Entry, Instant] = {}
         self._numbers = count()
 
-    def note(self, entry: Timed) -> None:
-        """Take in when an entry is due."""
-        due = entry.due
+    def put(self, entry: _Entry, due: Instant | None, *, closing: bool = False) -> None:
+        """Take in when an entry is due from now on; O(log n). ``closing`` are behind others."""
         if due is None:
             self._times.pop(entry, None)
         elif self._times.get(entry) != due:
             self._times[entry] = due
-            heapq.heappush(self._queue, (due, entry.closing, next(self._numbers), entry))
+            heapq.heappush(self._queue, (due, closing, next(self._numbers), entry))
             self._compact(_SPARE)
 
-    def forget(self, entry: Timed) -> None:
+    def forget(self, entry: _Entry) -> None:
         """The entry is due no more; O(1), and the queue does not keep it for long."""
         self._times.pop(entry, None)
         self._compact(0)
@@ -79,21 +76,21 @@ class Agenda:
         return None if top is None else top[0]
 
     @property
-    def entries(self) -> Sequence[Timed]:
+    def entries(self) -> Sequence[_Entry]:
         """All that are due at some time."""
         return tuple(self._times)
 
-    def first(self, wanted: Callable[[Timed], bool]) -> Instant | None:
+    def first(self, wanted: Callable[[_Entry], bool]) -> Instant | None:
         """When the next wanted entry is due; O(entries)."""
         return min((time for entry, time in self._times.items() if wanted(entry)), default=None)
 
     @property
-    def head(self) -> Timed | None:
+    def head(self) -> _Entry | None:
         """The next entry."""
         top = self._top()
         return None if top is None else top[3]
 
-    def pop(self) -> Timed:
+    def pop(self) -> _Entry:
         """Take the next entry out; it is to be noted again."""
         top = self._top()
         assert top is not None
@@ -101,16 +98,16 @@ class Agenda:
         del self._times[top[3]]
         return top[3]
 
-    def take(self, time: Instant, *, closing: bool) -> list[Timed]:
+    def take(self, time: Instant, *, closing: bool) -> list[_Entry]:
         """Take out the entries due at ``time``, which is the next; without ``closing``, no such."""
-        found: list[Timed] = []
+        found: list[_Entry] = []
         while (top := self._top()) is not None and top[0] == time and (closing or not top[1]):
             heapq.heappop(self._queue)
             del self._times[top[3]]
             found.append(top[3])
         return found
 
-    def _top(self) -> tuple[Instant, bool, int, Timed] | None:
+    def _top(self) -> tuple[Instant, bool, int, _Entry] | None:
         queue, times = self._queue, self._times
         while queue:
             top = queue[0]
@@ -118,3 +115,11 @@ class Agenda:
                 return top
             heapq.heappop(queue)
         return None
+
+
+class Agenda(TimeQueue[Timed]):
+    """What time moves, in order; whoever changes what an entry is due at calls :meth:`note`."""
+
+    def note(self, entry: Timed) -> None:
+        """Take in when an entry is due."""
+        self.put(entry, entry.due, closing=entry.closing)

@@ -2,44 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import Scope
-from sensorstream.network.expressions.expression_functions import test_of, value_of
+from sensorstream.model.terms import IRI, Triple
+from sensorstream.network.expressions.expression_functions import test_of
 from sensorstream.network.expressions.order import Constants
+from sensorstream.network.intervals import joins
+from sensorstream.network.intervals.conditions import Clock, timed_test, timed_value
+from sensorstream.network.intervals.group import TimedGroup
+from sensorstream.network.intervals.planning import longest_of
+from sensorstream.network.intervals.simple import (
+    Known,
+    TimedFirst,
+    TimedProject,
+    TimedUnion,
+    same_occurrence,
+)
+from sensorstream.network.intervals.source import Holds, Occurrences, Occurring
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node
 from sensorstream.network.operators.closure import Closure
 from sensorstream.network.operators.delayed import Delayed
 from sensorstream.network.operators.delta_join import DeltaJoin, Pattern, Test
 from sensorstream.network.operators.group import Group, columns_of
-from sensorstream.network.operators.join import Join
-from sensorstream.network.operators.matching import LeftJoin, Mark, Minus
+from sensorstream.network.operators.join import Join, Sides
+from sensorstream.network.operators.matching import Matching, Question, mark, minus, optional
 from sensorstream.network.operators.scoped_join import OLDEST, ByNumber, InScope, ScopedJoin
 from sensorstream.network.operators.simple import (
     Constant,
     Distinct,
-    Ends,
     Extend,
-    Filter,
-    Project,
+    RowByRow,
     Slice,
     Union,
+    ends_of,
 )
 from sensorstream.network.operators.thresholds import Beyond, Thresholds
 from sensorstream.network.ordering import order_of
 from sensorstream.network.plan import nodes as plans
+from sensorstream.network.plan.text import plan_text
 from sensorstream.network.reevaluate import Reevaluated
-from sensorstream.network.rows import Row, slots_of
+from sensorstream.network.rows import TIMES, Row, rearranged, shown, slots_of
 from sensorstream.network.sources import Source
 from sensorstream.sparql.algebra import Aggregate, Expression
-from sensorstream.sparql.printing import expression_text
+from sensorstream.sparql.printing import part_text
 from sensorstream.sparql.scope import names_in
 
 Indexes = Mapping[Source, TripleIndex | Scope]
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """What operators of patterns in time read.
+
+    ``holds``: whether a triple of the background holds always, as all those of named ``graphs`` do.
+    """
+
+    network: Network
+    source: Occurring
+    background: TripleIndex
+    holds: Holds
+    clock: Clock
+    graphs: Mapping[IRI, TripleIndex] = field(default_factory=dict)
 
 
 def build(plan: plans.Plan, network: Network, indexes: Indexes) -> Node:
@@ -47,22 +76,16 @@ def build(plan: plans.Plan, network: Network, indexes: Indexes) -> Node:
 
     ``indexes`` are the graphs that the plan's sources stand for.
     """
-    builder = _Builder(network, indexes)
-    # Not recursively: a plan may be as deep as a query.
-    for each in reversed(_from_the_top(plan)):
-        builder.built(each)
-    return builder.built(plan)
+    return _Builder(network, indexes, None).whole(plan)
 
 
-def _from_the_top(plan: plans.Plan) -> list[plans.Plan]:
-    """A plan and all below it, each after what it feeds; as often as it feeds something."""
-    found, ahead = list[plans.Plan](), [plan]
-    while ahead:
-        each = ahead.pop()
-        found.append(each)
-        if _match_below(each) is None:
-            ahead += each.inputs
-    return found
+def build_in_time(plan: plans.Plan, happening: Happening) -> Node:
+    """The operators of the plan of a pattern in time, filled and connected.
+
+    Equal parts of one query are one operator; queries share none, since each begins with nothing
+    of what happened before it.
+    """
+    return _Builder(happening.network, {}, happening).whole(plan)
 
 
 def _match_below(plan: plans.Plan) -> plans.Match | None:
@@ -74,15 +97,37 @@ def _match_below(plan: plans.Plan) -> plans.Match | None:
 
 
 class _Builder:
-    def __init__(self, network: Network, indexes: Indexes) -> None:
+    def __init__(self, network: Network, indexes: Indexes, happening: Happening | None) -> None:
         self._network = network
         self._indexes = indexes
+        self._happening = happening
+        self._owner: Hashable = None if happening is None else object()
+
+    def whole(self, plan: plans.Plan) -> Node:
+        """The operator of a plan, those below it first."""
+        # Not recursively: a plan may be as deep as a query.
+        found, ahead = list[plans.Plan](), [plan]
+        while ahead:
+            each = ahead.pop()
+            found.append(each)
+            if _match_below(each) is None:
+                ahead += each.inputs
+        for each in reversed(found):
+            self.built(each)
+        return self.built(plan)
 
     def built(self, plan: plans.Plan) -> Node:
-        return self._network.share(plan, partial(self.made, plan))
+        """The operator of a plan; one that is there already, or a new one."""
+        key = plan if self._owner is None else (self._owner, plan)
+        return self._network.share(key, partial(self._named, plan))
 
-    def made(self, plan: plans.Plan) -> Node:
-        """A new operator, over those of the plan's inputs."""
+    def _named(self, plan: plans.Plan) -> Node:
+        node = self._of_source(plan) or self._over(plan, [self.built(e) for e in plan.inputs])
+        node.text = plan_text(plan)
+        return node
+
+    def _of_source(self, plan: plans.Plan) -> Node | None:
+        """A new operator of a plan that reads graphs, streams or thresholds; else None."""
         match plan:
             case plans.Match():
                 return self._match(plan, ())
@@ -94,41 +139,92 @@ class _Builder:
                 return Constant(names, rows)
             case plans.Anew():
                 return Reevaluated(plan, self._indexes, self._network)
-            case plans.Mark():
-                return self._mark(plan)
-            case plans.LeftJoin():
-                return self._left_join(plan)
-            case plans.Group():
-                return self._group(plan)
-        inputs = [self.built(each) for each in plan.inputs]
+        happening = self._happening
+        match plan:
+            case plans.Occurrence() if happening is not None:
+                return Occurrences(plan, happening.source, happening.background, happening.holds)
+            case plans.Known(graph=None) if happening is not None:
+                return Known(plan, happening.background, happening.holds)
+            case plans.Known(graph=IRI() as graph) if happening is not None:
+                return Known(plan, happening.graphs[graph], _always)
+        return None
+
+    def _over(self, plan: plans.Plan, inputs: list[Node]) -> Node:
+        """A new operator, over those of the plan's inputs."""
+        one, other = inputs[0], inputs[-1]
         match plan:
             case plans.Join(_, _, output):
-                return Join(inputs[0], inputs[1], output)
-            case plans.Minus():
-                return Minus(inputs[0], inputs[1])
+                return joins.TimedJoin(plan, one, other) if one.timed else Join(one, other, output)
+            case plans.Equals():
+                return joins.TimedJoin(plan, one, other)
+            case plans.Seq(_, _, tests, _, consumption):
+                return joins.SEQ[consumption](plan, one, other, self._test(tests, plan.variables))
+            case plans.LeftJoin() | plans.Minus() | plans.Mark():
+                question = self._question(plan, one, other)
+                if one.timed:
+                    return joins.TimedMatching(plan, one, other, question)
+                return Matching(one, other, question)
             case plans.Union():
-                return Union(inputs)
+                return TimedUnion(inputs) if one.timed else Union(inputs)
             case plans.Distinct():
-                return Distinct(inputs[0])
+                return Distinct(one)
             case plans.Project(_, names):
-                return Project(inputs[0], names)
-            case plans.Filter(_, condition):
-                places = slots_of(inputs[0].variables)
-                return Filter(inputs[0], test_of(condition, places), expression_text(condition))
-            case plans.Extend(_, name, expression):
-                value = value_of(expression, slots_of(inputs[0].variables))
-                return Extend(inputs[0], name, value, expression_text(expression))
-            case plans.Slice(_, conditions, offset, limit):
-                key = order_of(conditions, slots_of(inputs[0].variables)) if conditions else None
-                return Slice(inputs[0], key, offset, limit)
-            case plans.Delayed(_, delay, names):
-                return self._delayed(inputs[0], delay, names)
-            case plans.Closure(source, start, end):
-                one, other = source.variables
-                return Closure(inputs[0], (one, other), start, end)
+                mapped = rearranged(one.variables, names)
+                return (TimedProject if one.timed else RowByRow)(one, names, mapped)
             case plans.Ends(_, subject, object_):
-                return Ends(inputs[0], (0, 1), (subject, object_))
+                names = plan.variables
+                return RowByRow(one, names, ends_of((subject, object_)), certain=names)
+            case plans.Filter(_, condition):
+                return _filter(one, timed_test(condition, one.variables, self._clock))
+            case plans.Once(_, pairs):
+                return _filter(one, same_occurrence(one.variables, pairs))
+            case plans.Extend(_, name, expression):
+                return Extend(one, name, self._value(expression, one.variables))
+            case plans.Slice(_, conditions, offset, limit):
+                key = order_of(conditions, slots_of(one.variables)) if conditions else None
+                return Slice(one, key, offset, limit)
+            case plans.First():
+                return TimedFirst(plan, one)
+            case plans.Group():
+                return self._group(plan, one)
+            case plans.Delayed(_, delay, names):
+                return self._delayed(one, delay, names)
+            case plans.Closure(_, start, end):
+                first, last = one.variables
+                return Closure(one, (first, last), start, end)
         raise AssertionError(plan)
+
+    @property
+    def _clock(self) -> Clock | None:
+        return None if self._happening is None else self._happening.clock
+
+    def _value(self, expression: Expression, names: Sequence[str]) -> Callable[[Row], Any]:
+        return timed_value(expression, names, self._clock)
+
+    def _test(
+        self, conditions: Iterable[Expression], names: Sequence[str]
+    ) -> Callable[[Row], bool] | None:
+        """Whether all conditions are true of a row; None: there are none."""
+        tests = [timed_test(each, names, self._clock) for each in conditions]
+        if len(tests) < 2:
+            return tests[0] if tests else None
+        return lambda row: all(test(row) for test in tests)
+
+    def _question(
+        self, plan: plans.LeftJoin | plans.Minus | plans.Mark, left: Node, right: Node
+    ) -> Question:
+        same_time = isinstance(plan, plans.Optional) and not plan.remembers
+        sides = Sides(left, right, alike=TIMES if same_time else ())
+        match plan:
+            case plans.Minus():
+                return minus(sides)
+            case plans.Mark(_, _, conditions, flag):
+                return mark(sides, flag, self._test(conditions, sides.variables))
+        if plan.condition is None:
+            return optional(sides, left.variables)
+        told = f" if {part_text(plan.condition)}"
+        holds = timed_test(plan.condition, sides.variables, self._clock)
+        return optional(sides, left.variables, holds, told)
 
     def _match(self, plan: plans.Match, more: tuple[Test, ...]) -> Node:
         tests = [*map(_test, plan.filters), *more]
@@ -209,32 +305,28 @@ class _Builder:
         assert isinstance(source, Thresholds)
         condition = plan.condition
         holds = test_of(condition, slots_of(source.variables))
-        return Beyond(source, plan.constant, holds, output, expression_text(condition))
+        return Beyond(source, plan.constant, holds, output, part_text(condition))
 
     def _delayed(self, source: Node, delay: int, names: Sequence[str]) -> Node:
         assert isinstance(source, Group)
         network = self._network
         return Delayed(source, names, delay, network.now, network.agenda, network.wake)
 
-    def _mark(self, plan: plans.Mark) -> Node:
-        left, right = self.built(plan.left), self.built(plan.right)
-        joined = tuple(dict.fromkeys((*left.variables, *right.variables)))
-        tests = [test_of(each, slots_of(joined)) for each in plan.conditions]
-        condition = (lambda row: all(test(row) for test in tests)) if tests else None
-        return Mark(left, right, plan.flag, condition)
+    def _group(self, plan: plans.Group, source: Node) -> Node:
+        columns = columns_of(plan, lambda each: self._taken(each, source))
+        if not source.timed:
+            return Group(source, plan.keys, columns)
+        clock = self._clock
+        assert clock is not None
+        longest = longest_of(plan, clock)
+        return TimedGroup(plan, source, columns, self._test(plan.lengths, ()), longest)
 
-    def _left_join(self, plan: plans.LeftJoin) -> Node:
-        left, right = self.built(plan.left), self.built(plan.right)
-        if plan.condition is None:
-            return LeftJoin(left, right)
-        names = tuple(dict.fromkeys((*left.variables, *right.variables)))
-        condition = test_of(plan.condition, slots_of(names))
-        return LeftJoin(left, right, condition, expression_text(plan.condition))
-
-    def _group(self, plan: plans.Group) -> Node:
-        source = self.built(plan.source)
-        columns = columns_of(plan, lambda each: _value(each, source))
-        return Group(source, plan.keys, columns)
+    def _taken(self, aggregate: Aggregate, source: Node) -> Callable[[Row], Any]:
+        """What an aggregate takes of a row."""
+        if aggregate.expression is not None:
+            return self._value(aggregate.expression, source.variables)
+        hidden = len(source.variables) - len(shown(source.variables))
+        return (lambda row: row[hidden:]) if aggregate.distinct else (lambda row: True)
 
 
 def _ends(plan: plans.Match) -> tuple[tuple[plans.End, plans.End, plans.End], ...]:
@@ -244,11 +336,12 @@ def _ends(plan: plans.Match) -> tuple[tuple[plans.End, plans.End, plans.End], ..
 
 def _test(condition: Expression) -> Test:
     names = tuple(sorted(names_in(condition)))
-    return Test(names, test_of(condition, slots_of(names)), expression_text(condition))
+    return Test(names, test_of(condition, slots_of(names)), part_text(condition))
 
 
-def _value(aggregate: Aggregate, source: Node) -> Callable[[Row], Any]:
-    """What an aggregate takes of a row."""
-    if aggregate.expression is not None:
-        return value_of(aggregate.expression, slots_of(source.variables))
-    return (lambda row: row) if aggregate.distinct else (lambda row: True)
+def _filter(source: Node, holds: Callable[[Row], bool]) -> Node:
+    return RowByRow(source, source.variables, partial(filter, holds), computes=True)
+
+
+def _always(_triple: Triple) -> bool:
+    return True

@@ -32,9 +32,8 @@ from sensorstream.sparql.algebra import Expression, Pattern, Query, TriplePatter
 from sensorstream.sparql.functions import UNREPEATABLE, Trait, named
 from sensorstream.sparql.printing import query_text
 from sensorstream.sparql.scope import certain, existences, expressions, in_scope
-from sensorstream.sparql.scope import children as patterns_in
 from sensorstream.sparql.values import number, time_key
-from sensorstream.sparql.walk import children, nodes, renewed, replaced, variables
+from sensorstream.sparql.walk import children, nodes, patterns_in, renewed, replaced, variables
 
 _WRITTEN: Final = "urn:sensorstream:written:"
 _HIDDEN: Final = (XSD, _WRITTEN)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 
+from sensorstream.model.timeline import Instant
 from sensorstream.network.budget import Budget, Meter
 from sensorstream.network.components import reached
-from sensorstream.network.rows import Row, cancelled
+from sensorstream.network.rows import TIMES, Row, cancelled
 
 
 @dataclass(slots=True)
@@ -17,6 +19,21 @@ class Counters:
 
     added: int = 0
     removed: int = 0
+
+
+class Past(Protocol):
+    """What an operator remembers of rows of one input that have happened, in the order of ends."""
+
+    def __len__(self) -> int: ...
+
+    def add(self, rows: Iterable[Row]) -> None:
+        """Take rows in, none of which ends before one that is there."""
+
+    def forget(self, now: Instant) -> None:
+        """Let go of what nothing that ends now, or later, can be joined with."""
+
+    def happened(self) -> Iterator[Any]:
+        """All rows, in the order of their ends."""
 
 
 class Node(ABC):
@@ -41,6 +58,7 @@ class Node(ABC):
         "number",
         "queued",
         "removed",
+        "text",
         "users",
         "variables",
     )
@@ -66,6 +84,13 @@ class Node(ABC):
         """What it takes of the budget; the network gives one of its own."""
         self.look = 0
         """Rows it has given out when the network looks next at what its consumers keep."""
+        self.text = ""
+        """That of its plan."""
+
+    @property
+    def timed(self) -> bool:
+        """Whether its rows happen, each in an interval: two hidden columns."""
+        return self.variables[:2] == TIMES
 
     @abstractmethod
     def flush(self) -> None:
@@ -88,7 +113,10 @@ class Node(ABC):
 
     @abstractmethod
     def rows(self) -> Iterable[Row]:
-        """The whole output as it is now, each row as often as it occurs."""
+        """The whole output as it is now, each row as often as it occurs.
+
+        Of rows that happen those that hold always: what has happened is over.
+        """
 
     def expected(self) -> int:
         """The rows that :meth:`rows` visits at least, as far as that is known without a visit."""
@@ -101,6 +129,17 @@ class Node(ABC):
         it is made: only then :meth:`release` is called.
         """
         return
+
+    def renew(self) -> None:
+        """Take the inputs as they are now in place of what they gave before, of rows that happen.
+
+        What has happened stays. Called when something else holds always than before.
+        """
+        return
+
+    def kept(self) -> Sequence[tuple[int, Past]]:
+        """What it remembers, of what has happened, of which of its inputs, by their numbers."""
+        return ()
 
     @property
     def graphs(self) -> tuple[object, ...]:
@@ -119,9 +158,9 @@ class Node(ABC):
         """Take back what :meth:`load` has left outside, even if it failed halfway."""
         return
 
-    @abstractmethod
     def describe(self) -> str:
         """One line for people: what the operator does."""
+        return self.text
 
     def size(self) -> int:
         """Rows it keeps in memory of its own."""

@@ -19,7 +19,7 @@ from sensorstream.network.plan.one_shot import one_shot
 from sensorstream.network.rows import Bag, Row, net
 from sensorstream.network.sources import Source
 from sensorstream.processes.apart import run_apart
-from sensorstream.sparql.oxigraph_steps import STEPS, steps_of
+from sensorstream.sparql.oxigraph import STEPS, steps_of
 
 
 class Reevaluated(Node):
@@ -103,6 +103,3 @@ class Reevaluated(Node):
 
     def size(self) -> int:
         return sum(self._bag.values())
-
-    def describe(self) -> str:
-        return f"Evaluated anew at every change: {self._plan.reason}"

@@ -3,6 +3,8 @@
 A solution is a tuple of terms; which variable stands at which place is known when a query is
 compiled, so no solution carries names. ``None`` stands for unbound. A bag of solutions is a
 list in which a solution stands as often as it occurs; a change is two such lists.
+
+A solution that happens has an interval: two hidden columns before all others (:data:`TIMES`).
 """
 
 from __future__ import annotations
@@ -10,13 +12,24 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 from operator import itemgetter
-from typing import Any, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
 from sensorstream.model.terms import Term
 
 Row: TypeAlias = tuple[Term | None, ...]
 Bag: TypeAlias = dict[Row, int]
 """Solutions and how often each occurs; no zero stands in it."""
+TIMES: Final = (".start", ".end")
+"""The hidden columns: the start and the end of the interval in which a solution happens."""
+TimedRow: TypeAlias = tuple[Any, ...]
+"""Start and end; then terms, None where unbound."""
+ALWAYS: Final = (float("inf"), float("-inf"))
+"""The interval of what holds always: neutral to ``min`` of starts and ``max`` of ends."""
+
+
+def shown(variables: tuple[str, ...]) -> tuple[str, ...]:
+    """The variables without hidden columns."""
+    return variables[2:] if variables[:2] == TIMES else variables
 
 
 def slots_of(variables: Sequence[str]) -> dict[str, int]:
@@ -61,7 +74,7 @@ def merged(
 
     ``loose`` are shared variables that may be unbound on either side: rows that differ there
     are left out, and the bound side wins (compatible mappings, SPARQL 1.1, section 18.3).
-    ``backward``: of a right row and left rows.
+    ``backward``: of a right row and left rows. Of two intervals the joined row has the hull.
     """
     one, each = ("r", "l") if backward else ("l", "r")
     lefts, rights = slots_of(left), slots_of(right)
@@ -70,6 +83,10 @@ def merged(
         if name in loose:
             first, second = f"l[{lefts[name]}]", f"r[{rights[name]}]"
             cells.append(f"{first} if {first} is not None else {second}")
+        elif name in TIMES and name in lefts and name in rights:
+            first, second = f"l[{lefts[name]}]", f"r[{rights[name]}]"
+            order = "<=" if name == TIMES[0] else ">="
+            cells.append(f"{first} if {first} {order} {second} else {second}")
         elif name in lefts:
             cells.append(f"l[{lefts[name]}]")
         else:

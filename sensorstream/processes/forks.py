@@ -11,11 +11,13 @@ import pickle
 import socket
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from multiprocessing.connection import Connection
-from threading import Lock
+from threading import Lock, Timer, current_thread
 from time import monotonic
 from typing import Any, Final
+from weakref import ref
 
 from sensorstream.errors import Overrun, Unavailable
 from sensorstream.processes.child import Child
@@ -28,6 +30,8 @@ _BEGIN_SECONDS: Final = 20.0
 """Seconds until each other question is begun; then the process hangs, and is ended."""
 _END_SECONDS: Final = 5.0
 """Seconds until a process that was ended is gone."""
+IDLE: Final = 600.0
+"""Seconds without a question after which a process is ended."""
 _OUT_OF_MEMORY: Final = (-6, -9)
 """Libraries abort that get no memory; SIGKILL comes from the kernel that has none left."""
 
@@ -118,6 +122,80 @@ class Forks(Child):
         except OSError as error:
             self.kill()
             raise Unavailable(f"{self.name} has ended: {error}; ask again") from None
+
+
+class RestingForks:
+    """A process as :class:`Forks` that is there while there are questions. Thread-safe.
+
+    It ends when it is closed, when nobody has it any more, or when nobody asks for a while; the
+    next question starts another one.
+    """
+
+    def __init__(self, module: str, subject: str, idle: float = IDLE) -> None:
+        self._start = partial(Forks, module, subject)
+        self._idle = idle
+        self._asking = Lock()
+        self._forks: Forks | None = None
+        self._timer: Timer | None = None
+
+    def begin(self, question: object, limits: QuestionLimits, *, used: bool = True) -> OpenQuestion:
+        """Put a question; one that is not ``used`` does not make the process stay longer.
+
+        Raises:
+            OSError, Unavailable: there is no process to answer it.
+        """
+        with self._asking:
+            if self._forks is None or not self._forks.alive:
+                self.drop()
+                self._forks = self._start()
+            if used or self._timer is None:
+                self._rest(limits.seconds + self._idle)
+            try:
+                self.prepare(self._forks)
+                return self._forks.begin(question, limits)
+            except BaseException:
+                self.drop()
+                raise
+
+    def close(self) -> None:
+        """End the process, and what it still answers."""
+        with self._asking:
+            self.drop()
+
+    def prepare(self, forks: Forks) -> None:
+        """Tell the process what the next question needs."""
+
+    def drop(self) -> None:
+        """End the process, if there is one."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._forks is not None:
+            self._forks.close()
+            self._forks = None
+
+    def end_idle(self) -> None:
+        """End the process, unless another question has come since the timer of this thread."""
+        with self._asking:
+            if current_thread() is self._timer:
+                try:
+                    self.drop()
+                except Unavailable:
+                    self._rest(self._idle)
+
+    def _rest(self, seconds: float) -> None:
+        """End the process after a while."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = Timer(seconds, _end, [ref(self)])
+        self._timer.daemon = True
+        self._timer.start()
+
+
+def _end(idle: ref[RestingForks]) -> None:
+    forks = idle()
+    if forks is not None:
+        forks.end_idle()
 
 
 class OpenQuestion:

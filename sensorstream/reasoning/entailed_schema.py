@@ -16,7 +16,6 @@ from itertools import chain, combinations
 from typing import Final
 
 from sensorstream.errors import Inconsistent, QueryError
-from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Term, Triple
@@ -40,7 +39,7 @@ from sensorstream.model.vocabulary import (
     RDFS_SUBPROPERTY_OF,
 )
 from sensorstream.reasoning.ontology import Ontology
-from sensorstream.reasoning.reasoner import Reasoner
+from sensorstream.reasoning.reasoner import Aside
 from sensorstream.sparql.described import NAMES, DescribedClass, name_of
 
 _LITERAL = IRI(f"{RDFS}Literal")
@@ -122,15 +121,14 @@ ENTAILED: Final = frozenset(
 class EntailedSchema:
     """Answers what follows about classes and object properties; each answer is found once.
 
-    ``reasoner`` was started with ``kb``, whose window is empty; it finds all classes and values of
-    an individual, as HermiT and Pellet do. ``classes`` are the names that answers may have besides
+    ``aside`` has an empty window, and a reasoner that finds all classes and values of an
+    individual, as HermiT and Pellet do. ``classes`` are the names that answers may have besides
     ``owl:Thing`` and ``owl:Nothing``. ``with_value`` has, for datatype properties, the class of all
     that have a value. What follows about the hierarchy and the ranges of datatype properties is not
     told.
     """
 
-    reasoner: Reasoner
-    kb: KnowledgeBase
+    aside: Aside
     schema: Schema
     classes: Collection[IRI]
     with_value: Mapping[IRI, IRI]
@@ -185,14 +183,11 @@ class EntailedSchema:
     def _follow(self, *told: Triple) -> frozenset[Triple] | None:
         """What follows if nothing else is known of the individuals; None: they cannot be."""
         there = Delta(0, added=told)
-        self.kb.apply(Origin.WINDOW, there)
         try:
-            inferred = self.reasoner.react(self.kb, there)
+            inferred = self.aside.change(there)
         except Inconsistent:
-            self.kb.apply(Origin.WINDOW, there.inverse())
             return None
-        self.kb.apply(Origin.WINDOW, there.inverse())
-        self.reasoner.react(self.kb, there.inverse())
+        self.aside.change(there.inverse())
         return frozenset((*told, *inferred.added))
 
     def _disjoint_classes(self) -> Iterator[Triple]:

@@ -164,8 +164,7 @@ def make_reasoner(
         seconds=explain,
         clock=clock,
     )
-    reasoner = DlReasoner(terminology, worker, limits=limits, trial=trial)
-    return ResilientReasoner(reasoner, worker, explainer, ontology.schema)
+    return ResilientReasoner(terminology, worker, explainer, limits=limits, trial=trial)
 
 
 def bare_reasoner(profile: str, ontology: Ontology, **java: Unpack[JavaLimits]) -> DlReasoner:

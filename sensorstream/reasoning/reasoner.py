@@ -153,7 +153,7 @@ class Aside:
         """
         delta = change_between(0, self.kb.triples(Origin.WINDOW), window)
         if delta.added or delta.removed:
-            self._apply(delta)
+            self.change(delta)
 
     def admit(self, parts: Iterable[Sequence[Triple]]) -> list[Triple]:
         """Add the parts of the window to the copy, one after the other.
@@ -165,15 +165,22 @@ class Aside:
         for part in parts:
             new = tuple(t for t in part if not self.kb.origins(t) & Origin.WINDOW)
             try:
-                self._apply(Delta(0, added=new))
+                self.change(Delta(0, added=new))
             except Inconsistent:
                 refused += new
         return refused
 
-    def _apply(self, delta: Delta) -> None:
+    def change(self, delta: Delta) -> Delta:
+        """Change the copy of the window; returns the change of what is inferred.
+
+        Raises:
+            Inconsistent: as :meth:`follow`, and so are the others.
+            Overrun: the same.
+            ReasonerError: the same.
+        """
         self.kb.apply(Origin.WINDOW, delta)
         try:
-            self.reasoner.react(self.kb, delta)
+            return self.reasoner.react(self.kb, delta)
         except (Inconsistent, Overrun, ReasonerError):
             self.kb.apply(Origin.WINDOW, delta.inverse())
             raise

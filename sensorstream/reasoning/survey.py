@@ -20,7 +20,7 @@ import psutil
 
 from sensorstream.clock import thread_seconds
 from sensorstream.errors import Inconsistent, Overrun, ReasonerError, TermError
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph import KnowledgeBase
 from sensorstream.model.events import Delta
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Subject, Term, Triple
@@ -49,7 +49,7 @@ from sensorstream.reasoning.dl.gap.trial import Way, ways
 from sensorstream.reasoning.dl.reasoner import ResilientReasoner
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.ontology import Ontology
-from sensorstream.reasoning.reasoner import Reasoner, SchemaClosure
+from sensorstream.reasoning.reasoner import Aside, Reasoner, SchemaClosure
 from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
 from sensorstream.reasoning.rulesets.specialise import standard_name
 from sensorstream.sparql.algebra import TriplePattern
@@ -62,9 +62,7 @@ _BELOW: Final = frozenset({RDFS_SUBCLASS_OF, OWL_EQUIVALENT_CLASS})
 
 def clashes(ontology: Ontology) -> Iterator[str]:
     """Sentences, each of statements about individuals that cannot be true together."""
-    kb = KnowledgeBase()
-    kb.add(Origin.STATIC, ontology.triples)
-    SchemaClosure(ontology.schema).start(kb)
+    kb = Aside(ontology.triples, SchemaClosure(ontology.schema)).kb
     axioms = Axioms(ontology.triples)
     yield from _of_classes(kb, axioms, ontology.schema)
     yield from _of_equals(kb, axioms)
@@ -260,18 +258,15 @@ def _keys(ontology: Ontology) -> dict[Term, list[Term]]:
 
 
 @contextmanager
-def started(ontology: Ontology, reasoner: Reasoner) -> Iterator[KnowledgeBase]:
-    """The knowledge base of a reasoner that starts with an empty window, and ends with the block.
+def started(ontology: Ontology, reasoner: Reasoner) -> Iterator[Aside]:
+    """A reasoner that starts with an empty window, and ends with the block.
 
     Raises:
         OntologyError: the ontology contradicts itself, alone or with its own individuals.
         ReasonerError: the reasoner's process failed.
     """
-    kb = KnowledgeBase()
-    kb.add(Origin.STATIC, ontology.triples)
     try:
-        reasoner.start(kb)
-        yield kb
+        yield Aside(ontology.triples, reasoner)
     finally:
         reasoner.close()
 
@@ -322,11 +317,7 @@ def _left_open(ontology: Ontology) -> Iterator[Way]:
 
 
 def costs(
-    kb: KnowledgeBase,
-    reasoner: Reasoner,
-    styles: Sequence[Style],
-    most: int,
-    counter: Callable[[], Spent],
+    aside: Aside, styles: Sequence[Style], most: int, counter: Callable[[], Spent]
 ) -> Iterator[str]:
     """What a message costs beside so many that are linked to one like it, as sentences.
 
@@ -335,8 +326,7 @@ def costs(
     with most individuals the slowest ones. It ends early when a step takes long.
 
     Args:
-        kb: of the reasoner, whose window is empty.
-        reasoner: which was started with it.
+        aside: the reasoner, whose window is empty.
         styles: of the streams.
         most: how many individuals a window has.
         counter: what was spent, from an arbitrary start.
@@ -347,7 +337,7 @@ def costs(
         moves = _STEADY if len(tried) <= _PROPERTIES else _MOVES
         for style in tried:
             try:
-                spent = _spent(kb, reasoner, style, size, moves, counter)
+                spent = _spent(aside, style, size, moves, counter)
             except (ReasonerError, Overrun) as error:
                 yield f"not measured: {size} linked to one by <{style.way.link}>: {error}"
                 return
@@ -380,17 +370,12 @@ def _told(way: Way, size: int, spent: Spent) -> str:
 
 
 def _spent(
-    kb: KnowledgeBase,
-    reasoner: Reasoner,
-    style: Style,
-    size: int,
-    moves: int,
-    counter: Callable[[], Spent],
+    aside: Aside, style: Style, size: int, moves: int, counter: Callable[[], Spent]
 ) -> Spent | None:
     """What a message takes that comes for the oldest; None if they contradict the ontology."""
     window = deque(style.message(number) for number in range(size))
     held = Counter(triple for said in window for triple in said)
-    if not _change(kb, reasoner, Delta(0, added=tuple(held))):
+    if not _fits(aside, Delta(0, added=tuple(held))):
         return None
     total, fits = Spent(0.0), True
     for number in range(size, size + _WARM + moves):
@@ -401,7 +386,7 @@ def _spent(
             tuple(each for each in gone if held[each] == 1 and each not in come),
         )
         begin = counter()
-        fits = _change(kb, reasoner, delta)
+        fits = _fits(aside, delta)
         end = counter()
         if not fits:
             break
@@ -411,17 +396,15 @@ def _spent(
         held.subtract(gone)
         if number >= size + _WARM:
             total = Spent(*(t + e - b for t, e, b in zip(total, end, begin, strict=True)))
-    _change(kb, reasoner, Delta(0, removed=tuple(+held)))
+    _fits(aside, Delta(0, removed=tuple(+held)))
     return Spent(*(each / moves for each in total)) if fits else None
 
 
-def _change(kb: KnowledgeBase, reasoner: Reasoner, delta: Delta) -> bool:
+def _fits(aside: Aside, delta: Delta) -> bool:
     """Change the window; False: it would contradict the ontology, and is as before."""
-    kb.apply(Origin.WINDOW, delta)
     try:
-        reasoner.react(kb, delta)
+        aside.change(delta)
     except Inconsistent:
-        kb.apply(Origin.WINDOW, delta.inverse())
         return False
     return True
 

@@ -15,7 +15,7 @@ from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.oxigraph import same_when_stored
 from sensorstream.language import syntax
 from sensorstream.language.ontology_names import shown as written
-from sensorstream.mapping.check import datatype_of
+from sensorstream.mapping.recipe import datatype_of
 from sensorstream.mapping.values import encode_segment, iri_maker, literal_maker
 from sensorstream.model.events import Alert
 from sensorstream.model.schema import Schema

@@ -23,8 +23,7 @@ from sensorstream.sparql.algebra import (
     TriplePattern,
     Variable,
 )
-from sensorstream.sparql.oxigraph_steps import STEPS, steps_of
-from sensorstream.sparql.oxigraph_text import oxigraph_text
+from sensorstream.sparql.oxigraph import STEPS, oxigraph_text, steps_of
 from sensorstream.sparql.scope import certain, in_scope
 from sensorstream.sparql.walk import nodes, rebuilt
 

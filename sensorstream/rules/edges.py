@@ -63,12 +63,10 @@ class Endings:
     def texts(self, solutions: Iterable[SolutionKey]) -> Iterator[str]:
         """The keys of the alerts that tell of some solutions."""
         for solution in solutions:
-            values = dict(solution)
+            values = {name: shown(value) for name, value in solution}
             for text in self.keys:
                 yield "".join(
-                    (shown(values[piece]) if piece in values else "")
-                    if isinstance(piece, Var)
-                    else str(piece)
+                    values.get(piece, "") if isinstance(piece, Var) else str(piece)
                     for piece in text.pieces
                 )
 

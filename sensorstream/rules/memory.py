@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from itertools import count
 from typing import TypeAlias
 
 from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import Term
 from sensorstream.model.timeline import Instant
+from sensorstream.network.agenda import TimeQueue
 
 SolutionKey: TypeAlias = tuple[tuple[str, Term], ...]
 """The variables of a solution with their values, by name."""
@@ -28,58 +27,21 @@ class Holding:
     due: Instant | None = None
 
 
-class Timers:
-    """A queue over ``held``, which is changed elsewhere: :meth:`note` tells of each change.
-
-    A due time that is put off costs nothing until the earlier one comes up, so the queue is never
-    longer than twice ``held`` is.
-    """
-
-    __slots__ = ("_held", "_numbers", "_queue", "_queued")
+class _Timers(TimeQueue[SolutionKey]):
+    """When what a rule waits with is due."""
 
     def __init__(self, held: Mapping[SolutionKey, Holding]) -> None:
-        self._held = held
-        self._queue: list[tuple[Instant, int, SolutionKey]] = []
-        self._queued: dict[SolutionKey, Instant] = {}
-        self._numbers = count()
-        for key in held:
-            self.note(key)
-
-    def note(self, key: SolutionKey) -> None:
-        """A solution is held anew, or no more; O(log n)."""
-        holding = self._held.get(key)
-        if holding is None or holding.due is None:
-            return
-        queued = self._queued.get(key)
-        if queued is None or holding.due < queued:
-            self._queued[key] = holding.due
-            heapq.heappush(self._queue, (holding.due, next(self._numbers), key))
-
-    @property
-    def next(self) -> Instant | None:
-        """When the first is due."""
-        queue, queued = self._queue, self._queued
-        while queue:
-            time, _, key = queue[0]
-            holding = self._held.get(key)
-            if queued.get(key) == time and holding is not None and holding.due == time:
-                return time
-            heapq.heappop(queue)
-            if queued.get(key) == time:
-                # It was put off, or waits no more.
-                del queued[key]
-                self.note(key)
-        return None
+        super().__init__()
+        for key, holding in held.items():
+            self.put(key, holding.due)
 
     def until(self, time: Instant) -> list[SolutionKey]:
         """Those that are due by a time, in order of their times; they stay in the queue."""
-        found: dict[SolutionKey, None] = {}
+        found: dict[SolutionKey, Instant] = {}
         while (due := self.next) is not None and due <= time:
-            _, _, key = heapq.heappop(self._queue)
-            del self._queued[key]
-            found[key] = None
-        for key in found:
-            self.note(key)
+            found[self.pop()] = due
+        for key, due in found.items():
+            self.put(key, due)
         return list(found)
 
 
@@ -117,7 +79,7 @@ class RuleMemory:
     """The latest time at which rules were evaluated because time had passed."""
 
     def __post_init__(self) -> None:
-        self._timers = {rule: Timers(held) for rule, held in self.held.items()}
+        self._timers = {rule: _Timers(held) for rule, held in self.held.items()}
 
     def keep(self, time: Instant, news: News) -> None:
         """Take in what a message's rules found out at ``time``; O(news, alerts held back)."""
@@ -131,14 +93,14 @@ class RuleMemory:
             held = self.held.get(rule)
             if held is None:
                 held = self.held[rule] = {}
-                self._timers[rule] = Timers(held)
+                self._timers[rule] = _Timers(held)
             timers = self._timers[rule]
             for key, holding in changes.items():
                 if holding is None:
                     held.pop(key, None)
                 else:
                     held[key] = holding
-                    timers.note(key)
+                timers.put(key, None if holding is None else holding.due)
 
     def forget_but(self, rules: Collection[str]) -> None:
         """Forget what was remembered for rules that wait, but for some rules, by name."""
@@ -162,6 +124,7 @@ class RuleMemory:
         for key in self.due_by(rule, time):
             held = self.held[rule]
             held[key] = Holding(held[key].since)
+            self._timers[rule].forget(key)
 
     def copy(self) -> RuleMemory:
         """The memory as it is now; O(memory)."""

@@ -48,7 +48,6 @@ from sensorstream.sparql.algebra import (
 )
 from sensorstream.sparql.described import check_named
 from sensorstream.sparql.parser import Parsed
-from sensorstream.sparql.places import Places
 from sensorstream.sparql.walk import variables, visible
 
 # They relate classes, but make no individual a member of a class.
@@ -366,7 +365,6 @@ def _queries(rule: syntax.SemanticRule, file: syntax.RuleFile) -> Iterator[Query
         if isinstance(condition, syntax.Select | syntax.Ask):
             yield parsed_condition(condition.query, file).meaning
     for update in updates_of(rule, file, given_by(rule, file)):
-        places = Places(update.start, update.places, update.operations)
         for operation in update.meaning.operations:
             if isinstance(operation, Modify):
-                yield Query(Ask(operation.pattern), places=places)
+                yield Query(Ask(operation.pattern), places=update.places)

@@ -40,7 +40,7 @@ from sensorstream.sparql.algebra import (
 )
 from sensorstream.sparql.answerable import check_answerable
 from sensorstream.sparql.parser import Parsed, read_query
-from sensorstream.sparql.printing.patterns import is_sub_select, modified
+from sensorstream.sparql.printing import is_sub_select, modified
 from sensorstream.sparql.walk import variables, visible
 
 _TRUE: Final = Literal("true", XSD_BOOLEAN)
@@ -263,7 +263,7 @@ def compile_condition(
     match condition:
         case syntax.Exists():
             members = () if condition.negated else (members_of(file.resolve(condition.class_name)),)
-            return CompiledCondition(_exists(condition, file), blocks=members)
+            return CompiledCondition(_count(as_count(condition), file), blocks=members)
         case syntax.Count():
             counted = members_of(file.resolve(condition.class_name))
             return CompiledCondition(_count(condition, file), blocks=(counted,))
@@ -284,14 +284,11 @@ def compile_condition(
     assert_never(condition)
 
 
-def _exists(condition: syntax.Exists, file: syntax.RuleFile) -> Condition:
-    class_name, wanted = file.resolve(condition.class_name), not condition.negated
-
-    def exists(host: RuleHost, solutions: Solutions) -> Solutions:
-        found = host.kb.count(RDF_TYPE, class_name) > 0
-        return solutions if found is wanted else NO_SOLUTION
-
-    return exists
+def as_count(condition: syntax.Exists | syntax.Count) -> syntax.Count:
+    """A condition of a class as one of the number of its members."""
+    if isinstance(condition, syntax.Count):
+        return condition
+    return syntax.Count(condition.class_name, ">", 0, condition.negated)
 
 
 def _count(condition: syntax.Count, file: syntax.RuleFile) -> Condition:

@@ -42,7 +42,7 @@ from sensorstream.sparql.algebra import (
     Variable,
     Window,
 )
-from sensorstream.sparql.printing import expression_text, node_text, path_text, pattern_text
+from sensorstream.sparql.printing import part_text, pattern_text
 from sensorstream.sparql.scope import conjuncts, names_in, plain_keys
 from sensorstream.sparql.walk import replaced, visible
 
@@ -233,7 +233,7 @@ class Prober:
         for each in _ordered(patterns, self.bindings.keys()):
             done.append(each)
             found = self.solutions(within(BGP(tuple(done))))
-            text = self.names.short(_written(each))
+            text = self.names.short(part_text(each))
             note = ""
             if not found:
                 # Before the first of them, what stands outside was found.
@@ -329,7 +329,7 @@ class Prober:
             group = group.pattern
         written = dict(group.aggregates) if isinstance(group, Group) else {}
         whole = replaced(expression, lambda node: written.get(node) if _is_name(node) else None)
-        text = expression_text(whole)
+        text = part_text(whole)
         if text.startswith("(") and text.endswith(")"):
             text = text[1:-1]
         numbers = re.sub(r'"([^"]*)"\^\^<[^>]*#(?:integer|decimal|double)>', r"\1", text)
@@ -375,12 +375,6 @@ def _alone(pattern: Pattern) -> Pattern:
 
 def _is_name(node: object) -> bool:
     return isinstance(node, Variable) and node.name.startswith(".")
-
-
-def _written(pattern: TriplePattern) -> str:
-    predicate = pattern.predicate
-    way = node_text(predicate) if isinstance(predicate, Variable) else path_text(predicate)
-    return f"{node_text(pattern.subject)} {way} {node_text(pattern.object)}"
 
 
 def _ordered(patterns: Sequence[TriplePattern], known: Iterable[str]) -> Iterator[TriplePattern]:

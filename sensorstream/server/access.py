@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -12,6 +11,7 @@ from typing import Any, Final
 from anyio import CancelScope
 from anyio.to_thread import run_sync
 from starlette.requests import Request
+from starlette.routing import compile_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sensorstream.access.audit import Change
@@ -101,7 +101,7 @@ class Operations:
             known.setdefault(path, {})[method] = rule
         self._exact = {path: told for path, told in known.items() if "{" not in path}
         self._patterns = [
-            (_pattern(path), path, told) for path, told in known.items() if "{" in path
+            (compile_path(path)[0], path, told) for path, told in known.items() if "{" in path
         ]
 
     def find(self, path: str) -> tuple[str, Mapping[str, Rule]]:
@@ -287,18 +287,6 @@ def allowed(path: str) -> str:
     """The methods of a path, of all its operations together."""
     known = set(OPERATIONS.find(path)[1]) or {"GET"}
     return ", ".join(sorted(known | ({"HEAD"} if "GET" in known else set())))
-
-
-def _pattern(path: str) -> re.Pattern[str]:
-    """What a path of a route matches: a parameter is one part of it, or the rest."""
-    parts = re.split(r"(\{[^}]*\})", path)
-    return re.compile(
-        "".join(
-            (".*" if each.endswith(":path}") else "[^/]+") if each[:1] == "{" else re.escape(each)
-            for each in parts
-        ),
-        re.DOTALL,
-    )
 
 
 OPERATIONS: Final = Operations(RULES)

@@ -16,6 +16,7 @@ import time
 from typing import Final
 
 import httpx
+from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sensorstream.own_folders import own_folder
@@ -152,7 +153,7 @@ def console(process: ConsoleProcess) -> ASGIApp:
                 *(each for each in scope["headers"] if each[0] not in _KEPT_BACK),
                 (b"x-forwarded-proto", scope["scheme"].encode()),
             ],
-            content=await _body(receive),
+            content=await Request(scope, receive).body(),
             extensions={"timeout": timeout},
         )
         try:
@@ -169,12 +170,3 @@ def console(process: ConsoleProcess) -> ASGIApp:
             await answer.aclose()
 
     return hand_on
-
-
-async def _body(receive: Receive) -> bytes:
-    parts: list[bytes] = []
-    while True:
-        message = await receive()
-        parts.append(message.get("body", b""))
-        if not message.get("more_body", False):
-            return b"".join(parts)

@@ -12,22 +12,20 @@ from typing import Any, Final
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from sensorstream.alerts.formats import plain_alert
 from sensorstream.app.application import Application
-from sensorstream.app.questions.messages import Known
+from sensorstream.app.questions.messages import KnownOrigin
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import (
     Inconsistent,
-    Position,
     ReusedKey,
     SensorStreamError,
     Unavailable,
-    errors_by_code,
+    error_of_data,
 )
 from sensorstream.journal.message import origin_of_key
 from sensorstream.model.events import Message
 from sensorstream.server.access import user_of
-from sensorstream.server.routes import outcome_answer
+from sensorstream.server.routes import TimingsBody, facts_answer, outcome_answer
 
 HEADER: Final = "Idempotency-Key"
 REPLAYED: Final = {"Idempotency-Replayed": "true"}
@@ -61,7 +59,7 @@ def origin_of(
 
 def again(
     application: Application,
-    known: Known | None,
+    known: KnownOrigin | None,
     content: bytes,
     source: str,
     *,
@@ -94,22 +92,14 @@ def again(
     if facts["error"] is not None:
         raise _error(known)
     own = frozenset(facts["alerts"])
-    return {
-        "message_id": message.id,
-        **{name: facts[name] for name in ("status", "matched", "individuals")},
-        "alerts": [plain_alert(each.alert, timeline) for each in known.alerts if each.id in own],
-        **{name: facts[name] for name in ("expired", "filtered", "shed")},
-        "timings": {phase: facts["timings"][phase] for phase in ("t_i", "t_w", "t_m", "t_s")},
-        **{name: facts[name] for name in ("replies", "warnings")},
-    }
+    alerts = [each.alert for each in known.alerts if each.id in own]
+    timings = {phase: facts["timings"][phase] for phase in TimingsBody.model_fields}
+    return facts_answer(message.id, {**facts, "timings": timings}, alerts, timeline)
 
 
-def _error(known: Known) -> SensorStreamError:
+def _error(known: KnownOrigin) -> SensorStreamError:
     assert known.message.facts is not None
-    told = known.message.facts["error"]
-    place = told["position"]
-    kind = errors_by_code()[told["code"]]
-    error = kind(told["message"], position=None if place is None else Position(**place))
+    error = error_of_data(known.message.facts["error"])
     error.message_id = known.message.id
     if isinstance(error, Inconsistent):
         error.contradiction = known.message.contradiction

@@ -29,31 +29,27 @@ from sensorstream.settings_file import Given
 _RETRY_AFTER: Final = {"Retry-After": "5"}
 
 
-class Starting:
+def starting(ailment: Callable[[], str], doing: Callable[[], str]) -> ASGIApp:
     """ASGI application: ``/healthz`` says that it lives, ``/readyz`` what the start does, and all
     else to come again.
     """
 
-    def __init__(self, ailment: Callable[[], str], doing: Callable[[], str]) -> None:
-        self._ailment = ailment
-        self._doing = doing
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        doing = self._doing()
-        if scope["path"] == "/healthz":
-            if ailment := self._ailment():
-                answer = respond(http_problem(503, ailment))
-            else:
-                answer = JSONResponse({"status": "alive", "held": 0})
+        path, done = scope["path"], doing()
+        if path == "/healthz":
+            wrong = ailment()
+            alive = JSONResponse({"status": "alive", "held": 0})
+            response = respond(http_problem(503, wrong)) if wrong else alive
         else:
-            told = http_problem(503, f"the server starts: {doing}")
-            more = None
-            if scope["path"] == "/readyz":
-                more = {"parts": {"start": {"ready": False, "detail": doing, "age": 0.0}}}
-            answer = respond(told, _RETRY_AFTER, more=more or {})
-        await answer(scope, receive, send)
+            part = {"ready": False, "detail": done, "age": 0.0}
+            more = {"parts": {"start": part}} if path == "/readyz" else {}
+            told = http_problem(503, f"the server starts: {done}")
+            response = respond(told, _RETRY_AFTER, more)
+        await response(scope, receive, send)
+
+    return answer
 
 
 # An event loop that is told to serve TLS hides a connection until its handshake is over: clients
@@ -258,7 +254,7 @@ class Waiting:
         after: float = _SOON,
     ) -> None:
         self._listener = listener
-        self._server = _Listening(Starting(ailment, doing), limits, tls)
+        self._server = _Listening(starting(ailment, doing), limits, tls)
         self._over = Event()
         self._after = after
         self._thread = Thread(target=self._run, name="starting", daemon=True)

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import Final
 
@@ -35,30 +34,55 @@ _ENCODING: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Range:
-    kind: str
-    subkind: str
-    quality: float
-
-    def specificity(self, kind: str, subkind: str) -> int:
-        """How specifically this range matches a media type; 0 if it does not match."""
-        if self.kind == kind:
-            return 3 if self.subkind == subkind else 2 if self.subkind == "*" else 0
-        return 1 if self.kind == self.subkind == "*" else 0
-
-
 def choose(accept: str, offered: Sequence[str]) -> str | None:
     """The offered media type that the client prefers; of equal ones, the first offered. An empty
     ``accept`` accepts all. None if no offered type is acceptable.
     """
-    ranges = _parse(accept or "*/*")
-    best: tuple[float, str | None] = (0.0, None)
-    for media_type in offered:
-        quality = _quality(media_type, ranges)
-        if quality > best[0]:
-            best = (quality, media_type)
-    return best[1]
+    ranges: dict[str, float] = {}
+    for item in (accept or "*/*").lower().split(","):
+        media_type, *parameters = (part.strip() for part in item.split(";"))
+        ranges.setdefault(media_type, _quality(parameters))
+
+    def quality(media_type: str) -> float:
+        kind = media_type.partition("/")[0]
+        # The most specific range counts.
+        return next((ranges[e] for e in (media_type, f"{kind}/*", "*/*") if e in ranges), 0.0)
+
+    best = max(offered, key=quality, default=None)
+    return best if best is not None and quality(best) > 0 else None
+
+
+def chosen(accept: str, offered: Sequence[str]) -> str:
+    """As :func:`choose`.
+
+    Raises:
+        HTTPException: 406, no offered type is acceptable.
+    """
+    found = choose(accept, offered)
+    if found is None:
+        raise not_acceptable(accept, offered)
+    return found
+
+
+def not_acceptable(accept: str, offered: Iterable[str]) -> HTTPException:
+    """No format suits the client."""
+    return HTTPException(406, f"'{accept}' matches none of {', '.join(offered)}")
+
+
+def accepted(request: Request) -> str:
+    """The header ``Accept`` of a request; "" if it has none."""
+    return ",".join(request.headers.getlist("accept"))
+
+
+def _quality(parameters: Iterable[str]) -> float:
+    for each in parameters:
+        name, _, value = each.partition("=")
+        if name.strip() == "q":
+            try:
+                return min(1.0, max(0.0, float(value)))
+            except ValueError:
+                return 0.0
+    return 1.0
 
 
 def tagged(response: Response, request: Request) -> Response:
@@ -74,35 +98,6 @@ def tagged(response: Response, request: Request) -> Response:
 def media_type_of(content_type: str) -> str:
     """A Content-Type without its parameters, in lower case."""
     return content_type.partition(";")[0].strip().lower()
-
-
-def _quality(media_type: str, ranges: Sequence[_Range]) -> float:
-    kind, _, subkind = media_type.partition("/")
-    specificity, quality = 0, 0.0
-    for each in ranges:
-        exactness = each.specificity(kind, subkind)
-        if exactness > specificity:
-            specificity, quality = exactness, each.quality
-    return quality
-
-
-def _parse(accept: str) -> list[_Range]:
-    ranges = []
-    for item in accept.lower().split(","):
-        media_type, *parameters = (part.strip() for part in item.split(";"))
-        kind, slash, subkind = media_type.partition("/")
-        if not slash:
-            continue
-        quality = 1.0
-        for parameter in parameters:
-            name, _, value = parameter.partition("=")
-            if name.strip() == "q":
-                try:
-                    quality = min(max(float(value), 0.0), 1.0)
-                except ValueError:
-                    quality = 0.0
-        ranges.append(_Range(kind, subkind, quality))
-    return ranges
 
 
 def xml_of(body: bytes, content_type: str) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from tempfile import SpooledTemporaryFile
 from time import monotonic
@@ -15,11 +15,10 @@ import anyio
 from anyio.to_thread import run_sync
 from fastapi import Depends, Request, Response
 from fastapi.responses import StreamingResponse
-from starlette.exceptions import HTTPException
 
 from sensorstream.app.application import Application
 from sensorstream.app.life.health import Part
-from sensorstream.app.questions.asking import Asked
+from sensorstream.app.questions.asking import AskedText
 from sensorstream.cache.protocol import Answered, Formats
 from sensorstream.errors import Busy, JobCancelled, Overrun
 from sensorstream.history.asking import formats
@@ -27,7 +26,7 @@ from sensorstream.history.asking.answer import Answer
 from sensorstream.history.asking.question import ARCHIVE, CACHE, HISTORY
 from sensorstream.processes.stopping import Stop
 from sensorstream.server.addresses import sender_of
-from sensorstream.server.negotiation import choose
+from sensorstream.server.negotiation import choose, chosen, not_acceptable
 
 
 class Turns:
@@ -118,7 +117,7 @@ class Questions:
         self._threads = anyio.CapacityLimiter(math.inf)
         self._begun: dict[object, tuple[str, float]] = {}
 
-    async def answer(self, request: Request, asked: Asked, work: Callable[[Stop], _T]) -> _T:
+    async def answer(self, request: Request, asked: AskedText, work: Callable[[Stop], _T]) -> _T:
         """What ``work`` gives, done in a thread when it is the question's turn.
 
         Raises:
@@ -133,7 +132,7 @@ class Questions:
         return await run_sync(work, limiter=self._threads)
 
     @asynccontextmanager
-    async def turn(self, request: Request, asked: Asked) -> AsyncIterator[Stop]:
+    async def turn(self, request: Request, asked: AskedText) -> AsyncIterator[Stop]:
         """A block in which a question is answered; it ends soon when the client leaves.
 
         Raises:
@@ -228,9 +227,7 @@ def answer_response(answer: Answer, accept: str) -> Response:
         HTTPException: 406, no format suits.
     """
     writers = formats.writers(answer)
-    media_type = choose(accept, list(writers))
-    if media_type is None:
-        raise _not_acceptable(accept, writers)
+    media_type = chosen(accept, list(writers))
 
     def write(out: IO[bytes]) -> str:
         writers[media_type](answer, out)
@@ -256,7 +253,7 @@ def cache_response(ask: Callable[[Formats, IO[bytes]], Answered], accept: str) -
     def write(out: IO[bytes]) -> str:
         answered = ask(wanted, out)
         if answered.media_type is None:
-            raise _not_acceptable(accept, answered.offered)
+            raise not_acceptable(accept, answered.offered)
         return answered.media_type
 
     return _kept(write)
@@ -288,7 +285,3 @@ async def _pieces(kept: IO[bytes]) -> AsyncIterator[bytes]:
     with kept:
         while piece := await run_sync(kept.read, _PIECE):
             yield piece
-
-
-def _not_acceptable(accept: str, offered: Iterable[str]) -> HTTPException:
-    return HTTPException(406, f"'{accept}' matches none of {', '.join(offered)}")

@@ -24,8 +24,9 @@ from sensorstream.alerts.formats import plain_alert, plain_time
 from sensorstream.app.application import Application
 from sensorstream.client.operation import Operation, given
 from sensorstream.engine.outcome import Outcome
+from sensorstream.journal.effects import facts_of
+from sensorstream.model.events import Alert
 from sensorstream.model.timeline import Timeline
-from sensorstream.quoting import few
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
@@ -215,18 +216,20 @@ class OutcomeBody(BaseModel):
     warnings: list[str] = Field(description="such as the likely cause when no rule matched")
 
 
+_OF_FACTS: Final = tuple(name for name in OutcomeBody.model_fields if name != "message_id")
+
+
 def outcome_answer(outcome: Outcome, timeline: Timeline) -> Mapping[str, Any]:
     """The fields of :class:`OutcomeBody`, without a model object, for speed."""
+    return facts_answer(outcome.message.id, facts_of(outcome), outcome.alerts, timeline)
+
+
+def facts_answer(
+    message_id: str, facts: Mapping[str, Any], alerts: Sequence[Alert], timeline: Timeline
+) -> Mapping[str, Any]:
+    """The same of the facts of an outcome (:func:`.facts_of`), and of its alerts."""
     return {
-        "message_id": outcome.message.id,
-        "status": outcome.status.value,
-        "matched": list(outcome.matched),
-        "individuals": list(outcome.individuals),
-        "alerts": [plain_alert(each, timeline) for each in outcome.alerts],
-        "expired": len(outcome.departures),
-        "filtered": [each.name for each in outcome.filtered],
-        "shed": [each.name for each in outcome.shed],
-        "timings": dict(outcome.timings),
-        "replies": list(outcome.replies),
-        "warnings": list(few(outcome.warnings)),
+        "message_id": message_id,
+        **{name: facts[name] for name in _OF_FACTS},
+        "alerts": [plain_alert(each, timeline) for each in alerts],
     }

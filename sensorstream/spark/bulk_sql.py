@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from sensorstream.errors import ArchiveError, QueryError, SparkError
 from sensorstream.extras import require
+from sensorstream.history.database import one_value
 from sensorstream.history.read_only_sql import SqlResult, describe_sql
 from sensorstream.history.view_definitions import (
     View,
@@ -96,9 +97,7 @@ def read_catalog(cursor: extensions.cursor) -> Catalog:
         # A numeric of any digits has no type in Spark.
         if type_ is not None and type_.kind is not Kind.NUMERIC:
             columns[column] = type_
-    cursor.execute(_LOCALE)
-    row = cursor.fetchone()
-    return Catalog(views, by_code_point=bool(row and row[0]))
+    return Catalog(views, by_code_point=bool(one_value(cursor, _LOCALE)))
 
 
 # In every session, also one that another program started.

@@ -174,8 +174,10 @@ def _relation(
 
 def _archived(spark: SparkSession, table: SourceTable, files: Collection[Path]) -> DataFrame:
     """The rows of some files; Spark leaves out those parts in which no row can be needed."""
-    assert table.archived is not None
-    names = {each.name: table.archived.columns.get(each.name, each.name) for each in table.columns}
+    from sensorstream.archive.layout import BY_NAME
+
+    ids = BY_NAME[table.name].ids
+    names = {each.name: ids.get(each.name, each.name) for each in table.columns}
     schema = ", ".join(f"`{names[each.name]}` {each.kind}" for each in table.columns)
     # The names are no patterns.
     reader = spark.read.schema(schema).option("__globPaths__", "false")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from psycopg2 import extensions, sql
 
-from sensorstream.history.database import connect, translating
+from sensorstream.history.database import connect, one_value, translating
 from sensorstream.history.read_only_sql import reading_url
 from sensorstream.history.terms import Kind, TermKey, look_up
 from sensorstream.model.terms import IRI, Term
@@ -67,12 +67,12 @@ class Snapshot:
         Raises:
             ArchiveError: one of them is not there.
         """
-        if table.archived is None:
-            return []
-        from sensorstream.archive.layout import TABLES
+        from sensorstream.archive.layout import BY_NAME
 
-        (file,) = (each for each in TABLES if each.name == table.name)
-        low, high = span(conditions, table.archived.ended)
+        file = BY_NAME.get(table.name)
+        if file is None:
+            return []
+        low, high = span(conditions, file.ended)
         return [
             part.there(self.folder, file)
             for part in self.parts
@@ -108,8 +108,6 @@ def snapshot_of(place: Place) -> Iterator[Snapshot]:
                         cursor.execute(
                             sql.SQL("lock table {} in access share mode").format(table.identifier)
                         )
-                cursor.execute("select pg_export_snapshot()")
-                row = cursor.fetchone()
-                assert row is not None
+                exported = one_value(cursor, "select pg_export_snapshot()")
                 archived = parts(cursor, State.ARCHIVED)
-            yield Snapshot(url, row[0], cursor, place.archive, archived)
+            yield Snapshot(url, exported, cursor, place.archive, archived)

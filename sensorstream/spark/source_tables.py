@@ -5,7 +5,7 @@ archive has them.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final, TypeAlias
 
@@ -99,18 +99,6 @@ class SourceColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class Archived:
-    """How the archive's files have a table.
-
-    ``ended`` is the column by whose values the parts are made; ``columns`` maps those columns that
-    have another name in the files.
-    """
-
-    ended: str
-    columns: Mapping[str, str] = field(hash=False)
-
-
-@dataclass(frozen=True, slots=True)
 class SourceTable:
     """A table of schema ``store``.
 
@@ -123,7 +111,6 @@ class SourceTable:
     columns: tuple[SourceColumn, ...]
     unique: str | None = None
     key: str | None = None
-    archived: Archived | None = None
 
     @property
     def identifier(self) -> sql.Identifier:
@@ -173,7 +160,6 @@ def _table(
     *more: SourceColumn,
     unique: str | None = None,
     key: str | None = None,
-    archived: Archived | None = None,
 ) -> SourceTable:
     """A table with these of its columns, of the types that PostgreSQL has for them."""
     told = [
@@ -184,26 +170,17 @@ def _table(
         )
         for name in columns.split()
     ]
-    return SourceTable(table.name, (*told, *more), unique, key, archived)
+    return SourceTable(table.name, (*told, *more), unique, key)
 
 
 SOURCE_TABLES: Final[Mapping[str, SourceTable]] = {
     each.name: each
     for each in (
         _table(tables.terms, "id kind text datatype language moment number", unique="id"),
-        _table(
-            tables.stays,
-            "stay name entered time expired_at message",
-            unique="stay",
-            archived=Archived("expired_at", {"name": "name_id"}),
-        ),
+        _table(tables.stays, "stay name entered time expired_at message", unique="stay"),
         _table(
             tables.statements,
             "subject predicate object valid_from valid_to stay message number inferred",
-            archived=Archived(
-                "valid_to",
-                {"subject": "subject_id", "predicate": "predicate_id", "object": "object_id"},
-            ),
         ),
         _table(
             tables.messages,

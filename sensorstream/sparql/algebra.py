@@ -20,18 +20,20 @@ operators (Anicic et al., "EP-SPARQL", 2011, section 4).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import field
 from datetime import timedelta
 from enum import Enum
+from types import MappingProxyType
+from typing import Final, Protocol, TypeAlias
 from typing import Literal as OneOf
-from typing import Protocol, TypeAlias
 
 from sensorstream.errors import Position
+from sensorstream.model.frozen import Frozen
 from sensorstream.model.terms import IRI, BlankNode, Literal
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(Frozen):
     """``?name``, stored without the question mark. Only the parser makes names like ``.x``."""
 
     name: str
@@ -43,52 +45,44 @@ class Variable:
 # Paths (section 18.2.2.3). A plain IRI is a path of length one, the specification's "link".
 
 
-@dataclass(frozen=True, slots=True)
-class Inverse:
+class OfPath(Frozen):
+    """A way along one path."""
+
+    path: Path
+
+
+class OfPaths(Frozen):
+    """A way along two paths, both or either."""
+
+    left: Path
+    right: Path
+
+
+class Inverse(OfPath):
     """``^path``."""
 
-    path: Path
 
-
-@dataclass(frozen=True, slots=True)
-class Sequence:
+class Sequence(OfPaths):
     """``left/right``."""
 
-    left: Path
-    right: Path
 
-
-@dataclass(frozen=True, slots=True)
-class Alternative:
+class Alternative(OfPaths):
     """``left|right``."""
 
-    left: Path
-    right: Path
 
-
-@dataclass(frozen=True, slots=True)
-class ZeroOrMore:
+class ZeroOrMore(OfPath):
     """``path*``."""
 
-    path: Path
 
-
-@dataclass(frozen=True, slots=True)
-class OneOrMore:
+class OneOrMore(OfPath):
     """``path+``."""
 
-    path: Path
 
-
-@dataclass(frozen=True, slots=True)
-class ZeroOrOne:
+class ZeroOrOne(OfPath):
     """``path?``."""
 
-    path: Path
 
-
-@dataclass(frozen=True, slots=True)
-class NegatedSet:
+class NegatedSet(Frozen):
     """``!(a|^b)``: one step along any property but ``forward``, or against any but ``backward``.
 
     A direction without members is not walked, unless both are empty (``!()`` walks forward).
@@ -105,40 +99,41 @@ Path: TypeAlias = (
 # Expressions (section 17). ``Literal`` and ``IRI`` stand for themselves.
 
 
-@dataclass(frozen=True, slots=True)
-class Or:
+class _OfTwo(Frozen):
+    left: Expression
+    right: Expression
+
+
+class Or(_OfTwo):
     """``left || right``."""
 
-    left: Expression
-    right: Expression
 
-
-@dataclass(frozen=True, slots=True)
-class And:
+class And(_OfTwo):
     """``left && right``."""
 
-    left: Expression
-    right: Expression
 
-
-@dataclass(frozen=True, slots=True)
-class Not:
+class Not(Frozen):
     """``! operand``."""
 
     operand: Expression
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+Comparing: TypeAlias = OneOf["=", "!=", "<", ">", "<=", ">="]
+TURNED: Final[Mapping[str, Comparing]] = MappingProxyType(
+    {"=": "=", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
+)
+"""The operator that says the same of two values in the other order."""
+
+
+class Comparison(Frozen):
     """``left operator right``."""
 
-    operator: OneOf["=", "!=", "<", ">", "<=", ">="]
+    operator: Comparing
     left: Expression
     right: Expression
 
 
-@dataclass(frozen=True, slots=True)
-class Arithmetic:
+class Arithmetic(Frozen):
     """``left operator right``."""
 
     operator: OneOf["+", "-", "*", "/"]
@@ -146,24 +141,21 @@ class Arithmetic:
     right: Expression
 
 
-@dataclass(frozen=True, slots=True)
-class Sign:
+class Sign(Frozen):
     """``- operand`` or ``+ operand``."""
 
     operator: OneOf["+", "-"]
     operand: Expression
 
 
-@dataclass(frozen=True, slots=True)
-class In:
+class In(Frozen):
     """``operand IN (choices)``; NOT IN is :class:`Not` around it, which means the same."""
 
     operand: Expression
     choices: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Frozen):
     """A built-in function (section 17.4) or an EP-SPARQL one; ``name`` in capitals.
 
     ``GETDURATION``, ``GETSTARTTIME`` and ``GETENDTIME`` have no arguments.
@@ -173,23 +165,20 @@ class Call:
     arguments: tuple[Expression, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionCall:
+class FunctionCall(Frozen):
     """A function named by an IRI, such as the casts ``xsd:integer(?x)``."""
 
     function: IRI
     arguments: tuple[Expression, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Exists:
+class Exists(Frozen):
     """``EXISTS { pattern }``; NOT EXISTS is :class:`Not` around it."""
 
     pattern: Pattern
 
 
-@dataclass(frozen=True, slots=True)
-class Aggregate:
+class Aggregate(Frozen):
     """``name([DISTINCT] expression)``; it stands in a :class:`Group` only.
 
     ``expression`` is None for ``COUNT(*)``; ``separator`` is for GROUP_CONCAT; None: not given,
@@ -223,8 +212,7 @@ Expression: TypeAlias = (
 PatternTerm: TypeAlias = Variable | IRI | BlankNode | Literal
 
 
-@dataclass(frozen=True, slots=True)
-class TriplePattern:
+class TriplePattern(Frozen):
     """One triple, or one path between two ends."""
 
     subject: PatternTerm
@@ -232,32 +220,40 @@ class TriplePattern:
     object: PatternTerm
 
 
-@dataclass(frozen=True, slots=True)
-class BGP:
+class BGP(Frozen):
     """A block of triple patterns that all must match; without any, the one empty solution."""
 
     patterns: tuple[TriplePattern, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Join:
-    """Both patterns."""
+class OfPattern(Frozen):
+    """What is made of the solutions of one pattern."""
+
+    pattern: Pattern
+
+
+class OfPatterns(Frozen):
+    """What is made of the solutions of two patterns."""
 
     left: Pattern
     right: Pattern
 
 
-@dataclass(frozen=True, slots=True)
-class LeftJoin:
-    """``left OPTIONAL { right FILTER(condition) }``; the condition sees both sides."""
+class Optional(OfPatterns):
+    """Of two patterns one may be missing; the condition belongs to that one and sees both."""
 
-    left: Pattern
-    right: Pattern
     condition: Expression | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
+class Join(OfPatterns):
+    """Both patterns."""
+
+
+class LeftJoin(Optional):
+    """``left OPTIONAL { right FILTER(condition) }``; the condition sees both sides."""
+
+
+class Filter(Frozen):
     """The solutions for which the condition has the effective boolean value true.
 
     Directly above a :class:`Group` it is HAVING.
@@ -267,41 +263,29 @@ class Filter:
     pattern: Pattern
 
 
-@dataclass(frozen=True, slots=True)
-class Union:
+class Union(OfPatterns):
     """Either pattern."""
 
-    left: Pattern
-    right: Pattern
 
-
-@dataclass(frozen=True, slots=True)
-class Minus:
+class Minus(OfPatterns):
     """``left MINUS { right }``."""
 
-    left: Pattern
-    right: Pattern
 
-
-@dataclass(frozen=True, slots=True)
-class Extend:
+class Extend(OfPattern):
     """``BIND(expression AS variable)``, or the same in a SELECT clause."""
 
-    pattern: Pattern
     variable: Variable
     expression: Expression
 
 
-@dataclass(frozen=True, slots=True)
-class Graph:
+class Graph(Frozen):
     """``GRAPH name { pattern }``."""
 
     name: Variable | IRI
     pattern: Pattern
 
 
-@dataclass(frozen=True, slots=True)
-class Service:
+class Service(Frozen):
     """``SERVICE [SILENT] endpoint { pattern }``."""
 
     endpoint: Variable | IRI
@@ -309,30 +293,26 @@ class Service:
     silent: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Values:
+class Values(Frozen):
     """Rows of constants; None is UNDEF."""
 
     variables: tuple[Variable, ...]
     rows: tuple[tuple[IRI | Literal | None, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class GroupKey:
+class GroupKey(Frozen):
     """One GROUP BY condition; without a variable its value cannot be selected."""
 
     expression: Expression
     variable: Variable | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(OfPattern):
     """One solution for each group: the keys' variables and the aggregates' variables.
 
     Without keys all solutions are one group, even if there are no solutions (section 18.5.1).
     """
 
-    pattern: Pattern
     keys: tuple[GroupKey, ...]
     aggregates: tuple[tuple[Variable, Aggregate], ...]
 
@@ -351,58 +331,39 @@ class Consumption(Enum):
     """The one that ended first; a solution of either side is used once."""
 
 
-@dataclass(frozen=True, slots=True)
-class Seq:
+class Seq(OfPatterns):
     """``{ left } SEQ { right }``: right starts strictly after left has ended (SeqJoin)."""
 
-    left: Pattern
-    right: Pattern
     consumption: Consumption = Consumption.UNRESTRICTED
 
 
-@dataclass(frozen=True, slots=True)
-class Equals:
+class Equals(OfPatterns):
     """``{ left } EQUALS { right }``: both have the same interval (EqJoin)."""
 
-    left: Pattern
-    right: Pattern
 
-
-@dataclass(frozen=True, slots=True)
-class OptionalSeq:
+class OptionalSeq(Optional):
     """``{ left FILTER(condition) } OPTIONALSEQ { right }`` (SeqRightJoin).
 
     ``right`` must be there; ``left`` may have ended strictly before it starts. The condition
     belongs to the optional side, as in :class:`LeftJoin`, and sees both sides.
     """
 
-    left: Pattern
-    right: Pattern
-    condition: Expression | None = None
 
-
-@dataclass(frozen=True, slots=True)
-class EqualsOptional:
+class EqualsOptional(Optional):
     """``{ left } EQUALSOPTIONAL { right FILTER(condition) }`` (EqLeftJoin).
 
     ``left`` must be there; ``right`` may have the same interval.
     """
 
-    left: Pattern
-    right: Pattern
-    condition: Expression | None = None
 
-
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(Frozen):
     """``WINDOW name { pattern }``: matches the content of a window of the query's dataset."""
 
     name: Variable | IRI
     pattern: Pattern
 
 
-@dataclass(frozen=True, slots=True)
-class Stream:
+class Stream(Frozen):
     """``STREAM name { pattern }``: in a pattern in time, what happens in one stream."""
 
     name: IRI
@@ -412,8 +373,7 @@ class Stream:
 # Lists, in rule sets
 
 
-@dataclass(frozen=True, slots=True)
-class Each:
+class Each(Frozen):
     """``EACH member IN members FROM first TO last { pattern }``, of rule sets only.
 
     The pattern must match for each member of an RDF list. Its variables that stand nowhere else in
@@ -432,49 +392,36 @@ class Each:
 # Solution modifiers (section 18.2.5); within a pattern they are a sub-select.
 
 
-@dataclass(frozen=True, slots=True)
-class OrderCondition:
+class OrderCondition(Frozen):
     """One condition of ORDER BY."""
 
     expression: Expression
     descending: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class OrderBy:
+class OrderBy(OfPattern):
     """Solutions in order."""
 
-    pattern: Pattern
     conditions: tuple[OrderCondition, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
+class Project(OfPattern):
     """Only these variables."""
 
-    pattern: Pattern
     variables: tuple[Variable, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Distinct:
+class Distinct(OfPattern):
     """Each solution once."""
 
-    pattern: Pattern
 
-
-@dataclass(frozen=True, slots=True)
-class Reduced:
+class Reduced(OfPattern):
     """Each solution at least once; the evaluation chooses how often."""
 
-    pattern: Pattern
 
-
-@dataclass(frozen=True, slots=True)
-class Slice:
+class Slice(OfPattern):
     """``limit`` solutions (None: all) from the one at ``offset`` (from 0)."""
 
-    pattern: Pattern
     offset: int = 0
     limit: int | None = None
 
@@ -528,8 +475,7 @@ class WindowUnit(Enum):
     """An individual enters and leaves with all triples whose subject it is."""
 
 
-@dataclass(frozen=True, slots=True)
-class WindowDefinition:
+class WindowDefinition(Frozen):
     """``FROM NAMED WINDOW name ON stream [RANGE range STEP step STARTING AT origin]``.
 
     ``range`` is a length of time (a logical window) or a number of the unit (a physical one); it is
@@ -568,8 +514,7 @@ class Relation(Enum):
     """What was removed since the last report."""
 
 
-@dataclass(frozen=True, slots=True)
-class Registration:
+class Registration(Frozen):
     """``REGISTER RSTREAM name AS``; ``REGISTER QUERY name AS`` leaves the relation open (None).
 
     ``name`` is the output stream, or a plain word that names the query.
@@ -592,16 +537,14 @@ class ReportKind(Enum):
     """Every ``every`` triples that arrived."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReportClause:
+class ReportClause(Frozen):
     """``STREAM INTERMEDIATERESULT …`` or ``REPORT …``."""
 
     kind: ReportKind
     every: timedelta | int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class AlertClause:
+class AlertClause(Frozen):
     """``ALERT severity "text" KEY "key"``: each solution raises an alert.
 
     In both texts ``{?name}`` stands for a value of the solution. ``key`` None: the text is the key.
@@ -612,8 +555,7 @@ class AlertClause:
     key: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Dataset:
+class Dataset(Frozen):
     """The graphs and windows a query reads; without any clause, those its caller gives."""
 
     default: tuple[IRI, ...] = ()
@@ -621,8 +563,7 @@ class Dataset:
     windows: tuple[WindowDefinition, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ValidTime:
+class ValidTime(Frozen):
     """``AT "start"``: what held then; ``DURING "start"/"end"``: what held at a time between.
 
     The times are as written: only the deployment knows its time line. DURING is half open: a
@@ -644,38 +585,29 @@ class Placing(Protocol):
 # Query forms (section 16)
 
 
-@dataclass(frozen=True, slots=True)
-class Select:
+class Select(OfPattern):
     """The solutions; the pattern is a :class:`Project`, perhaps within modifiers."""
 
-    pattern: Pattern
 
-
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(OfPattern):
     """Whether there is a solution."""
 
-    pattern: Pattern
 
-
-@dataclass(frozen=True, slots=True)
-class Construct:
+class Construct(Frozen):
     """A graph from a template; its blank nodes are new for each solution."""
 
     template: tuple[TriplePattern, ...]
     pattern: Pattern
 
 
-@dataclass(frozen=True, slots=True)
-class Describe:
+class Describe(Frozen):
     """A graph about these terms."""
 
     terms: tuple[Variable | IRI, ...]
     pattern: Pattern
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(Frozen):
     """One query, with its dataset and, if it is continuous, how it reports."""
 
     form: Select | Ask | Construct | Describe
@@ -694,8 +626,7 @@ class Query:
 # Updates (SPARQL 1.1 Update, section 3)
 
 
-@dataclass(frozen=True, slots=True)
-class Quad:
+class Quad(Frozen):
     """A triple and its graph; None is the default graph, or the one WITH names."""
 
     triple: TriplePattern
@@ -710,29 +641,23 @@ class GraphSet(Enum):
     ALL = "ALL"
 
 
-@dataclass(frozen=True, slots=True)
-class InsertData:
+class _OfQuads(Frozen):
+    quads: tuple[Quad, ...]
+
+
+class InsertData(_OfQuads):
     """``INSERT DATA { quads }``."""
 
-    quads: tuple[Quad, ...]
 
-
-@dataclass(frozen=True, slots=True)
-class DeleteData:
+class DeleteData(_OfQuads):
     """``DELETE DATA { quads }``."""
 
-    quads: tuple[Quad, ...]
 
-
-@dataclass(frozen=True, slots=True)
-class DeleteWhere:
+class DeleteWhere(_OfQuads):
     """``DELETE WHERE { quads }``: they are both pattern and template."""
 
-    quads: tuple[Quad, ...]
 
-
-@dataclass(frozen=True, slots=True)
-class Modify:
+class Modify(Frozen):
     """``WITH graph DELETE { } INSERT { } USING … WHERE { }``; None: the clause is missing."""
 
     delete: tuple[Quad, ...] | None
@@ -744,8 +669,7 @@ class Modify:
     """As in :class:`Query`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Load:
+class Load(Frozen):
     """``LOAD source INTO GRAPH target``; None is the default graph."""
 
     source: IRI
@@ -753,32 +677,27 @@ class Load:
     silent: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Clear:
+class _OfGraphs(Frozen):
+    target: IRI | GraphSet
+    silent: bool = False
+
+
+class Clear(_OfGraphs):
     """``CLEAR target``."""
 
-    target: IRI | GraphSet
-    silent: bool = False
 
-
-@dataclass(frozen=True, slots=True)
-class Drop:
+class Drop(_OfGraphs):
     """``DROP target``."""
 
-    target: IRI | GraphSet
-    silent: bool = False
 
-
-@dataclass(frozen=True, slots=True)
-class Create:
+class Create(Frozen):
     """``CREATE GRAPH target``."""
 
     target: IRI
     silent: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Transfer:
+class Transfer(Frozen):
     """``ADD``, ``MOVE`` or ``COPY`` ``source TO target``; None is the default graph."""
 
     verb: OneOf["ADD", "MOVE", "COPY"]
@@ -792,8 +711,7 @@ Operation: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Update:
+class Update(Frozen):
     """Operations, one after the other."""
 
     operations: tuple[Operation, ...]

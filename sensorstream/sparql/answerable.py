@@ -19,23 +19,11 @@ from sensorstream.model.vocabulary import (
     GRAPH_WINDOW,
     RESERVED,
 )
-from sensorstream.sparql.algebra import (
-    Call,
-    Dataset,
-    Equals,
-    EqualsOptional,
-    Graph,
-    OptionalSeq,
-    Query,
-    Seq,
-    Service,
-    Stream,
-    Update,
-    Window,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Query, Update
 from sensorstream.sparql.functions import OF_EVENTS
 from sensorstream.sparql.parser import Parsed
-from sensorstream.sparql.printing.query_forms import valid_time_text
+from sensorstream.sparql.printing import valid_time_text
 from sensorstream.sparql.walk import nodes
 
 GRAPHS: Final = (GRAPH_STATIC, GRAPH_WINDOW, GRAPH_INFERRED)
@@ -45,12 +33,12 @@ HISTORY_GRAPHS: Final = (*GRAPHS, GRAPH_PERSISTENT)
 
 _ABSOLUTE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _TEMPORAL: Final = {
-    Seq: "SEQ",
-    Equals: "EQUALS",
-    OptionalSeq: "OPTIONALSEQ",
-    EqualsOptional: "EQUALSOPTIONAL",
-    Window: "WINDOW",
-    Stream: "STREAM",
+    algebra.Seq: "SEQ",
+    algebra.Equals: "EQUALS",
+    algebra.OptionalSeq: "OPTIONALSEQ",
+    algebra.EqualsOptional: "EQUALSOPTIONAL",
+    algebra.Window: "WINDOW",
+    algebra.Stream: "STREAM",
 }
 
 
@@ -85,18 +73,25 @@ def check_answerable(
     graphs = _Graphs(HISTORY_GRAPHS if history else GRAPHS, message=message_graphs)
     for part in nodes(meaning):
         match part:
-            case Service():
+            case algebra.Service():
                 raise QueryError(
                     "SERVICE is not allowed: a query cannot call other endpoints",
                     position=parsed.position(part),
                 )
-            case Seq() | Equals() | OptionalSeq() | EqualsOptional() | Window() | Stream():
+            case (
+                algebra.Seq()
+                | algebra.Equals()
+                | algebra.OptionalSeq()
+                | algebra.EqualsOptional()
+                | algebra.Window()
+                | algebra.Stream()
+            ):
                 raise _continuous(parsed, part, _TEMPORAL[type(part)])
-            case Call(name) if name in OF_EVENTS:
+            case algebra.Call(name) if name in OF_EVENTS:
                 raise _continuous(parsed, part, name)
-            case Graph(IRI() as name, _):
+            case algebra.Graph(IRI() as name, _):
                 graphs.check(parsed, name, "GRAPH")
-            case Dataset(default, named):
+            case algebra.Dataset(default, named):
                 for graph in default:
                     graphs.check(parsed, graph, "FROM")
                 for graph in named:
@@ -121,14 +116,15 @@ def check_graphs(names: Iterable[str], parameter: str, *, history: bool = False)
 
 
 def _check_clauses(parsed: Parsed[Query] | Parsed[Update], query: Query) -> None:
-    if query.registration is not None:
-        raise _continuous(parsed, query.registration, "REGISTER")
-    if query.dataset.windows:
-        raise _continuous(parsed, query.dataset.windows[0].name, "FROM NAMED WINDOW")
-    if query.report is not None:
-        raise _continuous(parsed, query.report, "REPORT")
-    if query.alert is not None:
-        raise _continuous(parsed, query.alert, "ALERT")
+    windows = query.dataset.windows
+    for clause, word in (
+        (query.registration, "REGISTER"),
+        (windows[0].name if windows else None, "FROM NAMED WINDOW"),
+        (query.report, "REPORT"),
+        (query.alert, "ALERT"),
+    ):
+        if clause is not None:
+            raise _continuous(parsed, clause, word)
 
 
 def _continuous(parsed: Parsed[Query] | Parsed[Update], part: object, word: str) -> QueryError:

@@ -8,7 +8,7 @@ them. How deep a text may be is bounded by :data:`.DEEPEST`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from sensorstream.errors import Position, QueryError
@@ -27,6 +27,13 @@ MOST_IN_LIST: Final = 100
 """Members of GROUP BY and ORDER BY, and columns of VALUES."""
 MOST_COLUMNS: Final = 1_000
 """Columns of a SELECT."""
+
+_LISTS: Final[Mapping[type, tuple[str, str, int]]] = {
+    algebra.Values: ("variables", "columns of VALUES", MOST_IN_LIST),
+    algebra.Group: ("keys", "keys of GROUP BY", MOST_IN_LIST),
+    algebra.OrderBy: ("conditions", "conditions of ORDER BY", MOST_IN_LIST),
+    algebra.Project: ("variables", "columns of SELECT", MOST_COLUMNS),
+}
 
 
 def check_length(text: str, start: Position) -> None:
@@ -56,15 +63,13 @@ def check_bounds(meaning: object, start: Position) -> None:
             position=start,
         )
     for node in parts_of(meaning):
-        match node:
-            case algebra.Values(variables, _):
-                _check_list("columns of VALUES", len(variables), MOST_IN_LIST, start)
-            case algebra.Group(_, keys, _):
-                _check_list("keys of GROUP BY", len(keys), MOST_IN_LIST, start)
-            case algebra.OrderBy(_, conditions):
-                _check_list("conditions of ORDER BY", len(conditions), MOST_IN_LIST, start)
-            case algebra.Project(_, variables):
-                _check_list("columns of SELECT", len(variables), MOST_COLUMNS, start)
+        if type(node) in _LISTS:
+            field, what, most = _LISTS[type(node)]
+            members = len(getattr(node, field))
+            if members > most:
+                raise QueryError(
+                    f"the text has {members:,} {what}: expected at most {most:,}", position=start
+                )
 
 
 def patterns_of(node: object) -> int:
@@ -79,13 +84,6 @@ def patterns_of(node: object) -> int:
             case algebra.Values() | algebra.Service():
                 found += 1
     return found
-
-
-def _check_list(what: str, found: int, most: int, start: Position) -> None:
-    if found > most:
-        raise QueryError(
-            f"the text has {found:,} {what}: expected at most {most:,}", position=start
-        )
 
 
 def parts_of(node: object) -> Iterator[object]:
@@ -103,14 +101,9 @@ def _steps(path: object) -> int:
     found, ahead = 0, [path]
     while ahead:
         match ahead.pop():
-            case algebra.Sequence(left, right) | algebra.Alternative(left, right):
+            case algebra.OfPaths(left, right):
                 ahead += (left, right)
-            case (
-                algebra.Inverse(inner)
-                | algebra.ZeroOrMore(inner)
-                | algebra.OneOrMore(inner)
-                | algebra.ZeroOrOne(inner)
-            ):
+            case algebra.OfPath(inner):
                 ahead.append(inner)
             case _:
                 found += 1

@@ -8,7 +8,6 @@ a name in a SPARQL text.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -16,6 +15,7 @@ from lark import Token
 from lark.lexer import Lexer
 
 from sensorstream.errors import Position, QueryError
+from sensorstream.grammars import Lines
 from sensorstream.sparql.functions import FUNCTIONS
 
 _BASE: Final = (
@@ -137,10 +137,10 @@ _LONGEST_NUMBER: Final = 1_000
 _CODEPOINT: Final = re.compile(r"\\\\|\\u(?P<short>[0-9A-Fa-f]{4})|\\U(?P<long>[0-9A-Fa-f]{8})")
 
 
-class Source:
+class Source(Lines):
     """A query's text, its codepoint escapes resolved, and the way back to lines and columns."""
 
-    __slots__ = ("_shifts", "_start", "_starts", "text")
+    __slots__ = ("_shifts",)
 
     def __init__(self, text: str, start: Position) -> None:
         """Take a text; ``start`` is where its first character stands.
@@ -148,10 +148,10 @@ class Source:
         Raises:
             QueryError: an escape such as ``\\uD800`` that is not a character.
         """
-        self._start = start
-        self._starts = [0, *(match.end() for match in re.finditer(r"\n", text))]
+        super().__init__(text, start)
         self._shifts: list[tuple[int, int]] = []
-        self.text = self._unescaped(text) if "\\u" in text or "\\U" in text else text
+        if "\\u" in text or "\\U" in text:
+            self.text = self._unescaped(text)
 
     def _unescaped(self, text: str) -> str:
         pieces: list[str] = []
@@ -177,11 +177,7 @@ class Source:
             if offset >= start:
                 offset += shift
                 break
-        line = bisect_right(self._starts, offset)
-        column = offset - self._starts[line - 1] + 1
-        if line == 1:
-            column += self._start.column - 1
-        return Position(self._start.file, line + self._start.line - 1, column)
+        return super().position(offset)
 
 
 class Lexeme(NamedTuple):

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cache
-from typing import Final, Generic, TypeVar, cast
+from dataclasses import dataclass, replace
+from typing import Any, Final, Generic, TypeVar
 
 from lark import Token
-from lark.exceptions import UnexpectedToken, VisitError
+from lark.exceptions import UnexpectedToken
 
 from sensorstream.errors import Position, QueryError
-from sensorstream.grammars import Grammar
-from sensorstream.sparql.algebra import Expression, Query, Update
+from sensorstream.grammars import Grammar, one_of, unexpected
+from sensorstream.sparql.algebra import Query, Update
 from sensorstream.sparql.bounds import check_bounds, check_length
-from sensorstream.sparql.building.term_builder import NO_PREFIXES
-from sensorstream.sparql.building.updates import UpdateBuilder
+from sensorstream.sparql.building.queries import QueryBuilder
+from sensorstream.sparql.building.terms import NO_PREFIXES
 from sensorstream.sparql.lexer import (
     DEEPEST,
     KEYWORDS,
@@ -33,28 +32,28 @@ _Meaning = TypeVar("_Meaning", Query, Update)
 
 @dataclass(frozen=True, slots=True)
 class Parsed(Generic[_Meaning]):
-    """The meaning of a text, and the positions of its parts."""
+    """The meaning of a text, and the places of its parts."""
 
     meaning: _Meaning
-    start: Position
-    places: Mapping[object, Position]
+    places: Places
     prefixes: Mapping[str, str]
-    """Prefixes without the colon, those of the file included."""
-    operations: Mapping[int, tuple[object, Position]] = field(default_factory=dict, compare=False)
-    """The nodes of operators and functions, with their places, by identity: see ``id``."""
+    """Without the colon, those of the file included."""
+
+    @property
+    def start(self) -> Position:
+        """Where the text begins."""
+        return self.places.start
 
     def position(self, part: object) -> Position:
         """Where a term, variable, path or filter was first written, or an operator or clause is.
 
         For a part that is not in the text, or of another kind: the start of the text.
         """
-        if part in self.places:
-            return self.places[part]
-        return self.operations.get(id(part), (part, self.start))[1]
+        return self.places.first.get(part) or self.operation(part, self.start)
 
-    def operation(self, node: Expression, otherwise: Position) -> Position:
+    def operation(self, node: object, otherwise: Position) -> Position:
         """Where an operator or the name of a function stands."""
-        return self.operations.get(id(node), (node, otherwise))[1]
+        return self.places.each.get(id(node), (node, otherwise))[1]
 
 
 def parse_query(text: str, *, file: str = "query", base: str | None = None) -> Query:
@@ -99,11 +98,8 @@ def read_query(
     source = _source(text, start)
     if most_tokens is not None:
         check_tokens(source, most_tokens)
-    builder = UpdateBuilder(source, base, prefixes)
-    meaning = cast(Query, _parse(source, "query", builder))
-    places = Places(start, builder.places(), builder.operations())
-    meaning = replace(meaning, places=places)
-    return Parsed(meaning, start, places.first, builder.declared(), places.each)
+    parsed: Parsed[Query] = _read(source, "query", QueryBuilder(source, base, prefixes))
+    return replace(parsed, meaning=replace(parsed.meaning, places=parsed.places))
 
 
 def read_update(
@@ -122,7 +118,8 @@ def read_update(
     Raises:
         QueryError: as for :func:`parse_query`.
     """
-    return _read_update(text, start, "update", base, prefixes, given)
+    source = _source(text, start)
+    return _read(source, "update", QueryBuilder(source, base, prefixes, given))
 
 
 def read_deletion(
@@ -137,21 +134,8 @@ def read_deletion(
     Raises:
         QueryError: as for :func:`parse_query`.
     """
-    return _read_update(text, start, "deletion", base, prefixes)
-
-
-def _read_update(
-    text: str,
-    start: Position,
-    grammar: str,
-    base: str | None,
-    prefixes: Mapping[str, str],
-    given: Collection[str] | None = None,
-) -> Parsed[Update]:
     source = _source(text, start)
-    builder = UpdateBuilder(source, base, prefixes, given)
-    meaning = cast(Update, _parse(source, grammar, builder))
-    return Parsed(meaning, start, builder.places(), builder.declared(), builder.operations())
+    return _read(source, "deletion", QueryBuilder(source, base, prefixes))
 
 
 def read_rule_set(text: str, *, start: Position) -> Parsed[Update]:
@@ -163,35 +147,27 @@ def read_rule_set(text: str, *, start: Position) -> Parsed[Update]:
         QueryError: as for :func:`parse_query`.
     """
     source = _source(text, start)
-    builder = UpdateBuilder(source, None)
+    builder = QueryBuilder(source, None)
     builder.of_rules = True
-    meaning = cast(Update, _parsed(source, "update", builder))
-    return Parsed(meaning, start, builder.places(), builder.declared(), builder.operations())
+    return _read(source, "update", builder, bounded=False)
 
 
-def _parse(source: Source, start: str, builder: UpdateBuilder) -> object:
-    meaning = _parsed(source, start, builder)
-    check_bounds(meaning, source.position(0))
-    return meaning
-
-
-def _parsed(source: Source, start: str, builder: UpdateBuilder) -> object:
+def _read(
+    source: Source, grammar: str, builder: QueryBuilder, *, bounded: bool = True
+) -> Parsed[Any]:
+    start = source.position(0)
     try:
-        tree = _lark().parse(cast(str, source), start=start)
-        meaning = builder.transform(tree)
+        meaning = GRAMMAR.read(source, builder, grammar)
     except UnexpectedToken as error:
         raise _unexpected(source, error, builder.of_rules) from None
     except RecursionError:
-        raise too_deep(source.position(0)) from None
-    except VisitError as error:
-        if isinstance(error.orig_exc, QueryError):
-            raise error.orig_exc from None
-        if isinstance(error.orig_exc, RecursionError):
-            raise too_deep(source.position(0)) from None
-        raise
+        raise too_deep(start) from None
     if depth(meaning) > DEEPEST:
-        raise too_deep(source.position(0))
-    return meaning
+        raise too_deep(start)
+    if bounded:
+        check_bounds(meaning, start)
+    places = Places(start, builder.places(), builder.operations())
+    return Parsed(meaning, places, builder.declared())
 
 
 def _source(text: str, start: Position) -> Source:
@@ -205,20 +181,13 @@ def expected_after(before: Iterable[Token], start: str) -> frozenset[str]:
     ``start`` is ``query``, ``update``, ``deletion``, or ``rules`` for a rule set.
     """
     of_rules = start == "rules"
-    parser = _lark().parse_interactive(start="update" if of_rules else start)
-    try:
-        for token in before:
-            parser.feed_token(token)
-    except UnexpectedToken:
-        return frozenset()
-    accepted = frozenset(parser.accepts())  # type: ignore[no-untyped-call]
+    accepted = GRAMMAR.expected_after(before, "update" if of_rules else start)
     return accepted if of_rules else accepted - _OF_RULES
 
 
 GRAMMAR: Final = Grammar(
     "sensorstream.sparql", SparqlLexer, start=("query", "update", "deletion"), positions=True
 )
-_lark = cache(GRAMMAR.parser)
 
 
 _PLAIN: Final = {
@@ -281,16 +250,9 @@ _TOGETHER: Final = (
 def _unexpected(source: Source, error: UnexpectedToken, of_rules: bool) -> QueryError:
     accepted = set(error.accepts or error.expected)
     expected = _expectation(accepted if of_rules else accepted - _OF_RULES)
-    token = error.token
-    if token.type == "$END":
-        end = len(source.text.rstrip())
-        return QueryError(f"the text ends here: expected {expected}", position=source.position(end))
-    shown = token.value if len(token.value) <= 40 else f"{token.value[:40]}…"
-    instead = _INSTEAD.get(token.value.upper()) or f"expected {expected}"
-    return QueryError(
-        f"unexpected '{shown}': {instead}",
-        position=source.position(token.start_pos or 0),
-    )
+    hint = _INSTEAD.get(error.token.value.upper()) or f"expected {expected}"
+    message, position = unexpected(source, error, "the text", hint)
+    return QueryError(message, position=position)
 
 
 def _expectation(kinds: set[str]) -> str:
@@ -306,4 +268,4 @@ def _expectation(kinds: set[str]) -> str:
         key=lambda word: (word == end, word[0] == "'", word),
     )
     names += words
-    return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    return one_of(names)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from sensorstream.sparql import algebra, walk
 from sensorstream.sparql.algebra import Expression, Pattern, Variable
-from sensorstream.sparql.walk import variables, visible
+from sensorstream.sparql.walk import patterns_in, variables, visible
 
 
 def in_scope(pattern: Pattern) -> frozenset[str]:
@@ -86,13 +86,6 @@ def names_in(node: object) -> frozenset[str]:
     return frozenset(each.name for each in variables(node))
 
 
-def children(pattern: Pattern) -> tuple[Pattern, ...]:
-    """The patterns directly inside a pattern, those in expressions left out."""
-    if hasattr(pattern, "left"):
-        return (pattern.left, pattern.right)  # type: ignore[union-attr]
-    return (pattern.pattern,) if hasattr(pattern, "pattern") else ()
-
-
 def expressions(pattern: Pattern) -> Iterator[Expression]:
     """The expressions that stand directly at a pattern."""
     match pattern:
@@ -117,7 +110,7 @@ def borrowed(pattern: Pattern, outer: frozenset[str]) -> frozenset[str]:
     also undefined then.
     """
     here: set[str] = set()
-    bound = frozenset().union(*(in_scope(each) for each in children(pattern)))
+    bound = frozenset().union(*(in_scope(each) for each in patterns_in(pattern)))
     if isinstance(pattern, algebra.Extend) and pattern.variable.name in outer:
         here.add(pattern.variable.name)
     for expression in expressions(pattern):
@@ -131,7 +124,7 @@ def borrowed(pattern: Pattern, outer: frozenset[str]) -> frozenset[str]:
             here.update((in_scope(other) & outer) - certain(kept))
         case algebra.OptionalSeq(other, kept):
             here.update((in_scope(other) & outer) - certain(kept))
-    for inner in children(pattern):
+    for inner in patterns_in(pattern):
         here |= borrowed(inner, outer)
     return frozenset(here)
 

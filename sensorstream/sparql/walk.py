@@ -32,6 +32,13 @@ def children(node: object) -> Iterator[object]:
                 yield getattr(node, field.name)
 
 
+def patterns_in(pattern: Pattern) -> tuple[Pattern, ...]:
+    """The patterns directly inside a pattern, those in expressions left out."""
+    if isinstance(pattern, algebra.OfPatterns):
+        return pattern.left, pattern.right
+    return (pattern.pattern,) if hasattr(pattern, "pattern") else ()
+
+
 def depth(node: object) -> int:
     """The greatest depth of nested nodes; the function itself does not recurse."""
     deepest, open_nodes = 0, [(node, 1)]
@@ -103,25 +110,17 @@ def _visible(pattern: Pattern) -> Iterator[Variable]:
         case algebra.BGP(patterns):
             for triple in patterns:
                 yield from triple_variables(triple)
-        case (
-            algebra.Filter(_, inner)
-            | algebra.Stream(_, inner)
-            | algebra.Slice(inner)
-            | algebra.Distinct(inner)
-            | algebra.Reduced(inner)
-            | algebra.OrderBy(inner)
-        ):
-            yield from _visible(inner)
         case algebra.Minus(left, _):
             yield from _visible(left)
         case algebra.Extend(inner, variable, _):
             yield from _visible(inner)
             yield variable
         case (
-            algebra.Graph(name, inner) | algebra.Service(name, inner) | algebra.Window(name, inner)
+            algebra.Graph(Variable() as name, inner)
+            | algebra.Service(Variable() as name, inner)
+            | algebra.Window(Variable() as name, inner)
         ):
-            if isinstance(name, Variable):
-                yield name
+            yield name
             yield from _visible(inner)
         case algebra.Each(member, members, inner):
             if isinstance(members, Variable):
@@ -133,8 +132,8 @@ def _visible(pattern: Pattern) -> Iterator[Variable]:
             yield from (key.variable for key in keys if key.variable is not None)
             yield from (variable for variable, _ in computed)
         case _:
-            yield from _visible(pattern.left)
-            yield from _visible(pattern.right)
+            for each in patterns_in(pattern):
+                yield from _visible(each)
 
 
 def triple_variables(triple: TriplePattern) -> Iterator[Variable]:

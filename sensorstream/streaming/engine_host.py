@@ -22,19 +22,20 @@ from pathlib import Path
 from socket import socket
 from typing import Final, NoReturn
 
-from sensorstream.app.control.rule_files import with_others
+from sensorstream.app.control.rule_files import with_rule_sets
 from sensorstream.app.control.wiring import Deployment, Substitutes, read_deployment
 from sensorstream.app.life.memory import spare_what_stays
 from sensorstream.clock import SystemClock
-from sensorstream.history.journal_rows import JournalRow, record_of
+from sensorstream.errors import SparkError
+from sensorstream.history.journal_rows import record_of, row_of
 from sensorstream.journal.records import Record
 from sensorstream.own_folders import lock_folder
+from sensorstream.processes.messages import Failed
 from sensorstream.reasoning.ontology import parse_put
 from sensorstream.streaming.keyed_engine import Controls, Kept, KeyedEngine
 from sensorstream.streaming.work import (
     PROTOCOL,
     Done,
-    Failed,
     HostTask,
     Work,
     accepted,
@@ -96,7 +97,7 @@ class EngineHost:
         checkpoint = engine.checkpoint() if engine.place.since >= due else None
         self._hold(work.key, engine)
         told = pickle.dumps(effects, PROTOCOL)
-        kept = pack([_row(each) for each in entries])
+        kept = pack(list(map(row_of, entries)))
         return Done(engine.place, told, kept, checkpoint, standing)
 
     def _hold(self, key: str, engine: KeyedEngine) -> None:
@@ -128,22 +129,6 @@ def _records(chunks: Sequence[bytes]) -> list[Record]:
     return [record_of(row) for chunk in chunks for row in unpack(chunk)]
 
 
-def _row(record: Record) -> JournalRow:
-    message, status = record.message, record.status
-    return (
-        record.seq,
-        message.id,
-        message.source,
-        record.received_at,
-        message.received,
-        message.content,
-        None if status is None else status.value,
-        record.kind,
-        record.degraded,
-        record.origin,
-    )
-
-
 def deployment_of(task: HostTask) -> Deployment:
     """The deployment, with the ontology and the rules that were put in force.
 
@@ -154,7 +139,7 @@ def deployment_of(task: HostTask) -> Deployment:
     ontology = None if put is None else parse_put(task.settings.ontology, *put)
     if task.rules is None:
         return read_deployment(task.settings, ontology)
-    texts = with_others(task.settings, task.rules.files, whole=task.rules.whole)
+    texts = with_rule_sets(task.settings, task.rules.files)
     return read_deployment(task.settings, ontology, Substitutes(texts, tables=task.rules.tables))
 
 
@@ -220,7 +205,7 @@ def _be_host(
 
 
 def _failed(error: Exception) -> Failed:
-    return Failed(f"{type(error).__name__}: {error}")
+    return Failed(SparkError(f"{type(error).__name__}: {error}"))
 
 
 def _watch(folder: Path, leader: int) -> None:

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Final
 
 from sensorstream.errors import SparkError
-from sensorstream.streaming.work import Done, Failed, HostTask, Work, connected, listening_at
+from sensorstream.processes.messages import Failed
+from sensorstream.streaming.work import Done, HostTask, Work, connected, listening_at
 
 _PARENT: Final = "hosts.sock"
 """The socket of the process that the hosts are forks of."""
@@ -57,7 +58,7 @@ class HostClient:
                     f"the process of the engines ended twice at the key '{work.key}': {error!r}"
                 ) from error
         if isinstance(answer, Failed):
-            raise SparkError(answer.reason)
+            raise answer.error
         return answer
 
     def _ask(self, work: Work) -> Done | Failed | None:
@@ -116,7 +117,7 @@ def _ask_for_host(folder: Path, partition: int, task: HostTask) -> None:
             connection = connected(folder / _PARENT, task.secret)
         refused = None if connection is None else _answer(connection, partition)
     if refused is not None or connection is None:
-        reason = "see what is on stderr" if refused is None else refused.reason
+        reason = "see what is on stderr" if refused is None else refused.error.message
         raise SparkError(f"the process of the engines does not start: {reason}")
 
 
@@ -126,7 +127,7 @@ def _answer(connection: Connection, partition: int) -> Failed | None:
             connection.send(partition)
             answer: Failed | None = connection.recv()
         except (EOFError, OSError) as error:
-            return Failed(f"it has ended: {error!r}")
+            return Failed(SparkError(f"it has ended: {error!r}"))
     return answer
 
 

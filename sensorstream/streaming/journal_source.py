@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator, MutableMapping, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import Any, Final
 
 import pyarrow as pa
+from psycopg2 import extensions
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows
 from pyspark.sql.types import StructType
 
 from sensorstream.errors import HistoryError
-from sensorstream.history.database import connect, translating
+from sensorstream.history.database import one_value, opened
 from sensorstream.history.journal_rows import JournalRow, journal_rows
 from sensorstream.history.pipeline import waiting_keys
 from sensorstream.journal.message import PassTime
@@ -98,13 +99,8 @@ class JournalReader(DataSourceStreamReader):  # type: ignore[misc]
         Raises:
             HistoryError: the journal cannot be read, or it is not the one that was read before.
         """
-        with (
-            closing(connect(self._options["url"], application="sensorstream stream")) as connection,
-            translating("cannot read the journal"),
-            connection.cursor() as cursor,
-        ):
-            cursor.execute("select coalesce(max(seq), 0) from store.messages")
-            (last,) = cursor.fetchone() or (0,)
+        with self._opened("cannot read the journal") as cursor:
+            last = one_value(cursor, "select coalesce(max(seq), 0) from store.messages")
             if last < start["seq"]:
                 raise HistoryError(
                     f"the journal ends at entry {last}, but the pipeline has processed entry "
@@ -113,12 +109,12 @@ class JournalReader(DataSourceStreamReader):  # type: ignore[misc]
                 )
             if isinstance(limit, ReadMaxRows):
                 last = min(last, start["seq"] + limit.max_rows)
-            cursor.execute(
+            control = one_value(
+                cursor,
                 "select max(seq) from store.messages "
                 "where seq > %s and seq <= %s and kind <> 'message' and kind = any(%s)",
                 (start["seq"], last, [*CONTROLS, TIME]),
             )
-            (control,) = cursor.fetchone() or (None,)
         return {"seq": last, "controls": control or start["controls"]}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
@@ -154,11 +150,7 @@ class JournalReader(DataSourceStreamReader):  # type: ignore[misc]
         latest = None
         if len(times) == len(said):
             latest = (max(t[0] for t in times), max(t[1] for t in times), max(t[2] for t in times))
-        with (
-            closing(connect(url, application="sensorstream stream")) as connection,
-            translating("cannot read what the engines wait for"),
-            connection.cursor() as cursor,
-        ):
+        with self._opened("cannot read what the engines wait for") as cursor:
             keys = waiting_keys(cursor, after, latest)
             while batch := list(islice(keys, _AT_A_TIME)):
                 yield _batch({key: [] for key in batch}, partition.controls)
@@ -177,6 +169,9 @@ class JournalReader(DataSourceStreamReader):  # type: ignore[misc]
                 groups, held = {}, 0
         if groups:
             yield _batch(groups, partition.controls)
+
+    def _opened(self, doing: str) -> AbstractContextManager[extensions.cursor]:
+        return opened(self._options["url"], doing, application="sensorstream stream")
 
     def commit(self, end: Any) -> None:
         """Nothing: the journal is kept."""

@@ -16,7 +16,6 @@ from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.history.journal_rows import journal_rows, record_of
 from sensorstream.history.pipeline import Standing
 from sensorstream.journal.effects import effects_of
-from sensorstream.journal.entry import Target
 from sensorstream.journal.kinds import replay
 from sensorstream.journal.message import PassTime, TakeMessage
 from sensorstream.journal.records import Effects, Record
@@ -106,8 +105,7 @@ class KeyedEngine:
         """
         machine = build_machine(deployment, counter, live=True)
         self._engine = machine.engine
-        exchange = Exchange(machine.engine, machine.mapper, deployment)
-        self._target = Target(machine.engine, machine.mapper, exchange)
+        self._target = Exchange(machine.engine, machine.mapper, deployment)
         self._refused: set[str] = set()
         self.place = EnginePlace(first, first - 1, 0)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -54,22 +55,13 @@ class KeyedState(StatefulProcessor):  # type: ignore[misc]
         if found is None and not any(each.first for each in given):
             return
         place = None if found is None else EnginePlace(*found)
-        done = client.work(Work(name, place, controls, chunks))
+        work = Work(name, place, controls, chunks)
+        done = client.work(work)
         if done is None:
-            checkpoint = self._checkpoint.get()
-            done = client.work(
-                Work(
-                    name,
-                    place,
-                    controls,
-                    chunks,
-                    rebuild=True,
-                    checkpoint=None
-                    if checkpoint is None
-                    else (checkpoint[0], bytes(checkpoint[1])),
-                    kept=[bytes(each) for (each,) in self._entries.get()],
-                )
-            )
+            last, state = self._checkpoint.get() or (0, None)
+            checkpoint = None if state is None else (last, bytes(state))
+            kept = [bytes(each) for (each,) in self._entries.get()]
+            done = client.work(replace(work, rebuild=True, checkpoint=checkpoint, kept=kept))
         assert done is not None, "it was given all that it may ask for"
         if done.checkpoint is None:
             self._entries.appendValue((done.entries,))

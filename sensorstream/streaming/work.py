@@ -73,13 +73,6 @@ class Done:
     standing: Standing
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """Why the work could not be done."""
-
-    reason: str
-
-
 _WAITING: Final = 128
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.network.intervals.build import (
+from sensorstream.network.intervals.state import (
     KeptRow,
     flat,
     keep_rows,
@@ -19,14 +19,12 @@ from sensorstream.network.intervals.build import (
     row_of,
     timed_operators,
 )
-from sensorstream.network.intervals.node import TimedNode
-from sensorstream.network.intervals.plan import TimedRow
 from sensorstream.network.node import Node, operators
 from sensorstream.network.operators.delayed import Delayed
 from sensorstream.network.ordering import order_of
 from sensorstream.network.plan.nodes import Anew, Plan
 from sensorstream.network.plan.text import plan_text
-from sensorstream.network.rows import Row, cancelled, slots_of
+from sensorstream.network.rows import Row, TimedRow, cancelled, shown, slots_of
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Pattern, Query
 from sensorstream.streams.patterns_in_time import Constructed
@@ -101,8 +99,8 @@ class ContinuousQuery:
         form = query.form
         self._triples = None
         self._constructed: Counter[Triple] = Counter()
-        self.timed = isinstance(root, TimedNode)
-        """Whether its rows end with the start and end of their interval."""
+        self.timed = root.timed
+        """Whether its rows have an interval."""
         self.follows_ends = self.timed
         """Whether it may report until all intervals that have begun are over."""
         if isinstance(form, algebra.Construct) and not self.timed:
@@ -121,7 +119,7 @@ class ContinuousQuery:
     @property
     def variables(self) -> tuple[str, ...]:
         """The variables of its rows, in order."""
-        return self.root.variables
+        return shown(self.root.variables)
 
     def changed(self, added: list[Row], removed: list[Row]) -> None:
         """The operator's output has changed."""
@@ -245,7 +243,7 @@ class ContinuousQuery:
         self,
     ) -> tuple[tuple[KeptRow, ...], tuple[KeptRow, ...], tuple[KeptRow, ...]]:
         root = self.root
-        if not isinstance(root, TimedNode):
+        if not self.timed:
             return (), (), ()
         unreported, latest = (
             tuple(KeptRow(0, 0, *flat(row)) for row in rows) for rows in (self._added, self._latest)
@@ -299,7 +297,7 @@ class ContinuousQuery:
         self._cancelled = False
         if state.operator is not None:
             self.root.restore(state.operator)
-        if isinstance(self.root, TimedNode):
+        if self.timed:
             keep_rows(self.root, state.kept)
             self._added = [row_of(each, self.root.variables) for each in state.unreported]
             self._latest.extend(row_of(each, self.root.variables) for each in state.latest)
@@ -315,10 +313,10 @@ class ContinuousQuery:
 
         Of a pattern in time, the last :data:`LATEST` solutions that were reported.
         """
-        rows = [row[:-2] for row in self._latest] if self.timed else list(self.root.rows())
+        rows: list[Row] = list(self._latest if self.timed else self.root.rows())
         if self._key is not None:
             rows.sort(key=self._key)
-        return rows
+        return [row[2:] for row in rows] if self.timed else rows
 
     def graph(self) -> list[Triple]:
         """The whole result of a CONSTRUCT query as it is now, of what :meth:`result` gives."""
@@ -356,10 +354,9 @@ class ContinuousQuery:
             added.sort(key=self._key)
         self._latest.extend(added)
         if self.timed_triples is None:
-            rows = [row[:-2] for row in added]
-            intervals = [row[-2:] for row in added]
-            variables = self.root.variables
-            return [Report(self.name, time, _ADDED, variables, rows, None, None, intervals)]
+            rows = [row[2:] for row in added]
+            intervals = [row[:2] for row in added]
+            return [Report(self.name, time, _ADDED, self.variables, rows, None, None, intervals)]
         made: dict[tuple[Instant, Instant], list[Triple]] = {}
         for triple, start, end in self.timed_triples(added):
             made.setdefault((start, end), []).append(triple)
@@ -435,7 +432,7 @@ def layout_of(root: Node, plan: Plan) -> str:
     A pattern in time depends on all its operators. What a query over windows remembers is derived
     again, so that only its delayed groups and the columns of its result matter.
     """
-    if isinstance(root, TimedNode):
+    if root.timed:
         return _digest(_operators(root))
     delays = (each.describe() for each in operators(root) if isinstance(each, Delayed))
     return _digest((f"anew {isinstance(plan, Anew)}", _columns(root.variables), *delays))
@@ -446,19 +443,19 @@ def layout_of_rules(plan: Plan) -> str:
     return _digest(_parts(plan))
 
 
-def _operators(root: TimedNode) -> Iterator[str]:
+def _operators(root: Node) -> Iterator[str]:
     nodes = timed_operators(root)
     numbers = {id(node): number for number, node in enumerate(nodes)}
     for node in nodes:
         inputs = [numbers[id(each)] for each in node.inputs]
         sides = [side for side, _ in node.kept()]
-        yield f"of {inputs} keeps {sides} {_columns(node.variables)}"
+        yield f"of {inputs} keeps {sides} {_columns(shown(node.variables))}"
         yield node.describe()
 
 
 def _parts(plan: Plan, level: int = 0) -> Iterator[str]:
     yield f"{level} {plan_text(plan)}"
-    yield _columns(plan.variables)
+    yield _columns(shown(plan.variables))
     for each in plan.inputs:
         yield from _parts(each, level + 1)
 

@@ -9,6 +9,7 @@ from sensorstream.kb.occurrences import Scope
 from sensorstream.model.timeline import Instant
 from sensorstream.network.node import Node, operators
 from sensorstream.network.plan.text import plan_lines
+from sensorstream.network.rows import shown
 from sensorstream.sparql.algebra import ReportKind
 from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.stream_window import StreamWindow
@@ -50,7 +51,7 @@ def graph_data(query: ContinuousQuery, time: Callable[[Instant], object]) -> dic
                 "id": node.number,
                 "operator": node.describe(),
                 "depth": node.depth,
-                "variables": list(node.variables),
+                "variables": list(shown(node.variables)),
                 "added": node.counters.added,
                 "removed": node.counters.removed,
                 "memory": node.size(),

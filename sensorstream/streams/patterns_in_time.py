@@ -8,30 +8,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Final
 
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.network.intervals.build import Setting, build_in_time, renew, timed_operators
+from sensorstream.network.build import Happening, build_in_time
 from sensorstream.network.intervals.conditions import Clock
-from sensorstream.network.intervals.node import TimedNode
-from sensorstream.network.intervals.plan import TimedRow
 from sensorstream.network.intervals.planning import plan_in_time
 from sensorstream.network.intervals.source import Holds, Occurrences, Occurring
+from sensorstream.network.intervals.state import renew, timed_operators
 from sensorstream.network.intervals.strata import Ends, ends_of, feeding, strata
 from sensorstream.network.network import Network
+from sensorstream.network.node import Node
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.recursion.kinds import Conclusions
-from sensorstream.network.rows import Row
+from sensorstream.network.rows import TIMES, Row, TimedRow, shown
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Query, TriplePattern, Variable
-from sensorstream.sparql.printing.query_forms import duration_text, valid_time_text
+from sensorstream.sparql.printing import duration_text, valid_time_text
 from sensorstream.sparql.walk import variables
 from sensorstream.streams.report import instantiated
 
-_TIMES: Final = (".start", ".end")
 Constructed = tuple[Triple, Instant, Instant]
 """A triple with the interval of the solution that it was made of."""
 
@@ -65,9 +63,11 @@ class Patterns:
         self._network = network
         self.clock = clock
         self._knowledge = knowledge
-        self._setting = Setting(network, self.source, knowledge.background, knowledge.holds, clock)
+        self._happening = Happening(
+            network, self.source, knowledge.background, knowledge.holds, clock
+        )
         self._ends: dict[str, Ends] = {}
-        self._roots: dict[str, TimedNode] = {}
+        self._roots: dict[str, Node] = {}
         self._feeds: dict[str, Callable[[list[Row], list[Row]], None]] = {}
         self._tell_rules = tell_rules
         self._rules = rules
@@ -109,11 +109,11 @@ class Patterns:
     def _ends_of(self, query: Query, plan: Plan) -> Ends:
         return ends_of(query, plan, self._knowledge.conclusions)
 
-    def build(self, plan: Plan, graphs: Mapping[IRI, TripleIndex] | None) -> TimedNode:
+    def build(self, plan: Plan, graphs: Mapping[IRI, TripleIndex] | None) -> Node:
         """The operators of a query, which begin with nothing of what happened before."""
-        return build_in_time(plan, object(), replace(self._setting, graphs=graphs or {}))
+        return build_in_time(plan, replace(self._happening, graphs=graphs or {}))
 
-    def begin(self, name: str, query: Query, plan: Plan, root: TimedNode) -> None:
+    def begin(self, name: str, query: Query, plan: Plan, root: Node) -> None:
         """A query runs from now on, in place of one of its name, which has ended already."""
         self.source.begin()
         self._ends[name] = self._ends_of(query, plan)
@@ -185,14 +185,14 @@ class Patterns:
 
 
 def constructed(
-    template: Sequence[TriplePattern], names: Sequence[str], clock: Clock
+    template: Sequence[TriplePattern], names: tuple[str, ...], clock: Clock
 ) -> Callable[[Iterable[TimedRow]], list[Constructed]]:
     """From solutions to the triples of a CONSTRUCT template, with the solutions' intervals.
 
     A solution that leaves a variable of the template unbound makes no triple (section 4.2, unlike
     SPARQL). Blank nodes are named after the solution, its interval included.
     """
-    triples = instantiated(template, (*names, *_TIMES))
+    triples = instantiated(template, (*shown(names), *TIMES))
     wanted = {each.name for each in variables(tuple(template))}
     places = [place for place, name in enumerate(names) if name in wanted]
     missing = not wanted <= set(names)
@@ -202,8 +202,8 @@ def constructed(
         for row in rows:
             if missing or any(row[place] is None for place in places):
                 continue
-            start, end = row[-2], row[-1]
-            told = (*row[:-2], clock.line.literal(start), clock.line.literal(end))
+            start, end = row[0], row[1]
+            told = (*row[2:], clock.line.literal(start), clock.line.literal(end))
             found.update(((triple, start, end), None) for triple in triples((told,)))
         return list(found)
 

@@ -12,8 +12,7 @@ from sensorstream.network.plan.planner import plan, sources_read
 from sensorstream.network.sources import DEFAULT, Past, Source, Sources, merged
 from sensorstream.sparql.algebra import Describe, Graph, Query, Variable
 from sensorstream.sparql.places import give_place
-from sensorstream.sparql.printing.query_forms import valid_time_text
-from sensorstream.sparql.printing.term_text import node_text
+from sensorstream.sparql.printing import part_text, valid_time_text
 from sensorstream.sparql.walk import nodes
 from sensorstream.streams.shape import WindowShape
 
@@ -50,7 +49,7 @@ def check_graphs(query: Query, named: Mapping[IRI, TripleIndex] | None) -> None:
         if not there:
             known = ", ".join(f"<{name}>" for name in named)
             told = f"the query has {known}" if named else "name a file with --static"
-            error = QueryError(f"GRAPH {node_text(each.name)}: no such graph; {told}", part=each)
+            error = QueryError(f"GRAPH {part_text(each.name)}: no such graph; {told}", part=each)
             give_place(error, query.places)
             raise error
 

@@ -29,7 +29,6 @@ from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.network.agenda import Timed
 from sensorstream.network.budget import NO_LIMITS, Limits
 from sensorstream.network.intervals.conditions import Clock
-from sensorstream.network.intervals.node import TimedNode
 from sensorstream.network.network import Network
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.selection.instants import Instants
@@ -154,7 +153,7 @@ class StreamProcessor:
         plan = self.check(name, query, named, replaces=replaces)
         running = self._maker.query(name, text, query, sink, plan, named)
         self._begin_query(running)
-        if isinstance(running.root, TimedNode):
+        if running.timed:
             self.patterns.begin(name, query, plan, running.root)
         return running
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from sensorstream.kb.occurrences import StreamElement
 from sensorstream.model.timeline import Instant
-from sensorstream.network.intervals.build import KeptRow
 from sensorstream.network.intervals.source import Waiting
+from sensorstream.network.intervals.state import KeptRow
 from sensorstream.network.operators.delayed import LaterChange
 from sensorstream.network.rows import Row
 from sensorstream.network.selection.ruleset import KeptEvent

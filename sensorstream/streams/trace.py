@@ -14,11 +14,11 @@ from sensorstream.kb.index import TripleIndex
 from sensorstream.model.timeline import Instant
 from sensorstream.network.copies import ChangeNotes
 from sensorstream.network.dispatch import Watched
-from sensorstream.network.intervals.plan import OCCURRENCE
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node, operators
 from sensorstream.network.operators.scoped_join import OLDEST
-from sensorstream.network.rows import Row
+from sensorstream.network.plan.nodes import OCCURRENCE
+from sensorstream.network.rows import TIMES, Row
 from sensorstream.network.selection.making import rule_of, triples_of
 from sensorstream.network.selection.ruleset import Firings
 from sensorstream.streams.continuous_query import ContinuousQuery
@@ -136,11 +136,11 @@ def _step(node: Node) -> dict[str, Any]:
 
 
 def _rows(node: Node) -> dict[str, Any]:
-    # Neither the number of a solution in its stream nor an occurrence is a term.
+    # Neither the number of a solution in its stream, its interval nor an occurrence is a term.
     places = [
         place
         for place, name in enumerate(node.variables)
-        if name != OLDEST and not name.startswith(OCCURRENCE)
+        if name not in (OLDEST, *TIMES) and not name.startswith(OCCURRENCE)
     ]
     names = [node.variables[place] for place in places]
 

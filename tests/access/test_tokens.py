@@ -58,7 +58,7 @@ def listening() -> Iterator[Provider]:
         def do_GET(self) -> None:
             provider.asked += 1
             if provider.wait is not None:
-                provider.wait.wait(30)
+                provider.wait.wait(300)
             if not provider.up:
                 self.send_error(500)
                 return

@@ -68,7 +68,7 @@ class ListOutbox:
                     self.pending[key] = (due - by, delivery)
 
     def delivered(self, came: Mapping[int, Attempt]) -> None:
-        self.slow.wait(30)
+        self.slow.wait(300)
         with self.lock:
             self._check()
             self.attempts += came.values()
@@ -151,7 +151,7 @@ def receiver() -> Iterator[Receiver]:
                     Received(self.path, {k.lower(): v for k, v in self.headers.items()}, body)
                 )
                 status = state.script.pop(0) if state.script else 204
-            state.hold.wait(30)
+            state.hold.wait(300)
             self.send_response(status)
             if state.location:
                 self.send_header("Location", state.location)

@@ -17,7 +17,7 @@ from sensorstream.app.life.storing import Outlets
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Status
-from sensorstream.journal.entry import Entry, Target
+from sensorstream.journal.entry import Entry
 from sensorstream.journal.notice import ReportDifferences
 from sensorstream.journal.records import Record, Store
 from sensorstream.journal.registration import RegisterQuery, RemoveQuery
@@ -48,10 +48,10 @@ class Running:
     """What each commit with alerts or entries of the outbox was said to have put there."""
 
     def send(self, content: bytes) -> Status:
-        return self.pipeline.submit(content, "hall").result(30).status
+        return self.pipeline.submit(content, "hall").result(300).status
 
     def change(self, entry: Entry) -> Status:
-        return self.pipeline.change(entry).result(30).status
+        return self.pipeline.change(entry).result(300).status
 
 
 @contextmanager
@@ -66,13 +66,12 @@ def running(
     machine = build_machine(deployment, clock.counter, shared=True)
     engine = machine.engine
     exchange = Exchange(engine, machine.mapper, deployment)
-    target = Target(engine, machine.mapper, exchange)
     reports: list[QueryReport] = []
     told = ListSink[bool]()
-    recover(target, store, find_start(store), reports.extend, clock.now())
+    recover(exchange, store, find_start(store), reports.extend, clock.now())
     in_work = InWork()
     pipeline = Pipeline(
-        target,
+        exchange,
         store,
         Outlets(told, reports.extend, reopen or (lambda: store)),
         clock=clock,
@@ -136,5 +135,5 @@ class Held(MemoryStore):
 
     def append(self, records: Sequence[Record]) -> None:
         self.tried.set()
-        assert self.let.wait(30)
+        assert self.let.wait(300)
         super().append(records)

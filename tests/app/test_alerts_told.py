@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from sensorstream.alerts import dispatcher
+from sensorstream.alerts.records import Silence
 from sensorstream.app.application import Application
 from sensorstream.clock import SystemClock
 from sensorstream.settings import AlertSettings, Settings
@@ -65,7 +66,8 @@ def test_a_webhook_with_a_group_gets_one_request_for_many_alerts_also_after_a_re
     (listed,) = again.webhooks.log(hook, None, 10)
     if format == "cloudevents":
         assert listed.event_id == told["id"]
-    again.incidents.clear(again.alerts(1)[0].id, "ann")
+    again.incidents.clear(again.alerts(1)[0].id, "ann", "", again.clock.now())
+    again.announce()
     last = bodies(receiver, 2)[1]
     if format == "alertmanager":
         assert [each["status"] for each in last["alerts"]] == ["resolved", "firing", "firing"]
@@ -76,7 +78,9 @@ def test_a_webhook_with_a_group_gets_one_request_for_many_alerts_also_after_a_re
 def _json(application: Application, alert: str) -> dict[str, Any]:
     from sensorstream.alerts.formats import incident_data
 
-    return incident_data(application.incidents.one(alert), application.timeline)
+    return incident_data(
+        application.incidents.one(alert, application.clock.now()), application.timeline
+    )
 
 
 def test_what_a_silence_held_back_is_sent_when_it_ends(
@@ -84,13 +88,15 @@ def test_what_a_silence_held_back_is_sent_when_it_ends(
 ) -> None:
     application = open_application(settings)
     application.webhooks.register(WebhookDefinition(receiver.url))
-    until = SystemClock().now() + timedelta(hours=1)
-    silence = application.incidents.silence("unmatched-*", None, None, until, "ann")
+    now = SystemClock().now()
+    wanted = Silence(0, "unmatched-*", None, None, now, now + timedelta(hours=1), "ann", "")
+    silence = application.incidents.silence(wanted, now)
     for name in ("Stranger", "Other"):
         application.submit(f"<{name}/>".encode(), "test").result(60)
     held, cleared = reversed(application.alerts(2))
-    application.incidents.clear(cleared.id, "ann")
-    application.incidents.end_silence(silence.id)
+    application.incidents.clear(cleared.id, "ann", "", application.clock.now())
+    application.incidents.end_silence(silence.id, application.clock.now())
+    application.announce()
     (told,) = bodies(receiver, 1)
     assert (told["id"], told["data"]["key"]) == (held.id, "Stranger")
     application.submit(b"<Third/>", "test").result(60)
@@ -107,8 +113,9 @@ def test_what_nobody_acknowledges_is_sent_to_another_receiver_and_so_is_its_end(
     application.submit(b"<Stranger/>", "test").result(60)
     (told,) = bodies(receiver, 1)
     assert (told["type"], told["data"]["text"]) == ("sensorstream.alert.escalated", "critical")
-    application.incidents.acknowledge(told["data"]["id"], "ann")
-    application.incidents.clear(told["data"]["id"], "ann")
+    application.incidents.acknowledge(told["data"]["id"], "ann", "", application.clock.now())
+    application.incidents.clear(told["data"]["id"], "ann", "", application.clock.now())
+    application.announce()
     assert [each["type"].rpartition(".")[2] for each in bodies(receiver, 2)] == [
         "escalated",
         "cleared",

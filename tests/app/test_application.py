@@ -32,7 +32,7 @@ AskCache = Callable[[Application, str], Any]
 
 def send(application: Application, *contents: bytes) -> list[Outcome]:
     futures = [application.submit(content, "test") for content in contents]
-    return [future.result(30) for future in futures]
+    return [future.result(300) for future in futures]
 
 
 def in_window(application: Application) -> list[str]:

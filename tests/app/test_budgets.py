@@ -14,6 +14,7 @@ from sensorstream.app.application import Application
 from sensorstream.app.life.metrics import Metrics
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import Busy, Overrun, UnknownQuery, UnsupportedQuery
+from sensorstream.history.asking.answer import Row, Solutions
 from sensorstream.journal.entry import Target
 from sensorstream.journal.registration import QueryStopped, RegisterQuery
 from sensorstream.model.events import Message
@@ -40,9 +41,15 @@ ANEW = "SELECT (COUNT(*) AS ?n) WHERE { ?a a ?x . ?b a ?y . ?c a ?z FILTER(RAND(
 PLAIN = "SELECT ?a ?x WHERE { ?a a ?x }"
 
 
+def rows_of(application: Application, query: str) -> list[Row]:
+    found = application.queries.results(query)
+    assert isinstance(found, Solutions)
+    return list(found.rows)
+
+
 def send(application: Application, start: int, count: int) -> None:
     for content in tracker_messages(count, start=start):
-        application.submit(content, "test").result(30)
+        application.submit(content, "test").result(300)
 
 
 def stops(application: Application) -> list[str]:
@@ -95,7 +102,7 @@ def test_a_query_over_its_budget_stops_for_good_and_a_replay_obeys(
     assert "'product' was stopped" in told
     before = application.queries.view("plain").reports
     send(application, sent + 1, 3)
-    rows = application.queries.results("plain").rows
+    rows = rows_of(application, "plain")
     assert application.queries.view("plain").reports > before
     application.close()
     # All is done again from the beginning, with limits that would not have stopped it.
@@ -106,7 +113,7 @@ def test_a_query_over_its_budget_stops_for_good_and_a_replay_obeys(
     again = open_application(wider)
     assert again.queries.view("product") == stopped
     assert again.queries.view("plain").entry == plain.entry
-    assert sorted(again.queries.results("plain").rows) == sorted(rows)
+    assert sorted(rows_of(again, "plain")) == sorted(rows)
     assert len(stops(again)) == 1
     with pytest.raises(UnknownQuery, match="it was stopped: more than"):
         again.queries.results("product")
@@ -128,7 +135,7 @@ def test_a_registration_over_its_budget_leaves_nothing(
     assert application.queries.views() == []
     assert overruns(application, "registration", "counted") == 1
     application.queries.register(PLAIN, "counted")
-    assert application.queries.results("counted").rows
+    assert rows_of(application, "counted")
 
 
 def test_what_is_evaluated_anew_needs_a_word_of_the_settings(
@@ -161,7 +168,7 @@ def test_a_query_that_is_evaluated_anew_is_stopped_when_it_takes_too_long(
         assert sent < 100, "the query is never stopped"
         send(application, sent, 1)
     assert "a query that is evaluated anew took longer than 0.2 s (limits.query_seconds)" in stopped
-    assert application.queries.results("plain").rows
+    assert rows_of(application, "plain")
     with pytest.raises(Overrun, match=r"limits\.query_seconds"):
         application.queries.register(ANEW.replace("?c a ?z", "?c a ?z . ?d a ?u"), "more")
 
@@ -286,15 +293,15 @@ def test_few_registrations_wait_so_that_threads_are_left_for_others(
 
     def wait(entry: RegisterQuery, target: Target) -> None:
         checked.set()
-        assert go_on.wait(30)
+        assert go_on.wait(300)
         check(entry, target)
 
     monkeypatch.setattr(RegisterQuery, "check", wait)
     with ThreadPoolExecutor() as pool:
         first = pool.submit(application.queries.register, PLAIN, "first")
-        assert checked.wait(30)
+        assert checked.wait(300)
         with pytest.raises(Busy, match="wait to be registered already"):
             application.queries.register(PLAIN, "second")
         go_on.set()
-        assert first.result(30).name == "first"
+        assert first.result(300).name == "first"
     assert application.queries.register(PLAIN, "second").name == "second"

@@ -136,13 +136,16 @@ def test_an_output_is_told_of_all_changes_in_their_order_if_it_asks_for_them(
     (alert,) = application.alerts(9)
     incidents = application.incidents
     eventually(lambda: {"escalated", "reminded"} <= {what for _, what, _ in history(application)})
-    incidents.assign(alert.id, "ann", "bob")
-    incidents.comment(alert.id, "bob", "a guest")
-    incidents.acknowledge(alert.id, "bob", "on my way")
-    incidents.clear(alert.id, "bob")
+    now = application.clock.now
+    incidents.assign(alert.id, "ann", "bob", now())
+    incidents.comment(alert.id, "bob", "a guest", now())
+    incidents.acknowledge(alert.id, "bob", "on my way", now())
+    incidents.clear(alert.id, "bob", "", now())
+    application.announce()
     application.submit(b"<Other/>", "test").result(60)
     (other, _) = application.alerts(9)
-    incidents.acknowledge(other.id, "bob")
+    incidents.acknowledge(other.id, "bob", "", now())
+    application.announce()
 
     expected = history(application)
     assert {what for _, what, _ in expected} == {
@@ -166,8 +169,9 @@ def test_changes_wait_for_a_broker_that_is_away_also_over_a_restart(
         application = open_application(settings)
         application.submit(b"<Stranger/>", "test").result(60)
         (alert,) = application.alerts(9)
-        application.incidents.comment(alert.id, "ann", "a guest")
-        application.incidents.clear(alert.id, "ann", "gone")
+        application.incidents.comment(alert.id, "ann", "a guest", application.clock.now())
+        application.incidents.clear(alert.id, "ann", "gone", application.clock.now())
+        application.announce()
         away = "no connection to 127.0.0.1"
         eventually(lambda: sum(away in part.detail for part in application.health.parts()) == 2, 60)
         application.close()

@@ -69,7 +69,7 @@ def filled(settings: Settings, open_application: Open) -> Any:
     """A deployment that has run and was stopped: its window and its history."""
     application = open_application(settings)
     for content in tracker_messages(25):
-        application.submit(content, "test").result(30)
+        application.submit(content, "test").result(300)
     application.queries.register("SELECT ?s { ?s a ?c }", "all")
     found = everything(application)
     application.close()

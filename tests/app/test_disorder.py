@@ -23,7 +23,6 @@ from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import MappingError, RuleCycle, SettingsError
 from sensorstream.journal.effects import effects_of
-from sensorstream.journal.entry import Target
 from sensorstream.journal.kinds import replay
 from sensorstream.journal.records import Record
 from sensorstream.model.events import Message
@@ -136,7 +135,7 @@ def test_how_far_ahead_a_message_may_be(
 
 def send(application: Application, *messages: bytes, source: str = "slow") -> list[Outcome]:
     futures = [application.submit(each, source) for each in messages]
-    return [future.result(30) for future in futures]
+    return [future.result(300) for future in futures]
 
 
 def kept(application: Application) -> list[tuple[str, str, str | None]]:
@@ -325,7 +324,7 @@ def test_after_a_crash_at_any_moment_every_effect_is_stored_once(
         broken.append([record])
     machine = feeding.machine_of(deployment)
     engine = machine.engine
-    target = Target(engine, machine.mapper, Exchange(engine, machine.mapper, deployment))
+    target = Exchange(engine, machine.mapper, deployment)
     for start in range(0, len(stream), group):
         records = whole.records[start : start + group]
         effects = effects_of(records, [replay(record, target, ()) for record in records])
@@ -336,7 +335,7 @@ def test_after_a_crash_at_any_moment_every_effect_is_stored_once(
                 broken.save_checkpoint(records[-1].seq, dump(engine.state()))
     other = feeding.machine_of(deployment)
     recovered = other.engine
-    again = Target(recovered, other.mapper, Exchange(recovered, other.mapper, deployment))
+    again = Exchange(recovered, other.mapper, deployment)
     recover(again, broken, find_start(broken), lambda _: None, NOW)
     assert left_behind(broken) == left_behind(whole)
     assert broken.statuses() == whole.statuses()

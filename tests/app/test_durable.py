@@ -121,13 +121,13 @@ def test_whatever_a_crash_of_the_history_takes_is_stored_again_exactly_once(
 
     with running(deployment, MemoryStore()) as whole:
         for each in [whole.pipeline.submit(content, "hall") for content in contents]:
-            assert each.result(30).status is Status.ACCEPTED
+            assert each.result(300).status is Status.ACCEPTED
     with running(deployment, store, store.reopened) as run:
         taken = [run.pipeline.submit(content, "hall") for content in contents]
         for each in taken:
             each.add_done_callback(answered)
         for each in taken:
-            assert each.result(30).status is Status.ACCEPTED
+            assert each.result(300).status is Status.ACCEPTED
         assert left_behind(store) == left_behind(whole.store)
         assert run.engine.state() == whole.engine.state()
     assert store.crashes

@@ -52,13 +52,13 @@ def test_the_engine_goes_on_while_effects_are_stored_and_nobody_is_answered_befo
     store = Slow()
     with running(deployment, store) as run:
         first, second = (run.pipeline.submit(each, "hall") for each in tracker_messages(2))
-        assert store.tried.wait(30)
+        assert store.tried.wait(300)
         store.let.set()
         eventually(lambda: run.engine.now == 2)
         assert not first.done()
         assert not second.done()
         store.stored.set()
-        assert first.result(30).status is second.result(30).status is Status.ACCEPTED
+        assert first.result(300).status is second.result(300).status is Status.ACCEPTED
 
 
 @pytest.mark.parametrize("kind", ["heavy", "change"])
@@ -75,14 +75,14 @@ def test_what_waits_for_effects_that_are_never_stored_is_told_at_the_end(
     small, large, last = (bytes(each) for each in tracker_messages(3))
     with running(deployment, store) as run:
         first = run.pipeline.submit(small, "hall")
-        assert store.tried.wait(30)
+        assert store.tried.wait(300)
         if kind == "heavy":
             waiting = run.pipeline.submit(large.ljust(40_000), "hall", Sender("10.0.0.1"))
             run.pipeline.submit(last, "hall")
         else:
             waiting = run.pipeline.change(ReportDifferences("nothing is wrong"))
         store.let.set()
-        assert away.wait(30)
+        assert away.wait(300)
         assert not first.done()
     for each in (first, waiting):
         assert isinstance(each.exception(1), Unavailable)

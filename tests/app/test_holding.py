@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.app.why.present_state import Held, WhyHeld
+from sensorstream.app.why.present_state import WhyHeld
+from sensorstream.app.why.reasons import Reason
 from sensorstream.errors import QueryError
 from sensorstream.model.events import Basis
 from sensorstream.settings import ReasoningSettings, Settings
@@ -41,14 +42,14 @@ def rooms(deploy: Deploy) -> Settings:
     return deploy(ONTOLOGY, RULES, "5")
 
 
-def held(why: WhyHeld) -> Held:
+def held(why: WhyHeld) -> Reason:
     assert why.held is not None
     return why.held
 
 
-def told(each: Held, indent: str = "") -> Iterator[str]:
+def told(each: Reason, indent: str = "") -> Iterator[str]:
     """A derivation as lines: each statement with its basis, its message and its rule."""
-    matched = each.reason.matched
+    matched = each.matched
     by = "" if each.by is None else f" by {each.by.rule}"
     above = " above" if each.above else ""
     message = f" {matched.message}" if matched.message else ""
@@ -78,7 +79,7 @@ def test_an_inferred_statement_is_derived_from_what_messages_and_ontology_say(
     assert held(why).caused_by == message
     by = held(why).by
     assert by is not None
-    said = by.premises[1].reason
+    said = by.premises[1]
     assert (said.source, said.places[0].rule) == ("door", "thing")
     assert said.places[0].value[0].nodes[0].path == "/t/@kind"
     assert [(name, value) for name, value in by.bindings if name == "d"] == [
@@ -102,7 +103,7 @@ def test_a_statement_is_said_by_messages_of_the_ontology_or_not_there(
         "hall type Room: ontology"
     ]
     assert why(":ann :in :kitchen").held is None
-    ruled = held(why(":hall a :Crowd")).reason
+    ruled = held(why(":hall a :Crowd"))
     assert (ruled.matched.basis, ruled.rules) == (Basis.SAID, ("crowd",))
     with pytest.raises(QueryError, match="statement:1:1: expected one statement"):
         why(":ann ?p :kitchen")
@@ -141,7 +142,7 @@ def test_what_hermit_and_pellet_infer_has_statements_and_axioms(
         "ann in bed: said m2",
         "bed in hall: said m1",
     ]
-    assert found.premises[0].reason.places[0].rule == "thing"
+    assert found.premises[0].places[0].rule == "thing"
     assert set(found.axioms) == {"hall in house", "Transitive: in"}
 
 

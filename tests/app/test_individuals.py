@@ -27,7 +27,7 @@ def application(settings: Settings, open_application: Open) -> Application:
     opened = open_application(replace(settings, reasoning=ReasoningSettings(profile="plain")))
     futures = [opened.submit(each, "test") for each in tracker_messages(30)]
     for future in futures:
-        future.result(30)
+        future.result(300)
     return opened
 
 
@@ -81,7 +81,7 @@ def test_one_who_comes_back_has_the_windows_values_and_keeps_the_others(
     connection.close()
     (first,) = tracker_messages(1)
     again = first.replace(b"TimeStamp value = '1'", b"TimeStamp value = '99'")
-    application.submit(again, "test").result(30)
+    application.submit(again, "test").result(300)
     back = application.individuals.individual(name)
     assert back.in_window
     assert all(live for _, live in certainty(back))

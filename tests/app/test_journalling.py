@@ -62,14 +62,14 @@ def client(application: Application) -> Callable[..., httpx.Response]:
 
 
 def test_a_message_is_journalled_and_not_applied(application: Application) -> None:
-    outcome = application.submit(PAPER_MESSAGE, "cam").result(30)
+    outcome = application.submit(PAPER_MESSAGE, "cam").result(300)
     assert (outcome.status, outcome.message.id) == (Status.JOURNALLED, "m1")
     (row,) = journal_rows(application.url, 0)
     assert row[:3] == (1, "m1", "cam")
     assert row[5] == PAPER_MESSAGE
     assert row[6] is None, "it has no status before Spark has applied it"
     with pytest.raises(MalformedMessage):
-        application.submit(b"<no", "cam").result(30)
+        application.submit(b"<no", "cam").result(300)
 
 
 def test_over_http_the_answer_is_202(application: Application) -> None:
@@ -162,7 +162,7 @@ def test_queries_and_webhooks_are_put_and_restored_rules_and_ontology_by_their_f
 
 
 def test_that_no_pipeline_runs_is_told(application: Application) -> None:
-    application.submit(PAPER_MESSAGE, "cam").result(30)
+    application.submit(PAPER_MESSAGE, "cam").result(300)
 
     def told() -> str:
         return next(each.detail for each in application.health.parts() if each.name == "spark")
@@ -182,7 +182,7 @@ def test_that_no_pipeline_runs_is_told(application: Application) -> None:
 
 
 def test_time_is_told_once_to_engines_that_wait_for_it(application: Application) -> None:
-    application.submit(PAPER_MESSAGE, "cam").result(30)
+    application.submit(PAPER_MESSAGE, "cam").result(300)
 
     def times() -> list[PassTime]:
         rows = journal_rows(application.url, 0, None, (PassTime.kind,))
@@ -217,7 +217,7 @@ def test_queries_are_checked_and_known_after_a_restart(
 
 
 def test_the_journal_has_one_writer_and_the_effects_another(application: Application) -> None:
-    application.submit(PAPER_MESSAGE, "cam").result(30)
+    application.submit(PAPER_MESSAGE, "cam").result(300)
     done = Event()
     news = News(application.url, done.set, CollectorRegistry())
     news.start()
@@ -237,7 +237,7 @@ def test_an_engine_of_its_own_needs_both_and_a_history_of_its_own(
     monkeypatch.setattr("sensorstream.history.pipeline._PATIENCE", 0.2)
     with pytest.raises(HistoryError, match="another process writes"):
         Application.open(settings)
-    application.submit(PAPER_MESSAGE, "cam").result(30)
+    application.submit(PAPER_MESSAGE, "cam").result(300)
     application.close()
     with pytest.raises(
         HistoryError, match=r"belongs to engines on Spark .* and this is one engine"

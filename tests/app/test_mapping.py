@@ -52,7 +52,7 @@ def application(settings: Settings, open_application: Open, tmp_path: Path) -> A
 def test_the_good_messages_of_a_document_are_taken_in_and_the_document_kept(
     application: Application,
 ) -> None:
-    outcome = application.submit(f"<Batch>{ONE}\n{BAD}</Batch>".encode(), "cam").result(30)
+    outcome = application.submit(f"<Batch>{ONE}\n{BAD}</Batch>".encode(), "cam").result(300)
     assert outcome.status is Status.PARTIAL
     assert [name.rpartition("#")[2] for name in outcome.individuals] == ["human-1"]
     (warning,) = outcome.warnings
@@ -69,7 +69,7 @@ def test_the_good_messages_of_a_document_are_taken_in_and_the_document_kept(
 def test_a_document_of_bad_messages_is_rejected(application: Application) -> None:
     future = application.submit(f"<Batch>{BAD}{BAD}</Batch>".encode(), "cam")
     with pytest.raises(MappingError, match=r"message 1 of 2, at line 1: .*message 2 of 2, at line"):
-        future.result(30)
+        future.result(300)
     assert [each.status for each in application.quarantine(10)] == ["rejected"]
     assert application.window_view(10).individuals == ()
 
@@ -78,18 +78,18 @@ def test_a_source_with_a_schema_sends_what_it_says_or_is_refused(
     application: Application,
 ) -> None:
     with pytest.raises(InvalidMessage, match="line 1: Element 'Message': The attribute 'time'"):
-        application.submit(b"<Message/>", "strict").result(30)
+        application.submit(b"<Message/>", "strict").result(300)
     (kept,) = application.quarantine(10)
     assert kept.status == "rejected"
     assert kept.reason.startswith("the message is not valid against its schema: line 1: ")
     # Other sources have none.
-    assert application.submit(ONE.encode(), "cam").result(30).status is Status.ACCEPTED
+    assert application.submit(ONE.encode(), "cam").result(300).status is Status.ACCEPTED
 
 
 def test_what_was_taken_in_of_a_document_survives_a_restart(
     application: Application, open_application: Open, settings: Settings, tmp_path: Path
 ) -> None:
-    application.submit(f"<Batch>{ONE}{BAD}{ONE}</Batch>".encode(), "cam").result(30)
+    application.submit(f"<Batch>{ONE}{BAD}{ONE}</Batch>".encode(), "cam").result(300)
     window = application.window_view(10)
     application.close()
     again = open_application(replace(settings, rules=RuleSettings((tmp_path / "people.rules",))))

@@ -18,7 +18,6 @@ from sensorstream.app.control.mapping_files import MappingFiles
 from sensorstream.app.control.wiring import read_deployment
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import LanguageError, MappingError, SettingsError
-from sensorstream.journal.takeover import PutRules
 from sensorstream.mapping.stylesheet import read_stylesheet
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
@@ -70,7 +69,7 @@ def test_all_ways_in_are_applied_to_each_message(
 ) -> None:
     application = open_application(mixed)
     message = b'<Message time="5" id="1" x="7" name="Ada"/>'
-    outcome = application.submit(message, "cam").result(30)
+    outcome = application.submit(message, "cam").result(300)
     assert outcome.status is Status.ACCEPTED
     assert outcome.matched == ("people", "places", "names")
     found = ask_cache(
@@ -87,7 +86,7 @@ def test_what_a_stylesheet_makes_wrong_rejects_the_message(
     application = open_application(mixed)
     message = b"<Message time='5' id='1' x='7' name='a \"quote\"'/>"
     with pytest.raises(MappingError, match=r"stylesheet names: its output is not Turtle: line 2"):
-        application.submit(message, "cam").result(30)
+        application.submit(message, "cam").result(300)
 
 
 def test_a_name_that_two_files_give_is_an_error(mixed: Settings, files: tuple[Path, ...]) -> None:
@@ -138,7 +137,7 @@ def test_rml_and_stylesheets_are_put_tried_and_replayed_as_rules_are(
 ) -> None:
     def send(application: Application, time: int) -> None:
         message = f'<Message time="{time}" id="{time}" x="7" name="Ada"/>'.encode()
-        application.submit(message, "cam").result(30)
+        application.submit(message, "cam").result(300)
 
     def said(application: Application) -> dict[str, set[str]]:
         found = ask_cache(application, f"SELECT * {{ ?s a <{TRACKING}Human> ; ?p ?o }}")
@@ -200,19 +199,6 @@ def test_rml_and_stylesheets_are_put_tried_and_replayed_as_rules_are(
         (each.name, each.text) for each in now
     ]
     assert again.rulebook.files().tables == {"rooms.xml": "absent"}
-
-
-def test_a_change_of_an_earlier_version_takes_rml_and_stylesheets_from_disk(
-    mixed: Settings, files: tuple[Path, ...], open_application: Open
-) -> None:
-    application = open_application(mixed)
-    successor = application.exchange.with_rules({"people.rules": RULES}, {}, False)
-    entry = PutRules({"people.rules": RULES}, "me", {}, whole=False, successor=successor)
-    application.pipeline.change(entry).result(30)
-    names = [each.name for each in application.rules()]
-    application.close()
-    again = open_application(mixed)
-    assert [each.name for each in again.rules()] == names == ["people", "places", "names"]
 
 
 def test_what_is_put_may_name_files_of_the_folder_only(

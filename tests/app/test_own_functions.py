@@ -44,8 +44,8 @@ def test_what_a_function_refuses_is_in_quarantine_and_all_else_goes_on(
 ) -> None:
     application = open_application(own)
     with pytest.raises(MappingError, match="room: 'B7' is refused: KeyError: 'B7'"):
-        application.submit(b"<Seen code='B7'/>", "test").result(30)
-    application.submit(b"<Seen code='A1'/>", "test").result(30)
+        application.submit(b"<Seen code='B7'/>", "test").result(300)
+    application.submit(b"<Seen code='A1'/>", "test").result(300)
     assert rooms(application) == ["room-hall"]
     (kept,) = application.quarantine(10)
     assert (kept.status, kept.content) == ("rejected", b"<Seen code='B7'/>")
@@ -67,14 +67,14 @@ def test_a_start_with_edited_functions_says_so_and_they_are_in_force_from_a_star
 ) -> None:
     application = open_application(own)
     assert not application.alerts(10)
-    application.submit(b"<Seen code='A1'/>", "test").result(30)
+    application.submit(b"<Seen code='A1'/>", "test").result(300)
     edited = CODE.replace("hall", "attic")
     (tmp_path / "functions.py").write_text(edited)
     # Neither a change of rules nor a trial reads the file again.
     rules = RULES.replace("room-{", "place-{")
     assert application.rulebook.try_put("seen.rules", rules).faults == ()
     application.rulebook.put("seen.rules", rules, "me")
-    application.submit(b"<Seen code='A1'/>", "test").result(30)
+    application.submit(b"<Seen code='A1'/>", "test").result(300)
     assert rooms(application) == ["room-hall", "place-hall"]
     application.close()
     again = open_application(own)
@@ -82,7 +82,7 @@ def test_a_start_with_edited_functions_says_so_and_they_are_in_force_from_a_star
     assert (alert.alert.kind, alert.alert.key) == ("functions-changed", "functions")
     assert "functions.py edited" in alert.alert.text
     assert "functions.py edited" in caplog.text
-    again.submit(b"<Seen code='A1'/>", "test").result(30)
+    again.submit(b"<Seen code='A1'/>", "test").result(300)
     assert rooms(again) == ["room-hall", "place-hall", "place-attic"]
     again.close()
     caplog.clear()

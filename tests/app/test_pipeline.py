@@ -65,10 +65,10 @@ def test_what_an_input_delivers_is_quarantined_where_a_sender_would_be_told(
 ) -> None:
     with running(deployment, MemoryStore()) as run:
         with pytest.raises(reason):
-            run.pipeline.submit(content, "hall").result(30)
+            run.pipeline.submit(content, "hall").result(300)
         assert run.store.records == []
         with pytest.raises(reason) as caught:
-            run.pipeline.take(content, "hall", "1").result(30)
+            run.pipeline.take(content, "hall", "1").result(300)
         assert caught.value.message_id == "m1"
         assert run.store.statuses() == {"m1": Status.REJECTED}
         state = run.engine.state()
@@ -81,9 +81,9 @@ def test_a_message_over_the_limit_is_refused_whatever_way_it_came(deployment: De
     deployment = replace(deployment, settings=replace(deployment.settings, server=narrow))
     with running(deployment, MemoryStore()) as run:
         for way in (run.pipeline.submit, run.pipeline.take):
-            assert way(b"<a>" + b"x" * 993 + b"</a>", "hall").result(30).status is Status.UNMATCHED
+            assert way(b"<a>" + b"x" * 993 + b"</a>", "hall").result(300).status is Status.UNMATCHED
             with pytest.raises(MessageTooLarge, match="holds 1001 bytes, the limit is 1000"):
-                way(b"<a>" + b"x" * 994 + b"</a>", "hall").result(30)
+                way(b"<a>" + b"x" * 994 + b"</a>", "hall").result(300)
         assert [each.value for each in run.store.statuses().values()] == [
             "unmatched",
             "unmatched",
@@ -109,16 +109,16 @@ def test_a_reader_sees_no_group_by_half(deployment: Deployment) -> None:
             assert store.watermark() == store.last_seq()
             return store.watermark(), left, len(run.engine.window)
 
-        assert run.pipeline.settled(read).result(30) == (0, 0, 0)
+        assert run.pipeline.settled(read).result(300) == (0, 0, 0)
         taken, seen = [], []
         for content in tracker_messages(120):
             taken.append(run.pipeline.submit(bytes(content), "hall"))
             seen.append(run.pipeline.settled(read))
         for each in taken:
-            assert each.result(30).status is Status.ACCEPTED
-        marks = [each.result(30) for each in seen]
+            assert each.result(300).status is Status.ACCEPTED
+        marks = [each.result(300) for each in seen]
         assert marks == sorted(marks)
-        watermark, left, _ = run.pipeline.settled(read).result(30)
+        watermark, left, _ = run.pipeline.settled(read).result(300)
         assert watermark == 120
         assert left > 0
 
@@ -127,7 +127,7 @@ def test_a_reader_is_told_its_own_fault_and_harms_nobody(deployment: Deployment)
     with running(deployment, MemoryStore()) as run:
         failed = run.pipeline.settled(lambda: 1 // 0)
         with pytest.raises(ZeroDivisionError):
-            failed.result(30)
+            failed.result(300)
         assert run.send(bytes(next(iter(tracker_messages(1))))) is Status.ACCEPTED
 
 
@@ -143,10 +143,10 @@ def test_a_reader_waits_while_effects_wait_for_the_store_and_is_told_at_the_end(
     store = Away()
     with running(deployment, store) as run:
         run.pipeline.submit(bytes(next(iter(tracker_messages(1)))), "hall")
-        assert tried.wait(30)
+        assert tried.wait(300)
         waiting = run.pipeline.settled(lambda: True)
         assert not waiting.done()
     with pytest.raises(Unavailable, match="ask again later"):
-        waiting.result(30)
+        waiting.result(300)
     with pytest.raises(Unavailable):
-        run.pipeline.settled(lambda: True).result(30)
+        run.pipeline.settled(lambda: True).result(300)

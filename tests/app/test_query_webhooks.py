@@ -24,9 +24,9 @@ SELECT ?human WHERE { ?human a :Human }"""
 
 def send(application: Application, count: int, start: int) -> None:
     for content in tracker_messages(count, start=start):
-        application.submit(content, "test").result(30)
+        application.submit(content, "test").result(300)
     # Reports are published after the sender is answered.
-    application.pipeline.settled(lambda: None).result(30)
+    application.pipeline.settled(lambda: None).result(300)
 
 
 def outbox(url: str) -> list[tuple[str, str, str]]:

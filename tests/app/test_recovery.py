@@ -10,7 +10,6 @@ from sensorstream.app.control.wiring import Deployment
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import Overrun
-from sensorstream.journal.entry import Target
 from sensorstream.journal.records import Effects, Record
 from sensorstream.journal.registration import RegisterQuery
 from sensorstream.journal.takeover import PutOntology, ReadmitReasoner
@@ -72,8 +71,7 @@ def test_a_new_reasoner_or_ontology_that_was_refused_is_refused_again(
             content, source = entry.encode()
             message = Message("m1", content, 1, source)
             record = Record(1, message, now, Status.REJECTED, entry.kind)
-            target = Target(run.engine, run.exchange.mapper, run.exchange)
-            outcome = entry.apply(target, record, ())
+            outcome = entry.apply(run.exchange, record, ())
             assert (outcome.status, outcome.alerts) == (Status.REJECTED, ())
 
 

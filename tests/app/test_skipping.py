@@ -78,7 +78,7 @@ def test_one_that_had_been_applied_is_skipped_and_nothing_else_is_lost_or_stands
 ) -> None:
     messages = [bytes(each) for each in tracker_messages(40)]
     application = open_application(settings)
-    named = [application.submit(each, "hall").result(30).individuals for each in messages[:27]]
+    named = [application.submit(each, "hall").result(300).individuals for each in messages[:27]]
     application.close()
     forget_checkpoints(settings, 21)
     skip(settings, 23)
@@ -88,7 +88,7 @@ def test_one_that_had_been_applied_is_skipped_and_nothing_else_is_lost_or_stands
     forget_checkpoints(settings, 27)
     again = open_application(settings)
     assert everything(again) == before
-    named += [again.submit(each, "hall").result(30).individuals for each in messages[27:]]
+    named += [again.submit(each, "hall").result(300).individuals for each in messages[27:]]
     (lost,) = named[22]
     found = individuals(again)
     expected = {str(name) for names in named for name in names if name != lost}
@@ -104,7 +104,7 @@ def test_a_message_that_brings_the_engine_down_at_its_turn_is_refused_then(
     settings = replace(settings, time=TimeSettings(lateness="5", idle=1000.0))
     messages = [bytes(each) for each in tracker_messages(30)]
     application = open_application(settings)
-    held = [application.submit(each, "hall").result(30) for each in messages[:12]][-1]
+    held = [application.submit(each, "hall").result(300) for each in messages[:12]][-1]
     application.close()
     seq = int(held.message.id[1:])
     with writing(settings) as store:
@@ -122,7 +122,7 @@ def test_a_message_that_brings_the_engine_down_at_its_turn_is_refused_then(
             assert (entries(store.url, 1)[0].kind == "skip") is skipped
     again = open_application(settings)
     for each in messages[12:]:
-        again.submit(each, "hall").result(30)
+        again.submit(each, "hall").result(300)
     (kept,) = again.quarantine(10)
     assert (kept.seq, kept.status) == (seq, "rejected")
     assert f"the server ended while entry {seq} was in work, 2 times in a row" in kept.reason
@@ -153,7 +153,7 @@ def test_what_cannot_be_skipped_is_refused_with_the_reason(
 ) -> None:
     application = open_application(settings)
     for each in tracker_messages(3):
-        application.submit(bytes(each), "hall").result(30)
+        application.submit(bytes(each), "hall").result(300)
     application.close()
     for seq, reason in [(9, "no entry 9"), (2, "the checkpoint at entry 3 has what it did")]:
         with pytest.raises(JournalError, match=reason):
@@ -173,7 +173,7 @@ def waiting(settings: Settings) -> Settings:
 
 def say(application: Application, name: str, time: int, value: int) -> None:
     content = f"<m id='{name}' t='{time}' v='{value}'/>"
-    application.submit(content.encode(), "hall").result(30)
+    application.submit(content.encode(), "hall").result(300)
 
 
 def told(application: Application) -> list[tuple[str, str, int]]:

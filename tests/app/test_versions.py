@@ -9,6 +9,7 @@ import psycopg2
 import pytest
 
 from sensorstream.app.application import Application
+from sensorstream.app.control.versions import digest_of
 from sensorstream.errors import ChangedMeanwhile, UnknownVersion, UnknownWebhook, WebhookError
 from sensorstream.journal.registration import PutWebhook, RemoveWebhook
 from sensorstream.settings import Settings
@@ -134,9 +135,9 @@ def test_an_ontology_is_tried_put_on_condition_and_read_again(
     nothing = ontologies.try_put(b"", nt).faults
     assert "no class" in nothing[0].message
     assert ontologies.in_force() == before
-    change = ontologies.put(more, nt, "me", lambda digest: digest == before.digest)
+    change = ontologies.put(more, nt, "me", lambda digest: digest == digest_of(before.content))
     with pytest.raises(ChangedMeanwhile):
-        ontologies.put(before.content, nt, "me", lambda digest: digest == before.digest)
+        ontologies.put(before.content, nt, "me", lambda digest: digest == digest_of(before.content))
     (one,) = ontologies.versions.all()
     assert (one.change, one.by, one.text) == (change, "me", more)
     assert ontologies.versions.one(change) == one

@@ -58,14 +58,14 @@ def test_that_a_webhook_is_disabled_is_an_alert_which_the_others_get(
     again = open_application(settings)
     assert [each.id for each in again.alerts(10)] == raised
     assert raised[0].startswith(untrue.id)
-    assert again.incidents.one(raised[0]).state == "cleared"
+    assert again.incidents.one(raised[0], again.clock.now()).state == "cleared"
     assert again.webhooks.recover(lost, newest.raised_at) == 2
-    assert again.incidents.one(told[0].id).state == "open"
+    assert again.incidents.one(told[0].id, again.clock.now()).state == "open"
     enabled = again.webhooks.enable(lost)
     assert enabled.disabled_at is None
     # It may have failed once more by now.
     assert enabled.failing_since is None or enabled.failing_since > newest.raised_at
-    history = again.incidents.history(told[0].id, 9)
+    history = again.incidents.history(told[0].id, 9, 0, again.clock.now())
     assert [(each.change, each.text) for each in history][1:] == [("cleared", "it is enabled")]
 
 

@@ -19,7 +19,7 @@ from sensorstream.history.view_definitions import view_definitions
 from sensorstream.model.schema import Schema
 from tests.archive.conftest import EX, LINE, make
 from tests.archive.test_archiving import END
-from tests.waiting import eventually
+from tests.waiting import command_of, eventually
 
 QUESTIONS = (
     "select iri, value, valid_from, valid_to, message_id, inferred from x where value > 5",
@@ -175,7 +175,7 @@ def test_the_process_that_answers_ends_with_the_last_who_has_the_archive(
 ) -> None:
     def answering() -> set[int]:
         children = psutil.Process().children()
-        return {p.pid for p in children if "sensorstream.archive.answering" in p.cmdline()}
+        return {p.pid for p in children if "sensorstream.archive.answering" in command_of(p)}
 
     before = answering()
     place = Archive(*kept, 256)

@@ -150,8 +150,8 @@ def test_a_question_is_stopped_from_another_thread(asked: Asked) -> None:
 
 def test_a_copy_that_was_killed_is_made_anew(asked: Asked) -> None:
     asked("ASK { }")
-    assert asked.cache._copy is not None
-    process = asked.cache._copy._process
+    assert asked.cache._forks is not None
+    process = asked.cache._forks._process
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     assert len(asked.rows("SELECT DISTINCT ?s { ?s <urn:p> ?o } LIMIT 7")) == 7
@@ -183,8 +183,8 @@ def test_a_copy_without_questions_is_dropped_with_its_notes() -> None:
         asked.cache._limits = QuestionLimits(5, 64, 10)
         asked("ASK { }")
         asked.cache._limits = QuestionLimits(0.01, 64, 10)
-        asked.cache._rest()
-        wait_until(lambda: asked.cache._copy is None)
+        asked.cache._rest(0.02)
+        wait_until(lambda: asked.cache._forks is None)
         wait_until(lambda: not asked.kb._listeners)
     finally:
         asked.cache.close()

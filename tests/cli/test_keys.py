@@ -93,7 +93,7 @@ def test_who_guesses_keys_keeps_nobody_out_and_fills_no_table(keyed: Keyed) -> N
         finally:
             stop.set()
         for each in guessing:
-            each.result(30)
+            each.result(300)
     audited = httpx.get(
         f"{keyed.url}/audit", headers={"Authorization": f"Bearer {keyed.first}"}, trust_env=False
     )

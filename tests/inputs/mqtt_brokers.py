@@ -117,7 +117,7 @@ class AmqttBroker:
 
         self._thread = Thread(target=lambda: asyncio.run(run()), daemon=True)
         self._thread.start()
-        started.result(30)
+        started.result(300)
 
     @property
     def connected(self) -> bool:
@@ -128,7 +128,7 @@ class AmqttBroker:
     def stop(self) -> None:
         assert self._loop is not None
         self._loop.call_soon_threadsafe(self._end.set)
-        self._thread.join(30)
+        self._thread.join(300)
 
 
 @contextmanager
@@ -195,4 +195,4 @@ def mosquitto_broker(folder: Path) -> Iterator[int]:
             yield port
         finally:
             process.terminate()
-            process.wait(30)
+            process.wait(300)

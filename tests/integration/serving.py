@@ -36,10 +36,10 @@ def serving(folder: Path, port: int = 0) -> Iterator[tuple[subprocess.Popen[str]
         finally:
             if process.poll() is None:
                 process.send_signal(signal.SIGTERM)
-                process.wait(30)
+                process.wait(300)
 
 
 def kill(process: subprocess.Popen[str]) -> None:
     """As by ``kill -9``."""
     os.kill(process.pid, signal.SIGKILL)
-    process.wait(30)
+    process.wait(300)

@@ -118,7 +118,7 @@ def test_after_kill_9_what_was_acknowledged_is_there_and_all_is_told_once(folder
             commenting.start()
             eventually(lambda: len(said) > 5)
             kill(process)
-            commenting.join(30)
+            commenting.join(300)
         patch.setenv(_REMIND, "0")
         patch.setenv(_ESCALATE, "0")
         with serving(folder) as (_, client):

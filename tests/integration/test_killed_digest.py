@@ -61,7 +61,7 @@ def test_each_answer_is_told_once_whenever_the_server_is_killed(tmp_path: Path) 
         # The hour has come; the history is asked within a second.
         send(url, "a3", "2026-03-02T11:00:05Z")
         os.kill(process.pid, signal.SIGKILL)
-        process.wait(30)
+        process.wait(300)
     with serving(tmp_path) as (process, url):
         eventually(lambda: len(alerts(url)) >= 2, 60)
         first = alerts(url)
@@ -71,7 +71,7 @@ def test_each_answer_is_told_once_whenever_the_server_is_killed(tmp_path: Path) 
         eventually(lambda: len(alerts(url)) >= 4, 60)
         second = alerts(url)
         os.kill(process.pid, signal.SIGKILL)
-        process.wait(30)
+        process.wait(300)
     with serving(tmp_path) as (_, url):
         send(url, "b3", "2026-03-02T12:10:00Z")
         assert alerts(url) == second

@@ -6,7 +6,6 @@ import os
 import signal
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -35,24 +34,31 @@ def rows_of(application: Application) -> Sequence[Sequence[object]]:
             time.sleep(0.2)
 
 
-def test_nothing_is_lost_when_the_embedded_postgresql_is_killed(folder: Path) -> None:
-    settings = Settings(
+def deployment(folder: Path) -> Settings:
+    return Settings(
         path=folder / "sensorstream.toml",
         ontology=OntologySettings((bundled("ontologies") / "tracking.ttl",)),
         rules=RuleSettings((bundled("mapping_rules") / "tracking.rules",)),
         window=WindowSettings(size="5"),
         history=HistorySettings(folder=folder / "data"),
     )
+
+
+def kill_postgres(folder: Path) -> None:
+    pid = int((folder / "data/cluster/postmaster.pid").read_text().splitlines()[0])
+    others = psutil.Process(pid).children()
+    os.kill(pid, signal.SIGKILL)
+    # One of them might take all messages before it notices.
+    psutil.wait_procs(others, 60)
+
+
+def test_nothing_is_lost_when_the_embedded_postgresql_is_killed(folder: Path) -> None:
     messages = list(tracker_messages(20))
-    with Application.open(replace(settings)) as application:
+    with Application.open(deployment(folder)) as application:
         # The last effects before the kill need not be on disk yet.
         for content in messages[:10]:
-            application.submit(content, "").result(30)
-        pid = int((folder / "data/cluster/postmaster.pid").read_text().splitlines()[0])
-        others = psutil.Process(pid).children()
-        os.kill(pid, signal.SIGKILL)
-        # One of them might take all messages before it notices, and nothing were written after it.
-        psutil.wait_procs(others, 60)
+            application.submit(content, "").result(300)
+        kill_postgres(folder)
         for content in messages[10:]:
             application.submit(content, "").result(60)
         window = [each.name for each in application.window_view(100).individuals]
@@ -62,3 +68,14 @@ def test_nothing_is_lost_when_the_embedded_postgresql_is_killed(folder: Path) ->
     assert names == sorted(
         f"http://sensorstream.example/tracking#human-{number}" for number in range(1, 21)
     )
+
+
+def test_a_server_to_which_nothing_is_written_starts_a_killed_postgresql_anew(folder: Path) -> None:
+    with Application.open(deployment(folder)) as application:
+        for content in tracker_messages(10):
+            application.submit(content, "").result(300)
+        before = {str(row[0]) for row in rows_of(application)}
+        kill_postgres(folder)
+        assert {str(row[0]) for row in rows_of(application)} == before
+        # The engine has waited for nothing.
+        assert application.pipeline.trouble is None

@@ -35,7 +35,7 @@ def serving(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
         finally:
             if process.poll() is None:
                 process.send_signal(signal.SIGTERM)
-                process.wait(30)
+                process.wait(300)
 
 
 def _acknowledged(url: str, process: subprocess.Popen[str], count: int) -> Iterator[str]:
@@ -65,7 +65,7 @@ def _acknowledged(url: str, process: subprocess.Popen[str], count: int) -> Itera
                 acknowledged += 1
             if acknowledged >= count // 2 and process.poll() is None:
                 os.kill(process.pid, signal.SIGKILL)
-                process.wait(30)
+                process.wait(300)
 
 
 @pytest.mark.parametrize(("lateness", "profile"), [("", "hermit"), ("40", "plain")])
@@ -140,7 +140,7 @@ def test_after_kill_9_a_new_ontology_counts_from_its_place_in_the_stream_on(fold
                 children = psutil.Process(process.pid).children(recursive=True)
                 assert len(children) >= 2
                 os.kill(process.pid, signal.SIGKILL)
-                process.wait(30)
+                process.wait(300)
                 _, orphans = psutil.wait_procs(children, timeout=60)
                 assert not orphans
         with serving(folder) as (_, url), httpx.Client(base_url=url, timeout=60) as client:

@@ -39,9 +39,9 @@ MOMENT = (("last", Literal("a\n")), ("now", Literal("2", XSD_INTEGER)))
 TOLD = r'{"last": "\"a\\n\"", "now": "\"2\"^^<http://www.w3.org/2001/XMLSchema#integer>"}'
 ANSWERED = f'{{"digest": "d1", "moment": {TOLD}, "solutions": [{TOLD}, {{}}]}}'.encode()
 FAILED = f'{{"digest": "d1", "moment": {TOLD}, "failure": "é"}}'.encode()
-RULES = '{"ü.rules": "b", "a.rules": ""}'.encode()
-TABLES = b'{"files": {"a.rules": ""}, "tables": {"t.csv": "a"}}'
-WHOLE = b'{"files": {"a.ttl": ""}, "tables": {}, "whole": true}'
+RULES = (
+    '{"files": {"ü.rules": "b", "a.rules": ""}, "tables": {"t.csv": "a"}, "found": false}'.encode()
+)
 FUNCTIONS = '{"f.py": "12ü"}'
 REGISTERED = """{"query": "ASK {'ü'}", "by": "me", "replaces": true}""".encode()
 RECEIVER = b'{"url": "http://x/", "queries": ["q"], "format": "cloudevents", "by": "me"}'
@@ -53,9 +53,7 @@ ENTRIES: list[tuple[Entry, str, bytes, str]] = [
     (AnswerRule(Answer("r", "d1", MOMENT, failure="é")), "answer", FAILED, "r"),
     (PutOntology(b":A a :B .", "text/turtle"), "ontology", b":A a :B .", "text/turtle"),
     (PutOntology(b"", "text/turtle", "key:a b"), "ontology", b"", "text/turtle key:a b"),
-    (PutRules({"ü.rules": "b", "a.rules": ""}, "key:me", whole=False), "rules", RULES, "key:me"),
-    (PutRules({"a.rules": ""}, "me", {"t.csv": "a"}, whole=False), "rules", TABLES, "me"),
-    (PutRules({"a.ttl": ""}, "me", {}), "rules", WHOLE, "me"),
+    (PutRules({"ü.rules": "b", "a.rules": ""}, "key:me", {"t.csv": "a"}), "rules", RULES, "key:me"),
     (ReadmitReasoner(), "reasoner", b"", ""),
     (ReportDifferences("1 difference: ü"), "audit", "1 difference: ü".encode(), ""),
     (ReadFunctions({"f.py": "12ü"}, "f.py edited"), "functions", b"f.py edited", FUNCTIONS),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from lxml import etree
 
-from sensorstream.mapping.xpath_cost import WORST, Cost, cost_of
+from sensorstream.mapping.rule_cost import WORST, Cost, cost_of
 
 LINEAR_BELOW = [
     "@a",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from sensorstream.clock import SystemClock
 from sensorstream.reasoning.dl.datatypes import with_values_denied_by_class
 from sensorstream.reasoning.dl.process import JavaProcess
-from sensorstream.reasoning.dl.protocol import Explain, Explained
+from sensorstream.reasoning.dl.worker import Served
 from sensorstream.reasoning.ontology import Ontology, parse_ontology, to_ntriples
 from sensorstream.reasoning.survey import clashes
 
@@ -57,10 +58,8 @@ def java() -> Iterator[JavaProcess]:
 def consistent(java: JavaProcess, ontology: Ontology) -> bool:
     # HermiT compares denied values by their text if it is not told by classes.
     told = to_ntriples(with_values_denied_by_class(ontology.triples)).decode()
-    answer = java.exchange(Explain("", told, 60), 120)
-    assert isinstance(answer, Explained)
-    assert not answer.error
-    return answer.consistent
+    explain = partial(Served.explain, axioms="", triples=told, seconds=60)
+    return java.exchange(explain, 120).consistent
 
 
 @pytest.mark.parametrize("text", FALSE)

@@ -141,8 +141,7 @@ def make(tmp_path: Path) -> Iterator[Make]:
             seconds=60,
             clock=SystemClock(),
         )
-        reasoner = DlReasoner(terminology, worker)
-        machine = Machine(ResilientReasoner(reasoner, worker, explainer, ontology.schema), ontology)
+        machine = Machine(ResilientReasoner(terminology, worker, explainer), ontology)
         made.append(machine)
         return machine
 

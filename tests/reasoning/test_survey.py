@@ -37,11 +37,11 @@ def told(ontology: Ontology, profile: str, most: int, step: float) -> list[str]:
     """With a clock that moves by a step whenever it is looked at."""
     clock = count(0.0, step)
     reasoner = make_reasoner(profile, ontology)
-    with started(ontology, reasoner) as kb:
+    with started(ontology, reasoner) as aside:
         styles = hubs(ontology, asks=False)
-        said = list(costs(kb, reasoner, styles, most, lambda: Spent(next(clock))))
-        assert not kb.size(Origin.WINDOW)
-        assert not kb.size(Origin.INFERRED)
+        said = list(costs(aside, styles, most, lambda: Spent(next(clock))))
+        assert not aside.kb.size(Origin.WINDOW)
+        assert not aside.kb.size(Origin.INFERRED)
     return said
 
 
@@ -68,9 +68,9 @@ def test_what_fails_is_told(ontology: Ontology) -> None:
             raise ReasonerError("HermiT gave no answer within 10 s")
 
     reasoner = Failing()
-    with started(ontology, reasoner) as kb:
+    with started(ontology, reasoner) as aside:
         styles = hubs(ontology, asks=False)
-        said = list(costs(kb, reasoner, styles, 5, lambda: Spent(0.0)))
+        said = list(costs(aside, styles, 5, lambda: Spent(0.0)))
     assert said == [
         "not measured: 1 linked to one by <urn:x:apart>: HermiT gave no answer within 10 s"
     ]
@@ -98,10 +98,10 @@ def test_what_axioms_leave_open_at_a_hub_is_measured_as_they_speak_of_it(tmp_pat
             return super().react(kb, delta)
 
     reasoner = Counting()
-    with started(made, reasoner) as kb:
+    with started(made, reasoner) as aside:
         clock = lambda: Spent(float(reasoner.changes))  # noqa: E731
-        said = list(costs(kb, reasoner, [style], 10, clock))
-        assert not kb.size(Origin.WINDOW)
+        said = list(costs(aside, [style], 10, clock))
+        assert not aside.kb.size(Origin.WINDOW)
     assert said[0].startswith(
         "measured here: a <urn:x:Valid> that another links to by <urn:x:made> costs "
     )
@@ -163,7 +163,7 @@ def test_the_trial_asks_and_visits_what_a_stream_like_the_samples_does(
     reasoner = make_reasoner("hermit", ontology)
     assert isinstance(reasoner, ResilientReasoner)
     size, measured = 30, 20
-    with started(ontology, reasoner) as kb:
+    with started(ontology, reasoner) as aside:
 
         def spent() -> Spent:
             return Spent(steps[0] / 1e6, reasoner.memo.misses)
@@ -171,7 +171,7 @@ def test_the_trial_asks_and_visits_what_a_stream_like_the_samples_does(
         styles = sampled([message(0), message(1)], ontology)
         assert len(styles) == 1
         other = "<urn:x:hub>" if typed else "one"
-        told = list(costs(kb, reasoner, styles, size, spent))[-1]
+        told = list(costs(aside, styles, size, spent))[-1]
         assert told.endswith("links to 30" if outward else f"30 link to that {other}")
         held: Counter[Triple] = Counter()
         for number in range(100, 100 + size + 3 + measured):
@@ -181,8 +181,7 @@ def test_the_trial_asks_and_visits_what_a_stream_like_the_samples_does(
             gone = message(number - size) if number >= 100 + size else []
             after = held + Counter(come) - Counter(gone)
             delta = Delta(0, tuple(after.keys() - held), tuple(held.keys() - after))
-            kb.apply(Origin.WINDOW, delta)
-            reasoner.react(kb, delta)
+            aside.change(delta)
             held = after
         taken = (spent().seconds - before.seconds) / measured
         assert spent().asked == before.asked
@@ -205,8 +204,8 @@ def test_who_is_in_several_samples_has_the_links_of_a_hub(ontology: Ontology) ->
 
 def test_questions_are_told_with_what_they_cost(ontology: Ontology) -> None:
     reasoner, spent = NoReasoner(), count(0.0, 0.25)
-    with started(ontology, reasoner) as kb:
+    with started(ontology, reasoner) as aside:
         styles = hubs(ontology, asks=False)[:1]
         clock = lambda: Spent(now := next(spent), now * 8, now / 2)  # noqa: E731
-        (told,) = costs(kb, reasoner, styles, 1, clock)
+        (told,) = costs(aside, styles, 1, clock)
     assert told.endswith("costs 250 ms if 1 link to that one; 2 questions are asked for it, 125 ms")

@@ -19,7 +19,7 @@ from sensorstream.model.terms import IRI, Literal, Term, Triple
 from sensorstream.model.vocabulary import GRAPH_INFERRED, GRAPH_WINDOW
 from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.network.budget import Limits
-from sensorstream.network.operators.matching import LeftJoin
+from sensorstream.network.operators.matching import Matching
 from sensorstream.rules.conditions import ConditionQuery, SnapshotEvaluator, condition_query
 from sensorstream.rules.continuous import NetworkEvaluator
 from sensorstream.sparql import algebra
@@ -160,7 +160,7 @@ def test_a_condition_that_a_fault_has_broken_is_evaluated_anew(
     broken = condition_query(parse_query("SELECT ?x { ?x ?p ?o OPTIONAL { ?x ?q ?x } }"), ())
     sound = condition_query(parse_query("SELECT ?x { ?x ?p ?o }"), ())
     both.network.prepare([[broken], [sound]])
-    monkeypatch.setattr(LeftJoin, "flush", lambda self: 1 / 0)
+    monkeypatch.setattr(Matching, "flush", lambda self: 1 / 0)
     both.toggle([((NODES[1], ANCHOR, NODES[0]), Origin.WINDOW)])
     found, expected = both.answers(broken, {})
     assert found == expected

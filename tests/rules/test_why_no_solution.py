@@ -10,14 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import sensorstream.rules.why_no_solution as why_no_solution_module
+import sensorstream.rules.why_not as why_no_solution_module
 from sensorstream.errors import Position
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.network.budget import Limits
 from sensorstream.network.network import Network
-from sensorstream.rules.why_no_solution import individuals_of, why_no_solution
-from sensorstream.rules.why_not import WhyNot
+from sensorstream.rules.why_not import WhyNot, individuals_of, why_no_solution
 from sensorstream.sparql.algebra import (
     Dataset,
     Join,

@@ -52,6 +52,7 @@ from sensorstream.processes.forks import QuestionLimits
 from sensorstream.processes.stopping import Stop
 from sensorstream.settings import ServerSettings, Settings
 from sensorstream.sparql.algebra import Ask, Select
+from sensorstream.testing import ManualClock
 from tests.server.resources import (
     EX,
     NOW,
@@ -59,7 +60,6 @@ from tests.server.resources import (
     MemoryOntologies,
     MemoryRulebook,
     NoQueries,
-    NoReplays,
     OneHolding,
     OneIncident,
     OneIndividual,
@@ -172,6 +172,7 @@ class MemoryApplication(Application):
         self.settings = Settings(
             Path("sensorstream.toml"), server=ServerSettings(max_message_bytes=4096)
         )
+        self.clock = ManualClock(NOW)
         self.alert_feed = AlertFeed()
         self.rates = Rates(0)
         self.access = open_to_all()
@@ -181,7 +182,6 @@ class MemoryApplication(Application):
         self.reasons = OneReason()
         self.unmet = OneUnmet()
         self.holding = OneHolding()
-        self.replays = NoReplays()
         self.jobs = OneJob()
         self.kb = KnowledgeBase()
         self.received: list[Message] = []
@@ -302,6 +302,9 @@ class MemoryApplication(Application):
     def rules(self) -> Sequence[InForce]:
         place = Position("tracking.rules", 3, 1)
         return (InForce("mapping", "tracker"), InForce("semantic", "crowded", place))
+
+    def announce(self, queued: bool = True) -> None:
+        self.alert_feed.announce()
 
     def held(self) -> int:
         return 2

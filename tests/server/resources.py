@@ -28,24 +28,22 @@ from sensorstream.alerts.records import (
 from sensorstream.alerts.signing import check_secret, new_secret
 from sensorstream.alerts.targets import read_url
 from sensorstream.app.control.exchange import ServedOntology
-from sensorstream.app.control.queries import Queries, QueryView, ReportLog, ResultSet
+from sensorstream.app.control.queries import Queries, QueryView, ReportLog
 from sensorstream.app.control.rulebook import Ontologies, Rulebook
-from sensorstream.app.control.versions import Match, Told, Version, Versions
+from sensorstream.app.control.versions import Match, Version, Versions
 from sensorstream.app.control.webhooks import Webhooks
-from sensorstream.app.life.access import Access, AuditLog, Keys
-from sensorstream.app.questions.incidents import Incidents
+from sensorstream.app.life.access import Access
 from sensorstream.app.questions.individuals import Individuals, KnownIndividual, KnownIndividuals
 from sensorstream.app.questions.jobs import Job, JobAnswer, Jobs
-from sensorstream.app.questions.messages import Life, Messages, Replays
+from sensorstream.app.questions.messages import Life, Messages
 from sensorstream.app.why.present_state import (
     Applied,
-    Held,
     Holding,
     Unmet,
     WhyHeld,
     read_statement,
 )
-from sensorstream.app.why.reasons import Because, Reason, Reasons, RuleText, Why
+from sensorstream.app.why.reasons import Applied, Because, Reason, Reasons, RuleText, Why
 from sensorstream.app.why.trials import DeploymentTrial, MessageTrial, QueryTrial
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.errors import (
@@ -67,9 +65,11 @@ from sensorstream.errors import (
     UnknownSilence,
     UnknownWebhook,
 )
-from sensorstream.history.kept_messages import Choice, Chosen, KeptMessage, Left, Wanted
+from sensorstream.history.access import PostgresAuditLog, PostgresKeys
+from sensorstream.history.asking.answer import Answer
+from sensorstream.history.incidents import PostgresIncidents
+from sensorstream.history.kept_messages import Choice, Chosen, KeptMessage, Left
 from sensorstream.history.statements import Latest
-from sensorstream.journal.entry import Entry
 from sensorstream.mapping.places import Expression, Node, Place
 from sensorstream.model.events import Alert, Basis, Evidence, Matched, Provenance, Since
 from sensorstream.model.terms import IRI, Literal, Triple
@@ -94,10 +94,7 @@ class MemoryVersions(Versions):
 
 
 def versions_of(found: Callable[[str], Iterable[Version]]) -> MemoryVersions:
-    def nothing(_: str, entry: Entry) -> Told:
-        raise AssertionError(f"{entry} is not in memory")
-
-    return MemoryVersions(str, (), nothing, str, found=found)
+    return MemoryVersions(str, (), str, found=found)
 
 
 class MemoryOntologies(Ontologies):
@@ -164,7 +161,7 @@ class NoQueries(Queries):
     def check_followed(self) -> None:
         """They would be followed here."""
 
-    def results(self, name: str) -> ResultSet:
+    def results(self, name: str) -> Answer:
         raise UnknownQuery(f"there is no query '{name}'")
 
     def graph(self, name: str) -> dict[str, Any]:
@@ -177,21 +174,21 @@ class NoQueries(Queries):
         self.view(name)
 
 
-class MemoryKeys(Keys):
+class MemoryKeys(PostgresKeys):
     """Keys in a list."""
 
     def __init__(self) -> None:
         self.kept: list[Key] = []
         self.uses: dict[str, datetime] = {}
 
-    def all(self) -> Sequence[Key]:
+    def all(self) -> list[Key]:
         return list(self.kept)
 
-    def used(self, when: dict[str, datetime]) -> None:
+    def used(self, when: Mapping[str, datetime]) -> None:
         self.uses.update(when)
 
 
-class MemoryAuditLog(AuditLog):
+class MemoryAuditLog(PostgresAuditLog):
     """Changes in a list."""
 
     def __init__(self) -> None:
@@ -200,7 +197,7 @@ class MemoryAuditLog(AuditLog):
     def add(self, change: Change) -> None:
         self.kept.append(replace(change, seq=len(self.kept) + 1))
 
-    def before(self, seq: int | None, limit: int) -> Sequence[Change]:
+    def before(self, seq: int | None, limit: int) -> list[Change]:
         older = (each for each in reversed(self.kept) if seq is None or each.seq < seq)
         return list(itertools.islice(older, limit))
 
@@ -213,12 +210,12 @@ def open_to_all() -> Access:
 
 
 class OneMessage(Messages):
-    """The journal has one message, m42, which is not taken in yet."""
+    """The journal has one message, m42, which is not taken in yet; none is in quarantine."""
 
     def __init__(self) -> None:
         pass
 
-    def page(self, wanted: Wanted, limit: int) -> Sequence[KeptMessage]:
+    def page(self, wanted: Chosen, limit: int) -> Sequence[KeptMessage]:
         return [self.life("m42").message]
 
     def content(self, name: str) -> bytes:
@@ -229,13 +226,6 @@ class OneMessage(Messages):
             raise UnknownMessage(f"there is no message '{name}'")
         message = KeptMessage(42, "m42", "rest", NOW, 7, 4, None, "", None, None)
         return Life(message, None, [], [], (0, 0), Left())
-
-
-class NoReplays(Replays):
-    """No message in quarantine can be chosen."""
-
-    def __init__(self) -> None:
-        pass
 
     def choose(self, chosen: Chosen, limit: int) -> Choice:
         return Choice((), 0, 0)
@@ -355,12 +345,12 @@ class OneHolding(Holding):
             "INSERT …",
             (("s", ann),),
             (
-                Held(Reason(Matched(below, Basis.ONTOLOGY))),
-                Held(Reason(said, "door", NOW.isoformat(), (place,))),
+                Reason(Matched(below, Basis.ONTOLOGY)),
+                Reason(said, "door", NOW.isoformat(), (place,)),
             ),
             (),
         )
-        held = Held(Reason(Matched(triple, Basis.INFERRED)), by, caused_by="m41")
+        held = Reason(Matched(triple, Basis.INFERRED), by=by, caused_by="m41")
         return WhyHeld(triple, held, "rdfs", ("a note",))
 
     def rules_behind(self, statements: Collection[Triple]) -> Mapping[Triple, str]:
@@ -413,7 +403,7 @@ class OneJob(Jobs):
         self.job(job_id)
 
 
-class OneIncident(Incidents):
+class OneIncident(PostgresIncidents):
     """One alert that is open, m42-1, and silences in a list."""
 
     def __init__(self) -> None:
@@ -424,54 +414,43 @@ class OneIncident(Incidents):
         self.changes = [self._change("raised", "", "21 people")]
         self.listed: dict[int, Silence] = {}
 
-    def list(self, state: str | None, limit: int, before: int | None = None) -> Sequence[Incident]:
+    def list(
+        self, state: str | None, limit: int, before: int | None, now: datetime
+    ) -> Sequence[Incident]:
         shown = state in (None, self.incident.state) and (before is None or before > 1)
         return [self.incident][:limit] if shown else []
 
-    def one(self, alert: str) -> Incident:
+    def one(self, alert: str, now: datetime = NOW) -> Incident:
         if alert not in ("m42-1", "m44-1"):
             raise UnknownAlert(f"there is no alert '{alert}'")
         return self.incident
 
-    def history(self, alert: str, limit: int, after: int = 0) -> Sequence[AlertChange]:
+    def history(self, alert: str, limit: int, after: int, now: datetime) -> Sequence[AlertChange]:
         self.one(alert)
         return [each for each in self.changes if each.seq > after][:limit]
 
-    def acknowledge(self, alert: str, by: str, said: str = "") -> Incident:
+    def acknowledge(self, alert: str, by: str, said: str, now: datetime) -> Incident:
         if self.one(alert).state == "cleared":
             raise AlertError("it is cleared")
-        return self._do("acknowledged", by, said, state="acknowledged", acknowledged_by=by)
+        return self._done("acknowledged", by, said, state="acknowledged", acknowledged_by=by)
 
-    def clear(self, alert: str, by: str, said: str = "") -> Incident:
+    def clear(self, alert: str, by: str, said: str, now: datetime) -> Incident:
         self.one(alert)
-        return self._do("cleared", by, said, state="cleared", cleared_at=NOW)
+        return self._done("cleared", by, said, state="cleared", cleared_at=NOW)
 
-    def comment(self, alert: str, by: str, said: str) -> Incident:
+    def comment(self, alert: str, by: str, said: str, now: datetime) -> Incident:
         self.one(alert)
-        return self._do("commented", by, said)
+        return self._done("commented", by, said)
 
-    def assign(self, alert: str, by: str, to: str) -> Incident:
+    def assign(self, alert: str, by: str, to: str, now: datetime) -> Incident:
         self.one(alert)
-        return self._do("assigned", by, to, assignee=to or None)
+        return self._done("assigned", by, to, assignee=to or None)
 
-    def silences(self) -> Sequence[Silence]:
+    def silences(self, now: datetime) -> Sequence[Silence]:
         return list(self.listed.values())
 
-    def silence(
-        self,
-        rule: str | None,
-        key: str | None,
-        severity: str | None,
-        ends_at: datetime,
-        by: str,
-        comment: str = "",
-        starts_at: datetime | None = None,
-    ) -> Silence:
-        if rule is None and key is None and severity is None:
-            raise AlertError("a silence of everything")
-        made = Silence(
-            len(self.listed) + 1, rule, key, severity, starts_at or NOW, ends_at, by, comment
-        )
+    def silence(self, wanted: Silence, now: datetime) -> Silence:
+        made = replace(wanted, id=len(self.listed) + 1)
         self.listed[made.id] = made
         return made
 
@@ -481,11 +460,11 @@ class OneIncident(Incidents):
     def last_change(self) -> int:
         return self.changes[-1].seq
 
-    def end_silence(self, silence: int) -> None:
+    def end_silence(self, silence: int, now: datetime) -> None:
         if self.listed.pop(silence, None) is None:
             raise UnknownSilence(f"there is no silence {silence}")
 
-    def _do(self, change: str, by: str, said: str, **changed: Any) -> Incident:
+    def _done(self, change: str, by: str, said: str, **changed: Any) -> Incident:
         self.incident = replace(self.incident, **changed)
         self.changes.append(self._change(change, by, said))
         return self.incident

@@ -11,6 +11,7 @@ from starlette.types import Message
 
 from sensorstream.server.console import ConsoleProcess, console
 from tests.server.conftest import Served
+from tests.waiting import command_of
 
 Eventually = Callable[[Callable[[], object]], None]
 
@@ -18,15 +19,7 @@ Eventually = Callable[[Callable[[], object]], None]
 def of_pages() -> list[psutil.Process]:
     """The processes that serve pages for this one."""
     found = psutil.Process().children(recursive=True)
-    return [each for each in found if "sensorstream.console" in command(each)]
-
-
-def command(process: psutil.Process) -> list[str]:
-    """What it was started with; nothing of one that has ended, as those of other tests may have."""
-    try:
-        return process.cmdline()
-    except psutil.Error:
-        return []
+    return [each for each in found if "sensorstream.console" in command_of(each)]
 
 
 def test_no_process_runs_until_somebody_looks_and_one_from_then_on(served: Served) -> None:

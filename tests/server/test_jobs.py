@@ -24,6 +24,7 @@ from sensorstream.cli.init import TEMPLATES, make_workspace
 from sensorstream.client.clients import Client
 from sensorstream.demo.server_process import ServerProcess
 from sensorstream.simulation.tracker import tracker_messages
+from tests.waiting import command_of
 
 DEADLINE = 240.0
 MESSAGES = 30
@@ -75,9 +76,8 @@ def computes(found: dict[str, Any]) -> bool:
 
 
 def workers(server: psutil.Process) -> list[psutil.Process]:
-    return [
-        each for each in server.children() if "sensorstream.spark.jobs.worker" in each.cmdline()
-    ]
+    worker = "sensorstream.spark.jobs.worker"
+    return [each for each in server.children() if worker in command_of(each)]
 
 
 def gone(processes: list[psutil.Process]) -> None:

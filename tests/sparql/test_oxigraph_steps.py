@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from sensorstream.sparql.oxigraph_steps import steps_of
+from sensorstream.sparql.oxigraph import steps_of
 from sensorstream.sparql.parser import parse_query
 
 

@@ -79,7 +79,7 @@ def test_a_host_that_is_killed_is_replaced_and_its_engines_come_back(
     assert isinstance(one, Done)
     (host,) = hosts(folder)
     host.kill()
-    host.wait(30)
+    host.wait(300)
     next_work = work("killed", one.place, second)
     assert client.work(next_work) is None, "the new host asks for the engine's state"
     two = client.work(work("killed", one.place, second, rebuild=True, kept=[one.entries]))

@@ -23,7 +23,7 @@ from sensorstream.settings import Settings
 from sensorstream.streaming.host_client import HostClient, start_hosts
 from sensorstream.streaming.work import Done, HostTask, Work, pack
 from tests.streaming.conftest import START, seen
-from tests.waiting import eventually
+from tests.waiting import command_of, eventually
 
 PATIENCE = 300
 
@@ -37,14 +37,7 @@ def folder() -> Iterator[Path]:
 
 def hosts(folder: Path) -> list[psutil.Process]:
     """The processes that serve a folder."""
-    found = []
-    for each in psutil.process_iter():
-        try:
-            if str(folder) in each.cmdline() and each.status() != psutil.STATUS_ZOMBIE:
-                found.append(each)
-        except psutil.Error:
-            continue
-    return found
+    return [each for each in psutil.process_iter() if str(folder) in command_of(each)]
 
 
 def parents(folder: Path) -> list[psutil.Process]:

@@ -18,7 +18,6 @@ from sensorstream.app.control.wiring import Deployment, build_machine, read_depl
 from sensorstream.history.journal_rows import JournalRow, record_of
 from sensorstream.history.pipeline import Standing
 from sensorstream.journal.effects import effects_of, merged
-from sensorstream.journal.entry import Target
 from sensorstream.journal.kinds import replay
 from sensorstream.journal.message import PassTime
 from sensorstream.journal.records import Effects, Record
@@ -123,8 +122,7 @@ class Keys:
 def of_one_engine(deployment: Deployment, records: Sequence[Record]) -> Effects:
     """The effects that a server with one engine stores."""
     machine = build_machine(deployment, perf_counter)
-    exchange = Exchange(machine.engine, machine.mapper, deployment)
-    target = Target(machine.engine, machine.mapper, exchange)
+    target = Exchange(machine.engine, machine.mapper, deployment)
     outcomes = [replay(each, target, ()) for each in records]
     machine.engine.close()
     return effects_of(records, outcomes)

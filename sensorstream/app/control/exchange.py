@@ -19,9 +19,8 @@ from sensorstream.app.control.rule_files import (
     check_named,
     check_rule_sets,
     rule_sets_of,
-    with_others,
+    with_rule_sets,
 )
-from sensorstream.app.control.versions import digest_of
 from sensorstream.app.control.wiring import Deployment, Substitutes, read_deployment, reasoner_of
 from sensorstream.app.life.pipeline import Pipeline
 from sensorstream.engine.arrival import Mapper
@@ -33,6 +32,7 @@ from sensorstream.errors import (
     OntologyError,
     ReasonerError,
 )
+from sensorstream.journal.entry import Entry
 from sensorstream.journal.takeover import PutOntology, PutRules, ReadmitReasoner
 from sensorstream.kb.graph import Origin
 from sensorstream.model.events import Message
@@ -55,11 +55,6 @@ class ServedOntology:
     media_type: str
     origin: str
 
-    @property
-    def digest(self) -> str:
-        """The ETag of the text."""
-        return digest_of(self.content)
-
 
 def ontology_text(message: Message) -> ServedOntology:
     """The ontology that an entry of the journal has put."""
@@ -67,111 +62,81 @@ def ontology_text(message: Message) -> ServedOntology:
     return ServedOntology(entry.content, entry.media_type, message.id)
 
 
-class NewReasoner:
-    """A reasoner that is prepared in parallel, until an entry of the journal puts it in force."""
+class PreparedTakeover:
+    """What takes over: prepared beside the engine, until an entry of the journal puts it in force.
 
-    def __init__(self, exchange: Exchange, aside: Aside) -> None:
-        self.aside = aside
-        self._exchange = exchange
-        self._engine = exchange.engine
-
-    def check(self) -> None:
-        """Check that it works; individuals that contradict the ontology leave the window.
-
-        Raises:
-            ReasonerError: it failed.
-        """
-        reasoner = self.aside.reasoner
-        if isinstance(reasoner, ResilientReasoner) and reasoner.degraded:
-            raise ReasonerError(f"the new reasoner failed: {reasoner.degraded}")
-
-    def take_over(self, message: Message) -> Outcome:
-        """Put it in force; see :meth:`.Engine.readmit`."""
-        return self._engine.readmit(message, self.aside)
-
-    def close(self) -> None:
-        """Stop a reasoner that has not taken over."""
-        self.aside.reasoner.close()
-
-
-class NewOntology(NewReasoner):
-    """A reasoner with another ontology, and the mapping and rules compiled for it."""
-
-    def __init__(self, exchange: Exchange, aside: Aside, deployment: Deployment) -> None:
-        super().__init__(exchange, aside)
-        self.deployment = deployment
-
-    def check(self) -> None:
-        """Check that the window is consistent with the ontology, and that the reasoner works.
-
-        Raises:
-            Inconsistent: the window contradicts it.
-            ReasonerError: the reasoner failed.
-        """
-        self.aside.follow(self._engine.kb.triples(Origin.WINDOW))
-        super().check()
-
-    def take_over(self, message: Message) -> Outcome:
-        """Put it in force; see :meth:`.Engine.adopt`."""
-        new = self.deployment
-        self._engine.adopt(self.aside, new.rules, new.filters, new.shedding, message.id)
-        self._exchange.mapper.plan = new.mapping
-        self._exchange.deployment = new
-        self._exchange.put = ontology_text(message)
-        # Since when it is in force: application time.
-        return replace(self._engine.accepted(message), time=self._engine.window.now)
-
-
-class NewRules:
-    """Mapping and semantic rules that are compiled, until an entry puts them in force.
-
-    ``aside`` is the reasoner of other rule sets among them; None: these are the same. ``found``: a
-    start has found them in the files of the settings; nobody has put them.
+    ``aside`` is a new reasoner. ``deployment`` is what comes with it, with another ontology or with
+    other rules; None: nothing does. Other rules need no new reasoner where their rule sets are the
+    same, and ``found`` says that a start has found them in the files of the settings: nobody has
+    put them.
     """
 
     def __init__(
         self,
         exchange: Exchange,
-        deployment: Deployment,
-        aside: Aside | None = None,
+        aside: Aside | None,
+        deployment: Deployment | None = None,
         *,
+        ontology: bool = False,
         found: bool = False,
     ) -> None:
         self.deployment = deployment
         self._exchange = exchange
         self._engine = exchange.engine
         self._aside = aside
+        self._ontology = ontology
         self._found = found
 
     def follow(self, window: Iterable[Triple]) -> None:
-        """Derive what follows from the window by other rule sets; rules conclude nothing from it.
+        """Let the new reasoner derive what follows from the window; rules conclude nothing from it.
 
         Raises:
-            Inconsistent: a rule concludes a contradiction.
-            Overrun: they make nodes of nodes without end.
+            Inconsistent: the window contradicts the ontology, or the rule sets.
+            Overrun: rule sets make nodes of nodes without end.
+            ReasonerError: the reasoner failed.
         """
         if self._aside is not None:
             self._aside.follow(window)
 
     def check(self) -> None:
-        """Check that their conditions can be answered, and that the window contradicts no rule set.
+        """Check that it can take over now.
+
+        A window that contradicts an ontology in force is no obstacle to a new reasoner alone: its
+        individuals leave.
 
         Raises:
-            Overrun: to begin with them takes more than the limits.
+            Inconsistent, Overrun: as :meth:`follow`; or to begin with the rules takes more than
+                the limits.
+            ReasonerError: the reasoner failed.
         """
-        self.follow(self._engine.kb.triples(Origin.WINDOW))
-        self._engine.check_rules(self.deployment.rules)
+        if self.deployment is not None:
+            self.follow(self._engine.kb.triples(Origin.WINDOW))
+            if not self._ontology:
+                self._engine.check_rules(self.deployment.rules)
+        reasoner = None if self._aside is None else self._aside.reasoner
+        if isinstance(reasoner, ResilientReasoner) and reasoner.degraded:
+            raise ReasonerError(f"the new reasoner failed: {reasoner.degraded}")
 
     def take_over(self, message: Message) -> Outcome:
-        """Put them in force; see :meth:`.Engine.adopt_rules` and :meth:`.Engine.adopt`."""
-        now = self._exchange.deployment
+        """Put it in force; see :meth:`.Engine.readmit`, ``adopt`` and ``adopt_rules``."""
+        engine, exchange, new = self._engine, self._exchange, self.deployment
+        if new is None:
+            assert self._aside is not None, "a new reasoner, and nothing else"
+            return engine.readmit(message, self._aside)
         if self._aside is not None:
-            self._engine.adopt(self._aside, now.rules, now.filters, now.shedding, message.id)
-        new = replace(self.deployment, put="" if self._found else message.id)
-        self._engine.adopt_rules(new.rules, message.received)
-        self._exchange.mapper.plan = new.mapping
-        self._exchange.deployment = new
-        return self._engine.accepted(message)
+            with_it = new if self._ontology else exchange.deployment
+            adopted = with_it.rules, with_it.filters, with_it.shedding
+            engine.adopt(self._aside, *adopted, message.id)
+        if not self._ontology:
+            new = replace(new, put="" if self._found else message.id)
+            engine.adopt_rules(new.rules, message.received)
+        exchange.mapper.plan = new.mapping
+        exchange.deployment = new
+        if not self._ontology:
+            return engine.accepted(message)
+        exchange.put = ontology_text(message)
+        # Since when it is in force: application time.
+        return replace(engine.accepted(message), time=engine.window.now)
 
     def close(self) -> None:
         """Stop a reasoner that has not taken over."""
@@ -222,7 +187,21 @@ class Exchange:
         self.put = put
         self._busy = Lock()
 
-    def with_ontology(self, content: bytes, media_type: str) -> NewOntology:
+    def successor_of(self, entry: Entry) -> PreparedTakeover:
+        """What an entry of the journal has put in force, made anew in a replay.
+
+        Raises:
+            SensorStreamError: see :meth:`with_ontology` and :meth:`with_texts`.
+        """
+        match entry:
+            case PutOntology(content, media_type):
+                return self.with_ontology(content, media_type)
+            case PutRules(files, _, tables, found):
+                texts = with_rule_sets(self.deployment.settings, files)
+                return self.with_texts(texts, tables, found=found)
+        return PreparedTakeover(self, aside_of(self.deployment))
+
+    def with_ontology(self, content: bytes, media_type: str) -> PreparedTakeover:
         """A reasoner for another ontology, and all that has to be compiled for it.
 
         Raises:
@@ -236,22 +215,7 @@ class Exchange:
         ontology = parse_put(now.settings.ontology, content, media_type)
         put = Substitutes(now.texts, now.put, now.tables, now.reference.functions)
         deployment = self._read(now.settings, ontology, put)
-        return NewOntology(self, aside_of(deployment), deployment)
-
-    def with_rules(
-        self,
-        files: Mapping[str, str],
-        tables: Mapping[str, str] | None,
-        whole: bool,
-        found: bool = False,
-    ) -> NewRules:
-        """The rules that an entry of the journal puts in force; see :class:`.PutRules`.
-
-        Raises:
-            SensorStreamError: see :meth:`with_texts`; or a file cannot be read.
-        """
-        texts = with_others(self.deployment.settings, files, whole=whole)
-        return self.with_texts(texts, tables, found=found)
+        return PreparedTakeover(self, aside_of(deployment), deployment, ontology=True)
 
     def with_texts(
         self,
@@ -259,7 +223,7 @@ class Exchange:
         tables: Mapping[str, str] | None = None,
         *,
         found: bool = False,
-    ) -> NewRules:
+    ) -> PreparedTakeover:
         """The rules of other texts, compiled for the ontology in force; and maybe a new reasoner.
 
         ``tables`` are the texts of the files that they name, by path; None: those on disk.
@@ -272,7 +236,9 @@ class Exchange:
         """
         deployment = self.deployment_with(files, tables)
         same = rule_sets_of(files) == rule_sets_of(self.deployment.texts)
-        return NewRules(self, deployment, None if same else aside_of(deployment), found=found)
+        return PreparedTakeover(
+            self, None if same else aside_of(deployment), deployment, found=found
+        )
 
     def deployment_with(
         self, files: Mapping[str, str], tables: Mapping[str, str] | None = None
@@ -281,14 +247,6 @@ class Exchange:
         now = self.deployment
         put = Substitutes(files, now.put, tables, now.reference.functions)
         return self._read(now.settings, now.ontology, put)
-
-    def with_reasoner(self) -> NewReasoner:
-        """A new reasoner for the ontology in force.
-
-        Raises:
-            OntologyError, ReasonerError: the reasoner does not start.
-        """
-        return NewReasoner(self, aside_of(self.deployment))
 
     def change_ontology(
         self,
@@ -310,42 +268,33 @@ class Exchange:
                 or it has no class and no property.
         """
         with self._alone():
-            successor = self._checked_ontology(pipeline, content, media_type, check)
+            successor = self.checked_ontology(pipeline, content, media_type, check)
             with _closing_failed(successor):
                 entry = PutOntology(content, media_type, by, successor=successor)
                 return pipeline.change(entry).result()
 
-    def try_ontology(
+    def checked_ontology(
         self,
         pipeline: Pipeline,
         content: bytes,
         media_type: str,
         check: Callable[[Schema], None],
-    ) -> Deployment:
-        """The deployment with another ontology, which could be put; see :meth:`change_ontology`."""
-        successor = self._checked_ontology(pipeline, content, media_type, check)
-        successor.close()
-        return successor.deployment
-
-    def _checked_ontology(
-        self,
-        pipeline: Pipeline,
-        content: bytes,
-        media_type: str,
-        check: Callable[[Schema], None],
-    ) -> NewOntology:
+    ) -> PreparedTakeover:
+        """Another ontology, which could be put; see :meth:`change_ontology`. Close it."""
         successor = self.with_ontology(content, media_type)
-        for remark in successor.deployment.ontology.remarks:
+        assert successor.deployment is not None
+        ontology = successor.deployment.ontology
+        for remark in ontology.remarks:
             _LOG.warning("the ontology that is put: %s", remark.text)
         with _closing_failed(successor):
-            schema = successor.deployment.ontology.schema
+            schema = ontology.schema
             if not schema.classes | schema.object_properties | schema.datatype_properties:
                 raise OntologyError(
                     "it has no class and no property, so nothing could be said of the messages "
                     "any more: expected an ontology with owl:Class or a kind of rdf:Property"
                 )
             check(schema)
-            successor.aside.follow(self._window(pipeline))
+            successor.follow(self._window(pipeline))
         return successor
 
     def change_rules(
@@ -378,12 +327,13 @@ class Exchange:
             check_named(now.settings, changed, now.reference.library_of(""))
             successor = self.with_texts(files)
             with _closing_failed(successor, "the new rule sets"):
+                assert successor.deployment is not None
                 tables = successor.deployment.tables
                 if list(files.items()) == list(now.texts.items()) and tables == now.tables:
                     return None
                 successor.follow(self._window(pipeline))
                 if not now.put:
-                    present = NewRules(self, now)
+                    present = PreparedTakeover(self, None, now)
                     before = PutRules(now.texts, FROM_SETTINGS, now.tables, successor=present)
                     pipeline.change(before).result()
                 return pipeline.change(PutRules(files, by, tables, successor=successor)).result()
@@ -398,23 +348,18 @@ class Exchange:
             OntologyError: the new reasoner does not start.
             ReasonerError: the new reasoner failed as well.
         """
-        if not self._busy.acquire(blocking=False):
+        if self._busy.locked():
             return None
-        try:
-            successor = self.with_reasoner()
-            try:
+        with self._alone():
+            successor = PreparedTakeover(self, aside_of(self.deployment))
+            with _closing_failed(successor):
                 try:
-                    successor.aside.follow(self._window(pipeline))
+                    successor.follow(self._window(pipeline))
                 except Inconsistent:
                     _LOG.warning(
                         "the window contradicts the ontology: its individuals are checked in order"
                     )
                 return pipeline.change(ReadmitReasoner(successor=successor)).result()
-            except BaseException:
-                successor.close()
-                raise
-        finally:
-            self._busy.release()
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -431,9 +376,7 @@ class Exchange:
 
 
 @contextmanager
-def _closing_failed(
-    successor: NewReasoner | NewRules, new: str = "the new ontology"
-) -> Iterator[None]:
+def _closing_failed(successor: PreparedTakeover, new: str = "the new ontology") -> Iterator[None]:
     """Close what is not put in force after all; that the window contradicts it is a conflict."""
     try:
         yield

@@ -14,18 +14,15 @@ from typing import Any, Final, NoReturn
 from sensorstream.alerts.feed import AlertFeed
 from sensorstream.alerts.formats import plain_time
 from sensorstream.analysis import Known, Note, query_notes
-from sensorstream.app.control.versions import Match, Told, Versions, check_match
+from sensorstream.app.control.versions import Match, Versions, check_match
 from sensorstream.app.handle import Handle
 from sensorstream.app.why.trials import QueryTrial, Trials
 from sensorstream.dotr.reader import check_classes_named, is_rules, read_program
 from sensorstream.engine.live_queries import QueryReport, Stopped
 from sensorstream.errors import Busy, Position, SensorStreamError, UnknownQuery
-from sensorstream.journal.entry import Entry
+from sensorstream.history.asking.answer import Answer, answer_now
 from sensorstream.journal.registration import MOST_QUERIES, RegisterQuery, RemoveQuery, checked_name
-from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.network.rows import Row
-from sensorstream.sparql.algebra import Ask, Construct
 from sensorstream.sparql.bounds import MOST_TOKENS, check_length
 from sensorstream.sparql.described import check_named
 from sensorstream.sparql.lexer import Source, check_tokens
@@ -35,8 +32,6 @@ from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.operator_graph import graph_data
 from sensorstream.streams.selections import RunningRules
 
-TEXT: Final = "application/sparql-query"
-"""The media type of a query."""
 _START: Final = Position("query", 1, 1)
 _MOST_WAITING: Final = 8
 """Registrations at a time, with those that wait; a server has 40 threads for requests."""
@@ -54,16 +49,16 @@ class QueryView:
     """The journal's id of its registration."""
     form: str
     """``SELECT``, ``CONSTRUCT`` or ``ASK``."""
-    relation: str | None
-    """``RSTREAM``, ``ISTREAM`` or ``DSTREAM``; None: additions and removals."""
-    variables: tuple[str, ...]
-    reason: str
-    """Why it is evaluated anew at every change; "" if it is kept in step."""
     reports: int
     reported: int
     """The number of its last :class:`QueryReport`; a report may consist of several."""
-    last_report: Instant | None
-    next_report: Instant | None
+    relation: str | None = None
+    """``RSTREAM``, ``ISTREAM`` or ``DSTREAM``; None: additions and removals."""
+    variables: tuple[str, ...] = ()
+    reason: str = ""
+    """Why it is evaluated anew at every change; "" if it is kept in step."""
+    last_report: Instant | None = None
+    next_report: Instant | None = None
     """When it reports next if no message arrives; None if that is not known."""
     stopped: str = ""
     """Why it was stopped; "" while it runs."""
@@ -71,16 +66,6 @@ class QueryView:
     """Notes on its text; only in the answer to its registration."""
     group_keys: tuple[str, ...] = ()
     """Those of its variables by which it groups."""
-
-
-@dataclass(frozen=True, slots=True)
-class ResultSet:
-    """A query's whole result: rows, a graph, or an answer."""
-
-    variables: tuple[str, ...] = ()
-    rows: Sequence[Row] = ()
-    triples: Sequence[Triple] | None = None
-    answer: bool | None = None
 
 
 class Queries:
@@ -101,7 +86,6 @@ class Queries:
         self.versions = Versions(
             lambda: app.url,
             (RegisterQuery.kind, RemoveQuery.kind),
-            _told,
             "the query '{}'".format,
             by_source=True,
             check=checked_name,
@@ -273,7 +257,7 @@ class Queries:
             "the results of a query", "let a webhook or an output deliver its reports"
         )
 
-    def results(self, name: str) -> ResultSet:
+    def results(self, name: str) -> Answer:
         """The whole result of a query as it is now.
 
         Raises:
@@ -282,12 +266,7 @@ class Queries:
         self.check_followed()
         budget = self._app.engine.queries.processor.network.budget
         with self.locked(name) as running, self._slow_reads.turn(name), budget.alone():
-            match running.query.form:
-                case Ask():
-                    return ResultSet(answer=next(iter(running.root.rows()), None) is not None)
-                case Construct():
-                    return ResultSet(triples=running.graph())
-            return ResultSet(running.variables, running.result())
+            return answer_now(running)
 
     def reports(self, entry: str, after: int) -> Sequence[QueryReport]:
         """The kept reports of a registration whose number is above ``after``."""
@@ -332,16 +311,17 @@ class Queries:
     def _view(self, query: ContinuousQuery) -> QueryView:
         relation = query.schedule.relation
         keys = group_keys(query.query.form.pattern)
+        queries = self._app.engine.queries
         return QueryView(
             query.name,
             query.text,
-            self._app.engine.queries.entry(query.name),
+            queries.entry(query.name),
             type(query.query.form).__name__.upper(),
+            query.reports,
+            queries.reported(query.name),
             None if relation is None else relation.value,
             query.variables,
             query.reason,
-            query.reports,
-            self._app.engine.queries.reported(query.name),
             query.last_report,
             query.next_report,
             group_keys=tuple(each for each in keys if each in query.variables),
@@ -352,32 +332,13 @@ def _raise_unknown(name: str) -> NoReturn:
     raise UnknownQuery(f"there has never been a query '{name}'")
 
 
-def _told(_: str, entry: Entry) -> Told:
-    if isinstance(entry, RegisterQuery):
-        return Told(entry.text.encode(), entry.by, TEXT)
-    assert isinstance(entry, RemoveQuery)
-    return Told(None, entry.by, TEXT)
-
-
 def _form_of(text: str) -> str:
     return "CONSTRUCT" if is_rules(text) else type(parse_query(text).form).__name__.upper()
 
 
-def _view_stopped(stopped: Stopped) -> QueryView:
-    return QueryView(
-        name=stopped.name,
-        text=stopped.text,
-        entry=stopped.entry,
-        form=_form_of(stopped.text),
-        relation=None,
-        variables=(),
-        reason="",
-        reports=stopped.reports,
-        reported=stopped.reports,
-        last_report=None,
-        next_report=None,
-        stopped=stopped.reason,
-    )
+def _view_stopped(query: Stopped) -> QueryView:
+    told = query.name, query.text, query.entry, _form_of(query.text)
+    return QueryView(*told, query.reports, query.reports, stopped=query.reason)
 
 
 _HARMLESS: Final = 0.1

@@ -202,10 +202,9 @@ def _read(text: str, origin: str) -> RuleSet:
 
 
 def _origin(settings: Settings, paths: Mapping[str, Path | None], name: str) -> str:
-    if name in paths:
-        path = paths[name]
-        return PurePath(name).stem if path is None else str(path)
-    return str(settings.folder / name)
+    if name in paths and paths[name] is None:
+        return PurePath(name).stem
+    return str(path_of(settings, name))
 
 
 def _ended(name: str) -> str:
@@ -279,22 +278,6 @@ def mapping_paths(settings: Settings, texts: Mapping[str, str]) -> dict[Path, st
     """The texts that are no rule sets of the reasoner, by their paths."""
     sets = rule_sets_of(texts)
     return {path_of(settings, name): text for name, text in texts.items() if name not in sets}
-
-
-def with_others(settings: Settings, texts: Mapping[str, str], *, whole: bool) -> dict[str, str]:
-    """Texts that were put, and what the settings have beside them.
-
-    That is the rule sets, if the texts have none, and unless they are ``whole`` the RML files and
-    stylesheets. Before a change held all of them, these were always read from disk.
-
-    Raises:
-        SettingsError: a file cannot be read.
-    """
-    if whole:
-        return with_rule_sets(settings, texts)
-    paths = {n: path for n, path in rule_paths(settings).items() if not is_rule_file(path)}
-    others = {name: text_of(path) for name, path in paths.items()}
-    return with_rule_sets(settings, {**texts, **others})
 
 
 def table_names(settings: Settings, tables: Mapping[Path, str]) -> dict[str, str]:

@@ -10,7 +10,6 @@ from typing import Literal, TypeAlias
 from sensorstream.app.control.exchange import FROM_SETTINGS, ServedOntology
 from sensorstream.app.control.faults import faults
 from sensorstream.app.control.file_texts import below, text_of
-from sensorstream.app.control.mapping_files import type_of
 from sensorstream.app.control.rule_files import (
     check_named,
     check_rule_sets,
@@ -19,7 +18,7 @@ from sensorstream.app.control.rule_files import (
     read_texts,
     rule_sets_of,
 )
-from sensorstream.app.control.versions import Match, Told, Versions, check_match, digest_of
+from sensorstream.app.control.versions import Match, Versions, check_match, digest_of
 from sensorstream.app.control.wiring import Deployment
 from sensorstream.app.handle import Handle
 from sensorstream.app.why.trials import DeploymentTrial, MessageTrial, Trials
@@ -32,7 +31,6 @@ from sensorstream.errors import (
     UnknownRules,
 )
 from sensorstream.history.views import check_views, install_views
-from sensorstream.journal.entry import Entry
 from sensorstream.journal.notice import ReadFunctions
 from sensorstream.journal.records import Store
 from sensorstream.journal.takeover import PutOntology, PutRules
@@ -80,9 +78,7 @@ class Rulebook:
         self._app = app
         self._trials = trials
         # Of a file that is there, none until rules are first put.
-        self.versions = Versions(
-            lambda: app.url, (PutRules.kind,), _told, str, without=self._check_there
-        )
+        self.versions = Versions(lambda: app.url, (PutRules.kind,), str, without=self._check_there)
 
     def files(self) -> RuleFiles:
         """The rule files in force."""
@@ -273,12 +269,6 @@ def digest_of_set(texts: Mapping[str, str]) -> str:
     return digest_of("\n".join(f"{name} {digest_of(text)}" for name, text in texts.items()))
 
 
-def _told(name: str, entry: Entry) -> Told:
-    assert isinstance(entry, PutRules)
-    text = entry.files.get(name)
-    return Told(None if text is None else text.encode(), entry.by, type_of(name))
-
-
 def _compared(text: str, disk: str | None) -> OnDisk:
     if disk is None:
         return "absent"
@@ -366,9 +356,7 @@ class Ontologies:
         self._app = app
         self._trials = trials
         # None while that of the settings has always been in force.
-        self.versions = Versions(
-            lambda: app.url, (PutOntology.kind,), _told_ontology, lambda _: "the ontology"
-        )
+        self.versions = Versions(lambda: app.url, (PutOntology.kind,), lambda _: "the ontology")
 
     def in_force(self) -> ServedOntology:
         """The ontology in force, and its origin."""
@@ -410,12 +398,14 @@ class Ontologies:
         with self._trials.alone("another ontology"):
             now = self._app.deployment
             try:
-                new = self._app.exchange.try_ontology(
+                new = self._app.exchange.checked_ontology(
                     self._app.pipeline, content, media_type, self._check_views
                 )
             except SensorStreamError as error:
                 return DeploymentTrial((error,))
-            return self._trials.compare(now, new)
+            new.close()
+            assert new.deployment is not None
+            return self._trials.compare(now, new.deployment)
 
     def _check_match(self, match: Match) -> None:
         if match is not None:
@@ -423,8 +413,3 @@ class Ontologies:
 
     def _check_views(self, schema: Schema) -> None:
         check_views(self._app.database, schema, self._app.timeline)
-
-
-def _told_ontology(_: str, entry: Entry) -> Told:
-    assert isinstance(entry, PutOntology)
-    return Told(entry.content, entry.by, entry.media_type)

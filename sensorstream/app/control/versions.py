@@ -11,13 +11,26 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
+from sensorstream.app.control.mapping_files import type_of
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import ChangedMeanwhile, UnknownVersion
 from sensorstream.history.journal_rows import journal_changes, record_of
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.kinds import entry_of
+from sensorstream.journal.registration import (
+    PutWebhook,
+    RegisterQuery,
+    RemoveQuery,
+    RemoveWebhook,
+)
+from sensorstream.journal.takeover import PutOntology, PutRules
+
+QUERY: Final = "application/sparql-query"
+"""The media type of a query."""
+DEFINITION: Final = "application/json"
+"""The media type of a webhook's definition."""
 
 Match: TypeAlias = Callable[[str | None], bool] | None
 """Whether a change is wanted, told the digest of what is there now, None if nothing is."""
@@ -39,13 +52,22 @@ class Version:
     media_type: str
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
-    """What an entry says of a resource."""
-
-    text: bytes | None
-    by: str
-    media_type: str
+def said_of(name: str, entry: Entry) -> tuple[bytes | None, str, str]:
+    """What an entry says of the resource of a name: its text, who sent it, and its media type."""
+    match entry:
+        case RegisterQuery(text=text, by=by):
+            return text.encode(), by, QUERY
+        case PutWebhook(definition=definition, by=by):
+            return definition.text().encode(), by, DEFINITION
+        case PutOntology(content, media_type, by):
+            return content, by, media_type
+        case PutRules(files, by):
+            return files[name].encode() if name in files else None, by, type_of(name)
+        case RemoveQuery(by=by):
+            return None, by, QUERY
+        case RemoveWebhook(by=by):
+            return None, by, DEFINITION
+    raise ValueError(f"an entry of kind '{entry.kind}' is no version")
 
 
 def digest_of(text: bytes | str) -> str:
@@ -74,16 +96,14 @@ def _fine(_: str) -> None:
 class Versions:
     """The versions of all resources of one sort; the ontology, of which there is one, has no name.
 
-    ``kinds`` are those of the entries that change them, ``told`` gives what such an entry says of
-    the resource of a name. ``by_source``: the source of an entry is the name; otherwise an entry
-    may say something of any of them. ``check`` raises that no resource can have a name,
-    ``without`` that there has never been the one of a name that has no versions. ``what`` names a
-    resource in an error. ``url`` is that of the database.
+    ``kinds`` are those of the entries that change them; see :func:`said_of`. ``by_source``: the
+    source of an entry is the name; otherwise an entry may say something of any of them. ``check``
+    raises that no resource can have a name, ``without`` that there has never been the one of a name
+    that has no versions. ``what`` names a resource in an error. ``url`` is that of the database.
     """
 
     url: Callable[[], str]
     kinds: Collection[str]
-    told: Callable[[str, Entry], Told]
     what: Callable[[str], str]
     by_source: bool = False
     check: Callable[[str], object] = _fine
@@ -130,15 +150,9 @@ class Versions:
                 record = record_of(row)
                 if record.status in (Status.REJECTED, Status.SKIPPED):
                     continue
-                said = self.told(name, entry_of(record))
-                if said.text != last:
-                    digest = "" if said.text is None else digest_of(said.text)
-                    yield Version(
-                        record.message.id,
-                        record.received_at,
-                        said.by,
-                        digest,
-                        said.text,
-                        said.media_type,
-                    )
-                last = said.text
+                text, by, media_type = said_of(name, entry_of(record))
+                if text != last:
+                    digest = "" if text is None else digest_of(text)
+                    change, at = record.message.id, record.received_at
+                    yield Version(change, at, by, digest, text, media_type)
+                last = text

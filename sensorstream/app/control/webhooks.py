@@ -23,12 +23,11 @@ from sensorstream.alerts.records import (
 )
 from sensorstream.alerts.sender import OUTPUT
 from sensorstream.alerts.signing import check_secret, new_secret
-from sensorstream.app.control.versions import Match, Told, Versions, check_match
+from sensorstream.app.control.versions import Match, Versions, check_match
 from sensorstream.app.handle import Handle
 from sensorstream.errors import SensorStreamError, UnknownWebhook, WebhookError
 from sensorstream.history.journal_rows import journal_changes, record_of
 from sensorstream.history.webhooks import PostgresWebhooks
-from sensorstream.journal.entry import Entry
 from sensorstream.journal.kinds import entry_of
 from sensorstream.journal.records import number_of_message
 from sensorstream.journal.registration import PutWebhook, RemoveWebhook, checked_name
@@ -41,21 +40,12 @@ from sensorstream.webhook_definition import (
     WebhookDefinition,
 )
 
-DEFINITION: Final = "application/json"
-"""The media type of a webhook's definition."""
 ROTATION: Final = timedelta(hours=24)
 """How long an old secret signs beside the new one."""
 _MOST: Final = 1000
 """Webhooks that may be registered: each alert is sent to each of them."""
 _ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _KINDS: Final = (PutWebhook.kind, RemoveWebhook.kind)
-
-
-def _told(_: str, entry: Entry) -> Told:
-    if isinstance(entry, PutWebhook):
-        return Told(entry.definition.text().encode(), entry.by, DEFINITION)
-    assert isinstance(entry, RemoveWebhook)
-    return Told(None, entry.by, DEFINITION)
 
 
 class Webhooks:
@@ -82,7 +72,6 @@ class Webhooks:
         self.versions = Versions(
             lambda: app.url,
             _KINDS,
-            _told,
             "the webhook {}".format,
             by_source=True,
             check=self._check_id,

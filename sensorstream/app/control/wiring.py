@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -292,25 +292,6 @@ def version_of(deployment: Deployment, seq: int, valid_from: Instant | None) -> 
     return OntologyVersion(seq, valid_from, content, "application/n-triples")
 
 
-def _query_limits(
-    limits: LimitSettings,
-    spent: Callable[[], float],
-    counter: Callable[[], float],
-    *,
-    shared: bool,
-) -> Limits:
-    rows = limits.query_rows
-    return Limits(
-        rows,
-        limits.query_seconds,
-        spent,
-        "limits.query",
-        kept=rows,
-        together=limits.query_seconds_together if shared else None,
-        wall=counter,
-    )
-
-
 def message_limits(limits: LimitSettings, spent: Callable[[], float]) -> Limits:
     """What a message may take of rules, by the settings."""
     return Limits(limits.message_rows, limits.message_seconds, spent, "limits.message")
@@ -342,7 +323,9 @@ def build_machine(
     knowledge = KnowledgeBase()
     knowledge.add(Origin.STATIC, deployment.ontology.triples)
     snapshot = Snapshot(knowledge)
-    limits = message_limits(settings.limits, spent)
+    limits, rows = message_limits(settings.limits, spent), settings.limits.query_rows
+    seconds, together = settings.limits.query_seconds, settings.limits.query_seconds_together
+    of_query = Limits(rows, seconds, spent, kept=rows, wall=counter)
     if reasoner is None:
         reasoner = reasoner_of(deployment)
     try:
@@ -364,7 +347,7 @@ def build_machine(
             filters=deployment.filters,
             shedding=deployment.shedding,
             queries=QueryTerms(
-                limits=_query_limits(settings.limits, spent, counter, shared=shared),
+                limits=replace(of_query, together=together) if shared else of_query,
                 anew=settings.limits.evaluate_anew,
             ),
             silence=Silence(settings.time.silence),

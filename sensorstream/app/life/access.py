@@ -7,18 +7,19 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from threading import Lock
-from typing import Final, Protocol
+from typing import Final
 
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 
 from sensorstream.access.audit import Change, Refusals
-from sensorstream.access.keys import MARK, Key, KeyRing
+from sensorstream.access.keys import MARK, KeyRing
 from sensorstream.access.roles import ANYBODY, Identity
 from sensorstream.access.tokens import Tokens, Trust, admits
 from sensorstream.app.life.repeated_work import RepeatedWork
 from sensorstream.clock import Clock
 from sensorstream.errors import HistoryError, SettingsError, TooFast, Unauthenticated
+from sensorstream.history.access import PostgresAuditLog, PostgresKeys
 from sensorstream.settings import HttpSettings
 
 AUDIT: Final = logging.getLogger("sensorstream.audit")
@@ -32,24 +33,6 @@ _NOTE_USE: Final = timedelta(minutes=1)
 _SHORTEN: Final = timedelta(hours=1)
 
 
-class Keys(Protocol):
-    """The keys in the store."""
-
-    def all(self) -> Sequence[Key]: ...
-
-    def used(self, when: dict[str, datetime]) -> None: ...
-
-
-class AuditLog(Protocol):
-    """The changes in the store."""
-
-    def add(self, change: Change) -> None: ...
-
-    def before(self, seq: int | None, limit: int) -> Sequence[Change]: ...
-
-    def forget(self, before: datetime) -> None: ...
-
-
 class Access:
     """Recognises who makes a request, and writes changes down. Thread-safe.
 
@@ -59,8 +42,8 @@ class Access:
 
     def __init__(
         self,
-        keys: Keys,
-        log: AuditLog,
+        keys: PostgresKeys,
+        log: PostgresAuditLog,
         clock: Clock,
         *,
         needed: bool,

@@ -67,7 +67,8 @@ class Waiting(Generic[_T]):
         self._all = _Amount()
         self._addresses: dict[str, _Amount] = {}
         self._items: dict[Path, deque[tuple[int, _T]]] = {}
-        self._light_turns, self._heavy_turns = _Turns(), _Turns()
+        # Of light items, and of heavy ones.
+        self._turns = (_Turns(), _Turns())
 
     def __len__(self) -> int:
         return self._all.messages
@@ -79,7 +80,7 @@ class Waiting(Generic[_T]):
 
     def senders(self, *, heavy: bool) -> int:
         """How many paths wait whose next item is heavy; or is not."""
-        return self._turns(heavy).paths
+        return self._turns[heavy].paths
 
     def put(self, path: Path, size: int, item: _T) -> None:
         """Let an item of so many bytes wait.
@@ -104,7 +105,7 @@ class Waiting(Generic[_T]):
             self._items[path].append((size, item))
         else:
             self._items[path] = deque([(size, item)])
-            self._turns(self._heavy(path, size)).add(path)
+            self._turns[self._heavy(path, size)].add(path)
 
     def take(self, *, heavy: bool = False) -> _T:
         """The next item that is heavy, or not, of the sender whose turn it is.
@@ -112,7 +113,7 @@ class Waiting(Generic[_T]):
         Raises:
             IndexError: no such item waits.
         """
-        turns = self._turns(heavy)
+        turns = self._turns[heavy]
         if not turns.paths:
             raise IndexError("nothing waits")
         path = turns.take()
@@ -125,13 +126,10 @@ class Waiting(Generic[_T]):
         if not own.messages:
             del self._addresses[path[0]]
         if items:
-            self._turns(self._heavy(path, items[0][0])).add(path)
+            self._turns[self._heavy(path, items[0][0])].add(path)
         else:
             del self._items[path]
         return item
-
-    def _turns(self, heavy: bool) -> _Turns:
-        return self._heavy_turns if heavy else self._light_turns
 
 
 @dataclass(slots=True)

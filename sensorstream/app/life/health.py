@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Condition, Thread
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Gauge
-from psycopg2 import extensions
 
 from sensorstream.alerts.dispatcher import WebhookDispatcher
 from sensorstream.alerts.sender import OUTPUT
@@ -21,7 +19,7 @@ from sensorstream.app.life.repeated_work import RepeatedWork
 from sensorstream.cache.cache import Cache
 from sensorstream.engine.arrival import Unmapped
 from sensorstream.errors import HistoryError, SensorStreamError
-from sensorstream.history.database import connect, translating
+from sensorstream.history.database import OwnConnection
 from sensorstream.history.pipeline import Position, PositionReader
 from sensorstream.model.events import Message
 from sensorstream.reasoning.dl.reasoner import ResilientReasoner
@@ -134,55 +132,11 @@ class Readiness:
                 self._found[name] = Part(name, not failure, failure), now
 
 
-class WholeWay:
-    """The trial of a deployment. ``cache`` None: the engines are elsewhere.
-
-    It goes the way of a message and leaves nothing behind: the history makes an empty transaction
-    durable, the pipeline's thread comes to it in its turn, the mapping rules read a document, the
-    reasoner is asked a question of its own, the cache answers a query.
-    """
-
-    def __init__(self, history: HistoryProbe, app: Handle, cache: Cache | None) -> None:
-        self._history = history
-        self._app = app
-        self._cache = cache
-
-    @property
-    def names(self) -> Sequence[str]:
-        """The parts that it comes to."""
-        here = () if self._cache is None else ("reasoner", "cache")
-        return ("history", "pipeline", "mapping", *here)
-
-    def __call__(self, enter: Enter) -> None:
-        """Try all parts; raises what keeps the one from its work that was entered last."""
-        enter("history")
-        self._history()
-        enter("pipeline")
-        self._app.pipeline.settled(partial(self._in_turn, enter)).result()
-        if self._cache is not None:
-            enter("cache")
-            self._cache.probe()
-
-    def _in_turn(self, enter: Enter) -> None:
-        """What only the pipeline's thread may do."""
-        enter("mapping")
-        made = self._app.exchange.mapper.map(_DOCUMENT)
-        if isinstance(made, Unmapped) and not isinstance(made.error, SensorStreamError | None):
-            raise made.error
-        if self._cache is None:
-            return
-        enter("reasoner")
-        reasoner = self._app.engine.reasoner
-        if isinstance(reasoner, ResilientReasoner):
-            reasoner.probe()
-
-
-class HistoryProbe:
+class HistoryProbe(OwnConnection):
     """Asks the database on a connection of its own, which no question can take away."""
 
     def __init__(self, url: Callable[[], str]) -> None:
-        self._url = url
-        self._connection: extensions.connection | None = None
+        super().__init__(url, "sensorstream readiness")
 
     def __call__(self) -> None:
         """Read, and make a transaction durable that changes nothing.
@@ -190,50 +144,54 @@ class HistoryProbe:
         Raises:
             HistoryError: it cannot be reached, cannot write, or does not answer in time.
         """
-        try:
-            if self._connection is None:
-                self._connection = connect(self._url(), application="sensorstream readiness")
-                self._connection.autocommit = True
-            with translating("the history does not answer"), self._connection.cursor() as cursor:
-                cursor.execute(f"set statement_timeout = {_SOON * 1000:.0f}")
-                cursor.execute("select from store.alerts limit 1")
-                # A transaction with a number is written to the log, and to the disk.
-                cursor.execute("select pg_current_xact_id()")
-        except HistoryError:
-            self.close()
-            raise
-
-    def close(self) -> None:
-        """Close the connection; the next trial makes another one."""
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            with suppress(Exception):
-                connection.close()
+        with self.cursor("the history does not answer") as cursor:
+            cursor.execute(f"set statement_timeout = {_SOON * 1000:.0f}")
+            cursor.execute("select from store.alerts limit 1")
+            # A transaction with a number is written to the log, and to the disk.
+            cursor.execute("select pg_current_xact_id()")
 
 
 class Health:
     """What was found by trials, and what is known to be wrong since.
 
-    ``broken`` says what is wrong with the files of the settings, while others are in force;
-    ``news`` tells how far the pipeline on Spark is, if it runs there.
+    A trial goes the way of a message and leaves nothing behind: the history makes an empty
+    transaction durable, the pipeline's thread comes to it in its turn, the mapping rules read a
+    document, the reasoner is asked a question of its own, the cache answers a query.
+
+    ``cache`` is None where the engines are elsewhere. ``broken`` says what is wrong with the files
+    of the settings, while others are in force; ``news`` tells how far the pipeline on Spark is, if
+    it runs there.
     """
 
     def __init__(
         self,
         app: Handle,
-        trials: Readiness,
+        cache: Cache | None,
         dispatcher: WebhookDispatcher,
         in_work: InWork,
         news: News | None,
         broken: str,
     ) -> None:
         self._app = app
-        self._trials = trials
+        self._cache = cache
+        self._history = HistoryProbe(lambda: app.url)
+        here = () if cache is None else ("reasoner", "cache")
+        names = ("history", "pipeline", "mapping", *here)
+        self._trials = Readiness(names, self._try_all, app.clock.counter)
         self._dispatcher = dispatcher
         self._in_work = in_work
         self._news = news
         self._broken = broken
         self._probes: list[Callable[[], Sequence[Part]]] = []
+
+    def start(self) -> None:
+        """Make trials, when somebody asks."""
+        self._trials.start()
+
+    def stop(self) -> None:
+        """Make no more."""
+        self._trials.stop()
+        self._history.close()
 
     def watch(self, probe: Callable[[], Sequence[Part]]) -> None:
         """Tell further parts in :meth:`parts`."""
@@ -255,6 +213,29 @@ class Health:
             *([Part("files", ready=True, detail=self._broken)] if self._broken else []),
             *(part for probe in self._probes for part in probe()),
         )
+
+    def _try_all(self, enter: Enter) -> None:
+        """Try all parts; raises what keeps the one from its work that was entered last."""
+        enter("history")
+        self._history()
+        enter("pipeline")
+        self._app.pipeline.settled(partial(self._in_turn, enter)).result()
+        if self._cache is not None:
+            enter("cache")
+            self._cache.probe()
+
+    def _in_turn(self, enter: Enter) -> None:
+        """What only the pipeline's thread may do."""
+        enter("mapping")
+        made = self._app.exchange.mapper.map(_DOCUMENT)
+        if isinstance(made, Unmapped) and not isinstance(made.error, SensorStreamError | None):
+            raise made.error
+        if self._cache is None:
+            return
+        enter("reasoner")
+        reasoner = self._app.engine.reasoner
+        if isinstance(reasoner, ResilientReasoner):
+            reasoner.probe()
 
     def _now(self, part: Part) -> Part:
         """What was found of a part, or what is known to be wrong with it since."""
@@ -296,10 +277,9 @@ class News(RepeatedWork):
     def __init__(self, url: str, announce: Callable[[], None], registry: CollectorRegistry) -> None:
         told = "the history is unavailable, alerts are told later"
         super().__init__("news", self._look, lambda: self._wait, (told, told))
-        self._url = url
+        self._reader = PositionReader(url)
         self._announce = announce
         self._wait = _LOOK
-        self._reader: PositionReader | None = None
         self._known: int | None = None
         waiting = "Entries of the journal that the pipeline on Spark has not stored yet."
         self._waiting = Gauge("sensorstream_pipeline_waiting_entries", waiting, registry=registry)
@@ -315,14 +295,12 @@ class News(RepeatedWork):
     def stop(self) -> None:
         """Look no more."""
         super().stop()
-        self._close()
+        self._reader.close()
 
     def _look(self) -> None:
         try:
-            self._reader = self._reader or PositionReader(self._url)
             position = self._reader.read()
         except HistoryError:
-            self._close()
             self._wait, self._known = 10 * _LOOK, None
             raise
         self._wait = _LOOK
@@ -330,11 +308,6 @@ class News(RepeatedWork):
         if position.stored != self._known:
             self._known = position.stored
             self._announce()
-
-    def _close(self) -> None:
-        reader, self._reader = self._reader, None
-        if reader is not None:
-            reader.close()
 
     def _tell(self, position: Position) -> None:
         away = not position.runs and position.lag > 0

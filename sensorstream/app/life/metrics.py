@@ -88,12 +88,6 @@ class Metrics:
         for part, value in values.items():
             gauge.labels(part).set_function(value)
 
-    def tell_profile(self, profile: str) -> None:
-        """Tell by which profile the engine reasons."""
-        told = "1; the profile of the settings."
-        name = "sensorstream_reasoner_info"
-        Gauge(name, told, ["profile"], registry=self.registry).labels(profile).set(1)
-
     def watch_reasoner(self, present: Callable[[], object]) -> None:
         """Tell of the reasoner that is present when the metrics are asked for."""
         self.registry.register(_ReasonerMetrics(present))

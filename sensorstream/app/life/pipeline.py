@@ -124,7 +124,8 @@ class Pipeline:
         self._effects = EffectWriter(self._store, self._journal, checkpoints, metrics, out)
         # Queries that the group at work has stopped; the journal is told of it after the group.
         self._stops: list[QueryStopped] = []
-        self._failure: BaseException | None = None
+        self.failure: BaseException | None = None
+        """The error that stopped the pipeline; None while it runs."""
         self._thread = Thread(target=self._run, name="pipeline", daemon=True)
         self._measure()
 
@@ -188,14 +189,9 @@ class Pipeline:
         return self._store.trouble
 
     @property
-    def failure(self) -> BaseException | None:
-        """The error that stopped the pipeline; None while it runs."""
-        return self._failure
-
-    @property
     def running(self) -> bool:
         """Whether messages are accepted."""
-        return self._thread.is_alive() and self._failure is None and not self._queue.closed
+        return self._thread.is_alive() and self.failure is None and not self._queue.closed
 
     def submit(
         self,
@@ -305,7 +301,7 @@ class Pipeline:
             self._effects.finish()
         except BaseException as error:
             _LOG.critical("the pipeline stopped: %s", error, exc_info=error)
-            self._failure = error
+            self.failure = error
             self._effects.give_up(error)
             for waiting, _ in self._journal.take_refused():
                 waiting.end(Unavailable(f"it could not be processed: {error}"))

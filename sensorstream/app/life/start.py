@@ -9,7 +9,7 @@ from typing import Final
 from sensorstream.app.control.exchange import ServedOntology, ontology_text
 from sensorstream.app.control.mapping_files import read_functions
 from sensorstream.app.control.queries import ReportLog
-from sensorstream.app.control.rule_files import with_others
+from sensorstream.app.control.rule_files import with_rule_sets
 from sensorstream.app.control.wiring import (
     Deployment,
     Substitutes,
@@ -101,7 +101,7 @@ def in_force(
     texts: Mapping[str, str] | None = None
     tables, change = None, ""
     if rules is not None and entry is not None:
-        texts = with_others(settings, entry.files, whole=entry.whole)
+        texts = with_rule_sets(settings, entry.files)
         tables = entry.tables
         if not entry.found:
             change = rules.id

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from threading import Event, Thread
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 from sensorstream.app.life.arrival import Arrival
 from sensorstream.app.life.entry_queue import WaitingEntry, described
@@ -40,6 +40,7 @@ from sensorstream.processes.apart import run_apart
 from sensorstream.quoting import shortened
 
 _LOG = logging.getLogger(__name__)
+_Found = TypeVar("_Found")
 _PATIENCE: Final = 1.0
 """Seconds between two attempts to reach a history that is unavailable."""
 
@@ -70,31 +71,22 @@ class Durable:
         Raises:
             Unstorable: a value of them can never be stored; none of them was written.
         """
-        refused: list[Unstorable] = []
 
-        def append(again: bool) -> None:
+        def append(again: bool) -> Unstorable | None:
             if not again or self._store.last_seq() < records[-1].seq:
                 try:
                     self._store.append(records)
                 except Unstorable as error:
-                    refused.append(error)
-                    return
+                    return error
                 self._unsure.clear()
+            return None
 
-        self._surely(append)
-        if refused:
-            raise refused[0]
+        if (refused := self._surely(append)) is not None:
+            raise refused
 
     def origins(self, asked: Collection[str], since: datetime | None = None) -> frozenset[str]:
         """See :meth:`.Store.origins`."""
-        found: frozenset[str] = frozenset()
-
-        def read(_: bool) -> None:
-            nonlocal found
-            found = self._store.origins(asked, since)
-
-        self._surely(read)
-        return found
+        return self._surely(lambda _: self._store.origins(asked, since))
 
     def begin(self, effects: Effects, *, beside: bool) -> None:
         """Begin to store effects; ``beside``: by another thread. Wait for those before first."""
@@ -119,15 +111,13 @@ class Durable:
 
     def wait(self) -> bool:
         """Wait until the effects that were begun are stored: see :meth:`.Store.commit`."""
-        queued = False
 
-        def ask(_: bool) -> None:
-            nonlocal queued
+        def ask(_: bool) -> bool:
             assert self._storing is not None
-            queued = self._storing[1].result()
+            return self._storing[1].result()
 
         # If they are not stored, they are stored again when the store has been opened again.
-        self._surely(ask)
+        queued = self._surely(ask)
         assert self._storing is not None
         self._unsure.append(self._storing[0])
         self._storing = None
@@ -153,8 +143,8 @@ class Durable:
         self._writer.shutdown()
         self._store.close()
 
-    def _surely(self, write: Callable[[bool], None]) -> None:
-        """Carry out a write; it is told whether an earlier attempt may have arrived."""
+    def _surely(self, work: Callable[[bool], _Found]) -> _Found:
+        """Write or read; ``work`` is told whether an earlier attempt may have arrived."""
         again = False
         while True:
             try:
@@ -162,7 +152,7 @@ class Durable:
                     self._store.close()
                     self._store = self._reopen()
                     self._repeat()
-                write(again)
+                found = work(again)
             except HistoryError as error:
                 if self._storing is not None:
                     # Nobody closes the store while it is in use.
@@ -177,7 +167,7 @@ class Durable:
                 if self.trouble is not None:
                     _LOG.warning("the history is available again")
                     self.trouble = None
-                return
+                return found
 
     def _repeat(self) -> None:
         """Store again what may have been lost: what arrived all the same has passed the watermark.

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import logging
 
-from psycopg2 import extensions
-
-from sensorstream.errors import (
-    HistoryError,
-)
-from sensorstream.history.database import connect, translating
+from sensorstream.errors import HistoryError
+from sensorstream.history.database import OwnConnection
 from sensorstream.journal.message import PassTime
 from sensorstream.model.timeline import Instant
 from sensorstream.model.waits import Waits
@@ -28,7 +24,7 @@ _QUERY = """
 """
 
 
-class StreamTime:
+class StreamTime(OwnConnection):
     """Reads how far the stream's time has come, and what the engines wait for.
 
     Application time is what messages have brought to any engine. While all of them are silent and
@@ -38,9 +34,8 @@ class StreamTime:
 
     def __init__(self, url: str, since: Instant) -> None:
         """``since``: the time of arrival before which silence says nothing."""
-        self._url = url
+        super().__init__(lambda: url, "sensorstream time")
         self._since = since
-        self._connection: extensions.connection | None = None
 
     def due(self, now: Instant) -> PassTime | None:
         """What is to be told to the engines at a time of arrival; None: nothing waits for it.
@@ -52,23 +47,10 @@ class StreamTime:
             return self._due(now)
         except HistoryError as error:
             _LOG.warning("the history is unavailable, time stands still: %s", error)
-            self.close()
             return None
 
-    def close(self) -> None:
-        """Close the connection."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-
     def _due(self, now: Instant) -> PassTime | None:
-        if self._connection is None:
-            self._connection = connect(self._url, application="sensorstream time")
-            self._connection.autocommit = True
-        with (
-            translating("cannot read what the engines wait for"),
-            self._connection.cursor() as cursor,
-        ):
+        with self.cursor("cannot read what the engines wait for") as cursor:
             cursor.execute(_QUERY, (PassTime.kind,))
             row = cursor.fetchone()
         if row is None or row[0] is None:

@@ -1,1 +1,1 @@
-"""What is asked of a deployment: SQL, SPARQL, individuals, messages, jobs, incidents."""
+"""What is asked of a deployment: SQL, SPARQL, individuals, messages, jobs."""

@@ -50,8 +50,11 @@ def is_question(name: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A question: ``language`` is sparql or sql, ``on`` what is asked, ``client`` who asks."""
+class AskedText:
+    """A question: ``language`` is sparql or sql, ``on`` what is asked, ``client`` who asks.
+
+    ``at`` and ``during`` are its valid time, as it is written; the graphs are those of SPARQL.
+    """
 
     language: str
     text: str
@@ -59,6 +62,8 @@ class Asked:
     client: str
     at: str | None = None
     during: str | None = None
+    default_graphs: tuple[str, ...] = ()
+    named_graphs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +71,7 @@ class Run:
     """A question that is being answered."""
 
     id: str
-    asked: Asked
+    asked: AskedText
     since: datetime
     stop: Stop = field(default_factory=Stop)
 
@@ -83,7 +88,7 @@ class Running:
         self._closed = False
 
     @contextmanager
-    def enter(self, asked: Asked) -> Iterator[Stop]:
+    def enter(self, asked: AskedText) -> Iterator[Stop]:
         """A block in which a question is answered.
 
         Raises:
@@ -203,14 +208,14 @@ class Asking:
             self._app.check_here("what holds now", "ask on=history")
         return plan_of(self._app.url, question, self._limits, self._present if live else None, stop)
 
-    @contextmanager
-    def archive(self, question: Question, stop: Stop | None = None) -> Iterator[Answer]:
+    def archive(
+        self, question: Question, stop: Stop | None = None
+    ) -> AbstractContextManager[Answer]:
         """SPARQL over the archive; see :func:`.archive_answered`."""
         archive = self._archive()
         from sensorstream.archive.asking import archive_answered
 
-        with archive_answered(archive, question, self._limits, stop) as answer:
-            yield answer
+        return archive_answered(archive, question, self._limits, stop)
 
     def archive_plan(self, question: Question, stop: Stop) -> QuestionPlan:
         """How :meth:`archive` answers a question; raises as it does."""

@@ -15,16 +15,15 @@ from secrets import token_hex
 from threading import Condition, Thread
 from typing import IO, Any, Final
 
-from sensorstream import errors
 from sensorstream.clock import Clock
 from sensorstream.errors import (
     JobCancelled,
     LostJob,
-    Position,
     SensorStreamError,
     TooManyJobs,
     UnfinishedJob,
     UnknownJob,
+    error_of_data,
 )
 from sensorstream.model.schema import Schema
 from sensorstream.spark.jobs.protocol import JobText, Progress
@@ -159,23 +158,12 @@ def _written(job: Job) -> dict[str, Any]:
     for name in ("submitted_at", "started_at", "ended_at"):
         time = getattr(job, name)
         told[name] = None if time is None else time.isoformat()
-    if job.error is not None:
-        position = job.error.position
-        told["error"] = {
-            "kind": type(job.error).__name__,
-            "message": job.error.message,
-            "position": None if position is None else asdict(position),
-        }
+    told["error"] = None if job.error is None else job.error.data()
     return told
 
 
 def _read(told: dict[str, Any]) -> Job:
-    error = None
-    if "error" in told:
-        kind, place = getattr(errors, told["error"]["kind"]), told["error"]["position"]
-        error = kind(
-            told["error"]["message"], position=None if place is None else Position(**place)
-        )
+    error = None if told["error"] is None else error_of_data(told["error"])
     times: dict[str, Any] = {
         name: None if told[name] is None else datetime.fromisoformat(told[name])
         for name in ("submitted_at", "started_at", "ended_at")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from sensorstream.alerts.records import LoggedDelivery, RaisedAlert
 from sensorstream.app.handle import Handle
@@ -22,7 +22,6 @@ from sensorstream.history.kept_messages import (
     Chosen,
     KeptMessage,
     Left,
-    Wanted,
     choose,
     content_of_message,
     dismiss,
@@ -37,10 +36,18 @@ from sensorstream.journal.message import origin_of_replay
 
 MOST_INDIVIDUALS: Final = 1000
 """Of so many individuals of a message the statements are counted."""
+MOST: Final = 1000
+"""Messages that one request takes in anew."""
+_DISMISSED: Final = 10_000
+"""Messages that one request dismisses."""
+_AT_ONCE: Final = 50
+"""Replays that may wait for the engine at a time: their contents are held meanwhile."""
+_FULL: Final = 0.05
+"""Seconds between two attempts while there is no room."""
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownOrigin:
     """A message, its SHA-256, and the alerts that its facts name, early and late."""
 
     message: KeptMessage
@@ -67,33 +74,50 @@ class Life:
     replay: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A message of the quarantine with its ``seq`` and id, and what became of it now."""
+
+    seq: int
+    name: str
+    told: Outcome | SensorStreamError
+
+    @property
+    def well(self) -> bool:
+        """Whether nothing of it is in quarantine now."""
+        return isinstance(self.told, Outcome) and self.told.status not in NOT_WHOLE
+
+
 class Messages:
-    """Reads the journal, the alerts and statements. Thread-safe.
+    """Reads the journal, the alerts and statements; takes messages in anew. Thread-safe.
 
     It raises :class:`.HistoryError` if they cannot be read, :class:`.Unavailable` if the window
     cannot be now, and :class:`.UnknownMessage` if the journal has no message of a name.
     """
 
-    def __init__(self, app: Handle, individuals: Individuals | None) -> None:
-        """``individuals``: None where the window is not here."""
+    def __init__(
+        self, app: Handle, individuals: Individuals | None, submit: Callable[..., Future[Outcome]]
+    ) -> None:
+        """``individuals``: None where the window is not here; see :meth:`.Application.submit`."""
         self._app = app
         self._individuals = individuals
+        self._submit = submit
 
-    def of_origins(self, origins: Collection[str]) -> Mapping[str, Known]:
+    def of_origins(self, origins: Collection[str]) -> Mapping[str, KnownOrigin]:
         """The newest message of each origin that the journal has."""
         found = kept_by_origins(self._app.database, origins)
         names = {name for each, _ in found.values() for name in _alerts(each.facts)}
         raised = {each.id: each for each in self._raised(names)}
         return {
-            origin: Known(
+            origin: KnownOrigin(
                 each, digest, [raised[name] for name in _alerts(each.facts) if name in raised]
             )
             for origin, (each, digest) in found.items()
         }
 
-    def page(self, wanted: Wanted, limit: int) -> Sequence[KeptMessage]:
+    def page(self, chosen: Chosen, limit: int) -> Sequence[KeptMessage]:
         """Some messages, newest first."""
-        return kept_messages(self._app.database, wanted, limit, self._app.seconds)
+        return kept_messages(self._app.database, chosen, limit, self._app.seconds)
 
     def content(self, name: str) -> bytes:
         """The content of one message."""
@@ -115,54 +139,6 @@ class Messages:
         deliveries = deliveries_of_alerts(self._app.database, ids) if ids else []
         replay = replay_of_message(self._app.database, message.id)
         return Life(message, facts, raised, deliveries, live, left, replay)
-
-    def _raised(self, names: Collection[str]) -> list[RaisedAlert]:
-        return alerts_named(self._app.database, names) if names else []
-
-
-def _alerts(facts: Mapping[str, Any] | None) -> list[str]:
-    facts = facts or {}
-    return [*facts.get("alerts", ()), *facts.get("settled", {}).get("alerts", ())]
-
-
-class Submit(Protocol):
-    """Takes a content of a source in: :meth:`.Application.submit`."""
-
-    def __call__(
-        self, content: bytes, source: str, sender: Sender, *, origin: str
-    ) -> Future[Outcome]: ...
-
-
-MOST: Final = 1000
-"""Messages that one request takes in anew."""
-_DISMISSED: Final = 10_000
-"""Messages that one request dismisses."""
-_AT_ONCE: Final = 50
-"""Replays that may wait for the engine at a time: their contents are held meanwhile."""
-_FULL: Final = 0.05
-"""Seconds between two attempts while there is no room."""
-
-
-@dataclass(frozen=True, slots=True)
-class Replayed:
-    """A message of the quarantine with its ``seq`` and id, and what became of it now."""
-
-    seq: int
-    name: str
-    told: Outcome | SensorStreamError
-
-    @property
-    def well(self) -> bool:
-        """Whether nothing of it is in quarantine now."""
-        return isinstance(self.told, Outcome) and self.told.status not in NOT_WHOLE
-
-
-class Replays:
-    """Thread-safe. Everything raises :class:`.HistoryError` if the history cannot be used."""
-
-    def __init__(self, app: Handle, submit: Submit) -> None:
-        self._app = app
-        self._submit = submit
 
     def replay(self, name: str, content: bytes | None, sender: Sender) -> Future[Outcome]:
         """Take one message in anew, as it came or with another content.
@@ -208,6 +184,9 @@ class Replays:
             self._app.database, chosen, _DISMISSED, self._app.clock.now(), self._app.seconds
         )
 
+    def _raised(self, names: Collection[str]) -> list[RaisedAlert]:
+        return alerts_named(self._app.database, names) if names else []
+
     def _all(self, choice: Choice, sender: Sender) -> Iterator[Replayed]:
         under_way: deque[tuple[int, str, Future[Outcome]]] = deque()
         for position, (seq, name, source) in enumerate(choice.first):
@@ -231,6 +210,11 @@ class Replays:
                     time.sleep(_FULL)
         for each in under_way:
             yield _done(*each)
+
+
+def _alerts(facts: Mapping[str, Any] | None) -> list[str]:
+    facts = facts or {}
+    return [*facts.get("alerts", ()), *facts.get("settled", {}).get("alerts", ())]
 
 
 def _done(seq: int, name: str, entered: Future[Outcome]) -> Replayed:

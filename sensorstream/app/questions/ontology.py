@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from sensorstream.errors import QueryError, UnsupportedQuery
-from sensorstream.history.asking.answer import Answer, Graph, Solutions
+from sensorstream.history.asking.answer import Answer, answer_now
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI, BlankNode, Subject, Triple
@@ -20,9 +20,10 @@ from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.entailed_schema import ENTAILED, EntailedSchema, having, with_classes
 from sensorstream.reasoning.ontology import Ontology
 from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC, bare_reasoner, make_reasoner
+from sensorstream.reasoning.reasoner import Aside
 from sensorstream.settings import ReasoningSettings
 from sensorstream.sparql import algebra
-from sensorstream.sparql.algebra import Ask, Construct, Query
+from sensorstream.sparql.algebra import Query
 from sensorstream.sparql.described import described, descriptions, graph_of
 from sensorstream.sparql.places import give_place
 from sensorstream.sparql.walk import nodes
@@ -58,15 +59,14 @@ def answers(
     if reasoning.profile in DESCRIPTION_LOGIC:
         yield from _by_meaning(queries, ontology, reasoning)
         return
-    kb = _knowledge(ontology)
     with closing(
         make_reasoner(
             reasoning.profile, ontology, java=reasoning.java, heap=reasoning.heap, folder=folder
         )
     ) as reasoner:
-        reasoner.start(kb)
+        aside = Aside(ontology.triples, reasoner)
     for each in queries:
-        yield _answer(each, kb.index, {})
+        yield _answer(each, aside.kb.index, {})
 
 
 def _by_meaning(
@@ -79,7 +79,6 @@ def _by_meaning(
     classes = {each.name: each for _, told in named for each in told}
     held = {name: having(name) for name in sorted(ontology.schema.datatype_properties)}
     extended = with_classes(ontology, (*classes.values(), *held.values()))
-    kb = _knowledge(extended)
     with closing(
         bare_reasoner(
             reasoning.profile,
@@ -89,16 +88,15 @@ def _by_meaning(
             heap=reasoning.heap,
         )
     ) as reasoner:
-        reasoner.start(kb)
+        aside = Aside(extended.triples, reasoner)
         schema = EntailedSchema(
-            reasoner,
-            kb,
+            aside,
             ontology.schema,
             frozenset((*ontology.schema.classes, *classes)),
             {name: each.name for name, each in held.items()},
         )
         individuals = Terminology.of(extended).individuals
-        known = [*_about_individuals(kb, individuals)]
+        known = [*_about_individuals(aside.kb, individuals)]
         for query, _ in named:
             default = TripleIndex()
             graphs = {each: TripleIndex() for each in _graphs(query)}
@@ -108,12 +106,6 @@ def _by_meaning(
                 if index is not None:
                     index.add(triple)
             yield _answer(query, default, graphs)
-
-
-def _knowledge(ontology: Ontology) -> KnowledgeBase:
-    kb = KnowledgeBase()
-    kb.add(Origin.STATIC, ontology.triples)
-    return kb
 
 
 def _about_individuals(kb: KnowledgeBase, individuals: Sequence[Subject]) -> Iterator[Triple]:
@@ -146,13 +138,7 @@ def _answer(query: Query, default: TripleIndex, named: dict[IRI, TripleIndex]) -
     processor = StreamProcessor(default, instant=instant_of, second=SECOND)
     running = processor.register("q", "", query, lambda report: None, named)
     processor.settle(0)
-    match query.form:
-        case Ask():
-            return bool(running.result())
-        case Construct():
-            return Graph(iter(running.graph()))
-        case _:
-            return Solutions(running.variables, iter(running.result()))
+    return answer_now(running)
 
 
 def _check_graphs(query: Query) -> None:

@@ -10,8 +10,7 @@ from prometheus_client import Counter
 
 from sensorstream.app.handle import Handle
 from sensorstream.app.life.repeated_work import RepeatedWork
-from sensorstream.app.questions.asking import Asked as RunningQuestion
-from sensorstream.app.questions.asking import Asking, Running
+from sensorstream.app.questions.asking import AskedText, Asking, Running
 from sensorstream.errors import (
     HistoryError,
     Overrun,
@@ -24,7 +23,7 @@ from sensorstream.journal.message import AnswerRule
 from sensorstream.processes.stopping import Stop
 from sensorstream.rules.history import HistoryQuery
 from sensorstream.rules.memory import Answer, Asked, SolutionKey
-from sensorstream.sparql.printing.query_forms import query_text
+from sensorstream.sparql.printing import query_text
 
 _LOG = logging.getLogger(__name__)
 _LOOK: Final = 1.0
@@ -127,7 +126,7 @@ class RuleQuestions(RepeatedWork):
     def _solutions(self, asked: Asked, query: HistoryQuery) -> tuple[SolutionKey, ...]:
         line = self._app.deployment.timeline
         question = question_before(query.at(asked.moment), line, asked.now)
-        told = RunningQuestion("sparql", query_text(question.query), ALL, f"rule {asked.rule}")
+        told = AskedText("sparql", query_text(question.query), ALL, f"rule {asked.rule}")
         with self._questions.enter(told) as stop:
             with self._lock:
                 self._at_work = stop

@@ -12,8 +12,8 @@ from typing import Final, TypeVar
 from sensorstream.app.control.rule_files import parse_texts
 from sensorstream.app.control.wiring import with_state_rules
 from sensorstream.app.handle import Handle
+from sensorstream.app.why.reasons import Applied, Entailment, Origins, Reason, reason_of, sought
 from sensorstream.app.why.reasons import Origin as Saying
-from sensorstream.app.why.reasons import Origins, Reason, reason_of, sought
 from sensorstream.engine.engine import Engine
 from sensorstream.errors import (
     Overrun,
@@ -29,7 +29,7 @@ from sensorstream.language import syntax
 from sensorstream.language.syntax import RuleFile
 from sensorstream.model.events import Basis, Matched
 from sensorstream.model.schema import Schema
-from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple, iri
+from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple, iri
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import OWL, RDF, RDFS
 from sensorstream.model.xsd import XSD
@@ -49,11 +49,17 @@ from sensorstream.reasoning.rulesets.rule_set import RuleSet
 from sensorstream.rules.conditions import SnapshotEvaluator
 from sensorstream.rules.continuous import NetworkEvaluator
 from sensorstream.rules.rule_compiler import CompiledRule
-from sensorstream.rules.why_no_solution import individuals_of, why_no_solution
-from sensorstream.rules.why_not import Present, WhyNot, variables_of, why_not
+from sensorstream.rules.why_not import (
+    Present,
+    WhyNot,
+    individuals_of,
+    variables_of,
+    why_no_solution,
+    why_not,
+)
 from sensorstream.sparql.algebra import BGP, Ask, Modify, Quad
 from sensorstream.sparql.parser import read_query
-from sensorstream.sparql.printing.query_forms import operation_text
+from sensorstream.sparql.printing import operation_text
 from sensorstream.streams.selections import RunningRules
 
 _AT_ONCE: Final = 2
@@ -126,47 +132,6 @@ _ELSEWHERE: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Applied:
-    """A rule that derives a statement, with the values of its variables.
-
-    ``position`` is where it stands, ``comment`` what its set says of it, ``text`` the rule.
-    ``paths`` are what its body matched by a path that repeats.
-    """
-
-    rule: str
-    position: Position
-    comment: str
-    text: str
-    bindings: tuple[tuple[str, Term], ...]
-    premises: tuple[Held, ...]
-    paths: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Entailment:
-    """Statements and axioms (in Manchester syntax) that entail a statement; together minimal."""
-
-    premises: tuple[Held, ...]
-    axioms: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """A statement, where it was said, and what derives it.
-
-    ``by`` is None if no rule derives it, or it was told above (``above``). ``entailed`` is there
-    where HermiT or Pellet infers. ``caused_by`` is the message that caused it to be inferred; "":
-    none did, or it is not known.
-    """
-
-    reason: Reason
-    by: Applied | None = None
-    above: bool = False
-    caused_by: str = ""
-    entailed: Entailment | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class WhyHeld:
     """Why a statement holds; ``held`` is None if it does not.
 
@@ -174,9 +139,14 @@ class WhyHeld:
     """
 
     statement: Triple
-    held: Held | None
+    held: Reason | None
     profile: str
     notes: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether it holds."""
+        return self.held is not None
 
     @property
     def answer(self) -> str:
@@ -186,7 +156,7 @@ class WhyHeld:
                 "it does not hold: no message in the window and no ontology says it, and nothing "
                 "infers it"
             )
-        matched = self.held.reason.matched
+        matched = self.held.matched
         by = self.held.by
         derived = "" if by is None else f"rule {by.rule} ({by.position.file}) derives it"
         if self.held.entailed is not None:
@@ -362,7 +332,7 @@ class _Telling:
         self._told: set[Triple] = set()
         self.left_out = 0
 
-    def of(self, triple: Triple, depth: int = 0) -> Held:
+    def of(self, triple: Triple, depth: int = 0) -> Reason:
         """A statement, and all behind it."""
         matched = _matched(triple, *self._seen.kept[triple])
         _, _, caused_by = self._seen.kept[triple]
@@ -372,9 +342,10 @@ class _Telling:
         reason = reason_of(matched, self._found)
         if self._rules is not None and triple in self._rules.facts:
             reason = Reason(matched, note=f"a fact of the rule set {self._rules.name}")
+        reason = replace(reason, caused_by=caused_by)
         if step is None or above:
-            return Held(reason, None, above and step is not None, caused_by)
-        return Held(reason, self._applied(step, depth + 1), False, caused_by)
+            return replace(reason, above=above and step is not None)
+        return replace(reason, by=self._applied(step, depth + 1))
 
     def entailment(self, found: Entailed) -> Entailment:
         """What entails a statement, each of its premises told."""
@@ -395,7 +366,7 @@ class _Telling:
             step.paths,
         )
 
-    def _premises(self, premises: Iterable[Triple], depth: int) -> Iterator[Held]:
+    def _premises(self, premises: Iterable[Triple], depth: int) -> Iterator[Reason]:
         for each in premises:
             if depth < MOST_DEPTH and (len(self._told) < MOST_STATEMENTS or each in self._told):
                 yield self.of(each, depth)

@@ -9,7 +9,7 @@ from typing import Final
 
 from sensorstream.alerts.records import RaisedAlert
 from sensorstream.app.control.exchange import FROM_SETTINGS
-from sensorstream.app.control.rule_files import parse_texts, path_of, with_others
+from sensorstream.app.control.rule_files import parse_texts, path_of, with_rule_sets
 from sensorstream.app.control.wiring import Deployment
 from sensorstream.app.handle import Handle
 from sensorstream.errors import LanguageError, Overrun, Position, SensorStreamError
@@ -24,7 +24,7 @@ from sensorstream.language.syntax import RuleFile
 from sensorstream.mapping.document import parse_document
 from sensorstream.mapping.places import Place, Sought, places
 from sensorstream.model.events import Basis, Evidence, Matched
-from sensorstream.model.terms import IRI, Subject, Triple
+from sensorstream.model.terms import IRI, Subject, Term, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.processes.apart import Turns, run_apart
 from sensorstream.rules.notes import makers
@@ -93,7 +93,7 @@ class Origins:
         if version not in self._rules:
             deployment = self._app.exchange.deployment
             if entry is not None and version != deployment.put:
-                texts = with_others(deployment.settings, entry.files, whole=entry.whole)
+                texts = with_rule_sets(deployment.settings, entry.files)
                 deployment = self._app.exchange.deployment_with(texts, entry.tables)
             settings = deployment.settings
             self._rules[version] = RulesThen(
@@ -207,12 +207,18 @@ class Premise:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A statement that the rule matched, and where it comes from.
+    """A statement, where it comes from, and what it follows from: the tree of all that is told.
+
+    Below it stands the firing of the rule that inserted it (``because``), or, of what holds now,
+    the rule of the reasoner that derives it (``by``) or what entails it.
 
     ``source`` and ``received_at`` are those of its message; "": not known. ``rules`` are the
     semantic rules that may have inserted it. Of an inferred statement, and of one that a rule has
     inserted when an earlier message came, ``premises`` are those that this message said of the same
     individuals. ``note`` is what is not known of it.
+
+    ``above``: what derives it was told above. ``entailed`` is there where HermiT or Pellet infers.
+    ``caused_by`` is the message that caused it to be inferred; "": none did, or it is not known.
     """
 
     matched: Matched
@@ -223,6 +229,10 @@ class Reason:
     premises: tuple[Premise, ...] = ()
     because: Because | None = None
     note: str = ""
+    by: Applied | None = None
+    above: bool = False
+    caused_by: str = ""
+    entailed: Entailment | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +241,31 @@ class Because:
 
     evidence: Evidence
     reasons: tuple[Reason, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """A rule that derives a statement, with the values of its variables.
+
+    ``position`` is where it stands, ``comment`` what its set says of it, ``text`` the rule.
+    ``paths`` are what its body matched by a path that repeats.
+    """
+
+    rule: str
+    position: Position
+    comment: str
+    text: str
+    bindings: tuple[tuple[str, Term], ...]
+    premises: tuple[Reason, ...]
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Entailment:
+    """Statements and axioms (in Manchester syntax) that entail a statement; together minimal."""
+
+    premises: tuple[Reason, ...]
+    axioms: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

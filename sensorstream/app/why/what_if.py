@@ -31,7 +31,6 @@ from sensorstream.history.database import connect, translating
 from sensorstream.history.database import engine as database_engine
 from sensorstream.history.journal_rows import journal_rows, record_of
 from sensorstream.journal.effects import in_order
-from sensorstream.journal.entry import Target
 from sensorstream.journal.kinds import replay
 from sensorstream.language.syntax import RuleFile
 from sensorstream.model.events import Alert
@@ -119,8 +118,7 @@ def what_if(
     upto, count = _extent(url)
     machine = build_machine(deployment, lambda: 0.0, spent=lambda: 0.0)
     engine = machine.engine
-    exchange = Exchange(engine, machine.mapper, deployment, read=read)
-    target = Target(engine, machine.mapper, exchange)
+    target = Exchange(engine, machine.mapper, deployment, read=read)
     would: Counter[Alert] = Counter()
     reports: Counter[str] = Counter()
     since: datetime | None = None

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from sensorstream.errors import Overrun
 from sensorstream.model.terms import Term, Triple
+from sensorstream.sparql.algebra import Ask, Construct
 
 if TYPE_CHECKING:
     # It brings sqlglot, which the process that answers from the cache has no use for.
     from sensorstream.sql.sparql.scope import SqlQuery
+    from sensorstream.streams.continuous_query import ContinuousQuery
 
 Row: TypeAlias = tuple[Term | None, ...]
 
@@ -32,6 +34,16 @@ class Graph:
 
 
 Answer: TypeAlias = Solutions | Graph | bool
+
+
+def answer_now(query: ContinuousQuery) -> Answer:
+    """The whole result of a continuous query as it is now."""
+    match query.query.form:
+        case Ask():
+            return next(iter(query.root.rows()), None) is not None
+        case Construct():
+            return Graph(iter(query.graph()))
+    return Solutions(query.variables, iter(query.result()))
 
 
 def answer_of(query: SqlQuery, rows: Iterator[Sequence[Any]]) -> Answer:

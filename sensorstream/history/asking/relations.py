@@ -15,7 +15,7 @@ from psycopg2 import extensions
 from sqlglot import exp
 
 from sensorstream.history.asking.question import Interval, Moment
-from sensorstream.history.copying import copy_command, copy_text
+from sensorstream.history.copying import RowShape
 from sensorstream.history.terms import (
     TermKey,
     look_up,
@@ -201,8 +201,8 @@ _MAKE: Final = ";".join(
         ),
     ]
 )
-_COPY: Final = {
-    name: copy_command(f"pg_temp.{name}", [each.split()[0] for each in columns.split(", ")])
+_SHAPES: Final = {
+    name: RowShape(f"pg_temp.{name}", tuple(each.split()[0] for each in columns.split(", ")))
     for name, columns in _TABLES.items()
 }
 
@@ -264,6 +264,6 @@ def _fill(cursor: extensions.cursor, present: Present) -> Mapping[TermKey, int]:
     )
     tables = {LIVE_TERMS: term_rows(terms, new), LIVE_STATEMENTS: rows, LIVE_STAYS: stays}
     for name, told in tables.items():
-        cursor.copy_expert(_COPY[name], copy_text(told))
+        _SHAPES[name].copy(cursor, told)
     cursor.execute(f"analyze {LIVE_TERMS}; analyze {LIVE_STATEMENTS}; analyze {LIVE_STAYS}")
     return new

@@ -10,7 +10,6 @@ from typing import Final
 
 from sensorstream.errors import LanguageError, Position, TermError
 from sensorstream.language.syntax import NOWHERE, Argument, Call
-from sensorstream.mapping.functions.dates import DATE_CALLS
 from sensorstream.mapping.functions.definition import (
     FUNCTION,
     Definition,
@@ -19,10 +18,10 @@ from sensorstream.mapping.functions.definition import (
     Parameter,
     ValueKind,
 )
-from sensorstream.mapping.functions.durations import DURATION_CALLS
 from sensorstream.mapping.functions.geometries import GEOMETRY_CALLS
 from sensorstream.mapping.functions.numbers import NUMBER_CALLS
 from sensorstream.mapping.functions.texts import TEXT_CALLS
+from sensorstream.mapping.functions.times import TIME_CALLS
 from sensorstream.model.terms import Literal
 from sensorstream.model.xsd import (
     DATE_TIMES,
@@ -41,7 +40,7 @@ _NUMBER: Final = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
 @cache
 def builtins() -> Mapping[str, Definition]:
     """The functions that every rule may call, by name, in the order of the documents."""
-    calls = (*TEXT_CALLS, *NUMBER_CALLS, *DATE_CALLS, *DURATION_CALLS, *GEOMETRY_CALLS)
+    calls = (*TEXT_CALLS, *NUMBER_CALLS, *TIME_CALLS, *GEOMETRY_CALLS)
     return {each.name: each for each in calls}
 
 

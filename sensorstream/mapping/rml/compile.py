@@ -13,34 +13,34 @@ from itertools import product
 from typing import Final, TypeAlias, cast
 
 from sensorstream.errors import LanguageError, MappingError
-from sensorstream.language.syntax import Call, Hole
+from sensorstream.language.syntax import Call, Hole, MappingRule
 from sensorstream.language.walk import nodes
 from sensorstream.mapping.document import Document, Element
+from sensorstream.mapping.expressions import HoleCompiler
 from sensorstream.mapping.functions.definition import NO_LIBRARY, Library
 from sensorstream.mapping.hint import Landmarks
 from sensorstream.mapping.location_path import any_of, lookup_of
-from sensorstream.mapping.moved_paths import absolute
+from sensorstream.mapping.moved_paths import absolute, from_document
 from sensorstream.mapping.path_index import Nodes
-from sensorstream.mapping.plan import Harvest, PlannedRule, Turn
+from sensorstream.mapping.plan import Harvest, PlannedRule, Terms, Turn
+from sensorstream.mapping.recipe import Expression, TermMap
 from sensorstream.mapping.rml.model import (
-    Expression,
     JoinCondition,
     LogicalSource,
     ParentMap,
     PredicateObjects,
     RmlMapping,
-    TermMap,
     TriplesMap,
 )
 from sensorstream.mapping.rml.rml_check import faults
-from sensorstream.mapping.rml.term_maps import TermCompiler, Terms
-from sensorstream.mapping.rule_cost import Steep
-from sensorstream.mapping.terms import SkipIndividual
-from sensorstream.mapping.xpath_cost import cost_of
+from sensorstream.mapping.rml.turtle import DEFAULT_GRAPH
+from sensorstream.mapping.rule_cost import Steep, cost_of, steep_of
+from sensorstream.mapping.term_maps import SkipIndividual, TermCompiler
+from sensorstream.mapping.values import append, check_graph_name, iri_maker
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Subject, Term
-from sensorstream.model.timeline import Instant, Timeline
+from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
 
 
@@ -52,14 +52,9 @@ def steep_of_map(
     Those whose values multiply count at the iterator. ``own`` are the user's own functions.
     """
     iterator = triples_map.source.iterator
-    rows = cost_of(absolute(iterator.text))
-    if rows.degree > 1:
-        yield Steep(rows.degree, iterator)
-    for hole in set(nodes(triples_map, Hole)) - {iterator}:
-        cost = cost_of(hole.text)
-        degree = cost.each if rows.many else cost.degree
-        if degree > 1:
-            yield Steep(degree, hole)
+    holes = set(nodes(triples_map, Hole)) - {iterator}
+    path = Hole(absolute(iterator.text), position=iterator.position)
+    yield from steep_of(MappingRule(triples_map.rule, path, (), tuple(holes), ()), own)
     subject = _several([triples_map.subject])
     for each in triples_map.properties:
         objects = max(_several_of(value, mapping) for value in each.objects)
@@ -222,6 +217,13 @@ def _planned(
     )
 
 
+def _note(hole: Hole, row: Turn, found: Sequence[str]) -> None:
+    """Tell a report whether an XPath has found anything."""
+    sought = row.harvest.sought
+    if sought is not None:
+        sought[hole.text] = sought.get(hole.text, False) or bool(found)
+
+
 class _MapCompiler(TermCompiler):
     """Compiles one triples map; its methods return closures."""
 
@@ -232,7 +234,12 @@ class _MapCompiler(TermCompiler):
         timeline: Timeline,
         surroundings: Surroundings,
     ) -> None:
-        super().__init__(triples_map, surroundings.library)
+        source = triples_map.source
+        placed = from_document if source.iterator.text == "/" else str
+        spaces = dict(source.namespaces)
+        holes = HoleCompiler(triples_map.rule, spaces, surroundings.library, placed, _note)
+        make = iri_maker(triples_map.base or "", append)
+        super().__init__(holes, source.iterator, make, make, multiply=True)
         self._surroundings = surroundings
         self._map = triples_map
         self._mapping = mapping
@@ -240,7 +247,7 @@ class _MapCompiler(TermCompiler):
 
     def run(self) -> Callable[[Element, Harvest], bool]:
         rows, subject = self.rows(), self.subject()
-        time, update = self._time(), self._map.update
+        time, update = self.holes.time(self._map.at, self._timeline), self._map.update
         classes = tuple((RDF_TYPE, each) for each in self._map.classes)
         properties = tuple(self._property(each) for each in self._map.properties)
         graphs_of = self._graphs(())
@@ -285,23 +292,19 @@ class _MapCompiler(TermCompiler):
         hole = self._map.source.iterator
         if hole.text == "/":
             return lambda start: iter((start,))
-        find = self.xpath(Hole(absolute(hole.text), position=hole.position))
+        find = self.holes.xpath(Hole(absolute(hole.text), position=hole.position))
 
         def rows(start: Turn) -> Iterator[Turn]:
             root = start.context.getroottree().getroot()
             at_root = Turn(root, start.harvest)
             for node in cast(Sequence[Element | str], find(at_root)):
                 if not isinstance(node, Element):
-                    raise self.error(start, hole, "found no element: expected a path to elements")
+                    raise self.holes.error(
+                        start, hole, "found no element: expected a path to elements"
+                    )
                 yield Turn(node, start.harvest, fixed=start.fixed)
 
         return rows
-
-    def _time(self) -> Callable[[Turn], Instant]:
-        at = self._map.at
-        if at is None:
-            return lambda row: row.harvest.message.received
-        return self.instant(at, self.texts(at), self._timeline)
 
     def subject(self) -> Callable[[Turn], list[Subject]]:
         find = self.term(self._map.subject)
@@ -310,7 +313,14 @@ class _MapCompiler(TermCompiler):
     def _graphs(self, more: Sequence[TermMap]) -> Callable[[Turn], Sequence[IRI | None]]:
         """The graphs of the subject map and of ``more``, together (output.md, "target graphs")."""
         term_maps = (*self._map.graphs, *more)
-        return self.graphs(term_maps) if term_maps else lambda row: _DEFAULT
+        if not term_maps:
+            return lambda row: _DEFAULT
+        finds = tuple(self.term(each, check=check_graph_name) for each in term_maps)
+        return lambda row: [
+            None if name == DEFAULT_GRAPH else cast(IRI, name)
+            for find in finds
+            for name in find(row)
+        ]
 
     def _property(self, values: PredicateObjects) -> Callable[[Turn], _Said]:
         predicates = tuple(self.term(each) for each in values.predicates)
@@ -344,14 +354,14 @@ class _MapCompiler(TermCompiler):
         if parent.source.name != self._map.source.name:
             fixed = _index_of_file(value, parent, index_of, self._surroundings.files)
 
-        def joined(row: Turn) -> Iterable[Term]:
+        def joined(row: Turn) -> Sequence[Term]:
             index = row.fixed.get(value) if fixed is None else fixed
             if index is None:
                 index = row.fixed[value] = index_of(row)
             found: dict[Subject, None] = {}
             for key in child_key(row):
                 found.update(dict.fromkeys(index.get(key, ())))
-            return found
+            return tuple(found)
 
         return joined
 
@@ -372,5 +382,5 @@ class _MapCompiler(TermCompiler):
     def _key(
         self, joins: Sequence[JoinCondition], side: Callable[[JoinCondition], Expression]
     ) -> Callable[[Turn], Iterable[tuple[str, ...]]]:
-        finds = tuple(self.values(side(join), str) for join in joins)
+        finds = tuple(self.values(side(join)) for join in joins)
         return lambda row: product(*(find(row) for find in finds))

@@ -14,8 +14,7 @@ from typing import Final
 from sensorstream.errors import LanguageError
 from sensorstream.mapping.functions.definition import FUNCTION, PARAMETER, VALUE, Definition
 from sensorstream.mapping.functions.registry import call_of, definition_of
-from sensorstream.mapping.rml.block import EXPRESSION, FUNCTIONS, Block, rml
-from sensorstream.mapping.rml.model import (
+from sensorstream.mapping.recipe import (
     ConstantTerm,
     Expression,
     FunctionValue,
@@ -23,6 +22,7 @@ from sensorstream.mapping.rml.model import (
     StringTemplate,
 )
 from sensorstream.mapping.rml.template import parse_template
+from sensorstream.mapping.rml.turtle import EXPRESSION, FUNCTIONS, Block, rml
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 
 _RESULT: Final = f"{PARAMETER}result"

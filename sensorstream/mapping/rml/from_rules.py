@@ -2,34 +2,32 @@
 
 A rule that RML cannot express is refused, with the reason. Annotations in SensorStream's namespace
 hold what other RML processors may ignore: time, update, policies.
+
+Some processors find values below an iteration only. A property whose XPaths all lead to the same
+ancestor may move to a triples map of its own, which iterates over the ancestors: its subjects are
+those of all iterations below, and RML combines each with each value, so that the triples are the
+same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import NoReturn
+from typing import Final, NoReturn, TypeVar
 
 from sensorstream.errors import LanguageError, NotMovable, Position
 from sensorstream.language import syntax
+from sensorstream.language.syntax import Hole
 from sensorstream.language.walk import nodes
-from sensorstream.mapping.check import datatype_of
 from sensorstream.mapping.moved_paths import moved, steps_down
-from sensorstream.mapping.rml.model import (
-    ConstantTerm,
-    Expression,
-    LogicalSource,
-    PredicateObjects,
-    Reference,
-    RmlMapping,
-    StringTemplate,
-    TermMap,
-    TriplesMap,
-)
+from sensorstream.mapping.recipe import ConstantTerm, StringTemplate, TermMap, literal_map, name_map
+from sensorstream.mapping.rml.model import LogicalSource, PredicateObjects, RmlMapping, TriplesMap
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.vocabulary import RDF, RDF_TYPE, RDFS
 from sensorstream.model.xsd import XSD_STRING
+from sensorstream.sparql.walk import replaced
 
 _BASE = "urn:sensorstream:rule:"
 
@@ -160,33 +158,21 @@ class _Exporter:
                 *(self._class(each) for each in action.classes if not each.is_constant),
                 *(self._property(each) for each in action.properties),
             ),
-            at=None if action.at is None else self._expression(action.at),
+            at=self._moved(action.at),
             update=action.kind == "update",
             graphs=() if action.graph is None else (self._named(action.graph),),
         )
 
     def _named(self, name: syntax.Name | syntax.BlankName) -> TermMap:
-        if isinstance(name, syntax.BlankName):
-            return TermMap(StringTemplate(self._parts(name.parts)), "BlankNode")
-        if name.is_constant:
-            return TermMap(ConstantTerm(self._file.resolve(name)), "IRI")
-        if name.whole is not None:
-            if self._file.base is not None:
-                _refuse("a whole IRI that may be relative to 'base'", name.position)
-            return TermMap(Reference(self._expression(name.whole)), "IRI")
-        return TermMap(StringTemplate(self._parts(self._file.head(name))), "IRI")
+        if self._file.base is not None and isinstance(name, syntax.Name) and name.whole:
+            _refuse("a whole IRI that may be relative to 'base'", name.position)
+        return name_map(self._file, self._moved(name))
 
-    def _parts(self, parts: Sequence[syntax.Part]) -> tuple[syntax.Part, ...]:
-        """The parts with their XPaths moved; no part is empty and no two texts are adjacent."""
-        made: list[syntax.Part] = []
-        for part in parts:
-            if isinstance(part, syntax.Hole):
-                made.append(self._expression(part))
-            elif made and isinstance(made[-1], str):
-                made[-1] += part
-            elif part:
-                made.append(part)
-        return tuple(made)
+    def _moved(self, part: _Part) -> _Part:
+        """A part of a rule with its XPaths moved."""
+        return replaced(
+            part, lambda node: self._expression(node) if isinstance(node, syntax.Hole) else None
+        )
 
     # Values
 
@@ -201,13 +187,10 @@ class _Exporter:
 
     def _value(self, name: IRI, value: syntax.Value) -> TermMap:
         match value:
-            case syntax.XPathValue(xpath=hole):
-                return self._literal(name, value, Reference(self._expression(hole)))
-            case syntax.TextValue(text=text):
-                return self._literal(name, value, StringTemplate(self._parts(text.parts)))
-            case syntax.Number(text=text):
-                kind = self._datatype(name, value)
-                return TermMap(ConstantTerm(Literal(text, kind or XSD_STRING)), "Literal")
+            case syntax.XPathValue() | syntax.TextValue() | syntax.Number():
+                return self._literal(
+                    literal_map(self._file, name, self._moved(value), self._schema)
+                )
             case syntax.Name() | syntax.BlankName():
                 return self._named(value)
             case syntax.Fallback():
@@ -221,27 +204,19 @@ class _Exporter:
             case syntax.Variable():
                 raise AssertionError("parse refuses ?variables in mapping rules")
 
-    def _literal(
-        self, name: IRI, value: syntax.XPathValue | syntax.TextValue, expression: Expression
-    ) -> TermMap:
-        language = value.language
-        if isinstance(language, syntax.Hole):
-            given = TermMap(Reference(self._expression(language)), "Literal")
-            return TermMap(expression, "Literal", language=given)
-        kind = self._datatype(name, value) if language is None else None
-        if isinstance(expression, StringTemplate) and not any(nodes(expression, syntax.Hole)):
-            text = "".join(map(str, expression.parts))
-            return TermMap(ConstantTerm(Literal(text, kind or XSD_STRING, language)), "Literal")
-        datatype = None if kind is None else TermMap(ConstantTerm(IRI(kind)), "IRI")
-        tag = None if language is None else TermMap(ConstantTerm(Literal(language)), "Literal")
-        return TermMap(expression, "Literal", datatype, tag)
-
-    def _datatype(
-        self, name: IRI, value: syntax.XPathValue | syntax.TextValue | syntax.Number
-    ) -> str | None:
-        kind = datatype_of(self._file, name, value, self._schema)
-        # A literal without datatype is a string.
-        return None if kind == XSD_STRING or (kind or "").startswith((RDF, RDFS)) else kind
+    def _literal(self, made: TermMap) -> TermMap:
+        kind = made.datatype and made.datatype.constant
+        if made.language is not None or kind == XSD_STRING or (kind or "").startswith((RDF, RDFS)):
+            # A literal without datatype is a string.
+            kind, made = None, replace(made, datatype=None)
+        if not isinstance(made.expression, ConstantTerm):
+            return made
+        text, language = made.expression.text, made.language and made.language.expression
+        if language is None:
+            return TermMap(ConstantTerm(Literal(text, kind or XSD_STRING)), "Literal")
+        if isinstance(language, ConstantTerm):
+            return TermMap(ConstantTerm(Literal(text, language=language.text)), "Literal")
+        return replace(made, expression=StringTemplate((text,) if text else ()))
 
     def _fallback(self, name: IRI, value: syntax.Fallback) -> TermMap:
         made = replace(self._value(name, value.value), if_valid=value.if_valid)
@@ -254,3 +229,101 @@ class _Exporter:
                 return replace(made, missing=kind)
             case other:
                 _refuse("a default", other.position)
+
+
+_Part = TypeVar("_Part")
+_UP: Final = "../"
+_STEP: Final = re.compile(r"[\w:.-]+")
+_PATH: Final = re.compile(r"@?[\w:.-]+(?:/@?[\w:.-]+)*")
+
+
+def without_ancestors(mapping: RmlMapping) -> RmlMapping:
+    """The mapping with such properties in triples maps of their own, as far as that is possible.
+
+    It says the same, for maps that :func:`.from_rules` makes. A property stays where it is if its
+    XPaths lead to different ancestors, if there is a policy for missing values, or if the name of
+    the individual has several values of the iteration: these must not be combined.
+    """
+    return replace(mapping, maps=tuple(made for each in mapping.maps for made in _split(each)))
+
+
+def _split(triples_map: TriplesMap) -> Iterator[TriplesMap]:
+    by_level: dict[int, list[PredicateObjects]] = {}
+    above: dict[int, TriplesMap | None] = {}
+    # A missing value that leaves out the individual leaves out what stands above it, too.
+    whole = any(each.missing == "skip individual" for each in nodes(triples_map, TermMap))
+    for values in triples_map.properties:
+        level = 0 if whole else _level(values)
+        if level and level not in above:
+            above[level] = _above(triples_map, level)
+        if above.get(level) is None:
+            level = 0
+        by_level.setdefault(level, []).append(values)
+    stays = tuple(by_level.pop(0, ()))
+    if stays or triples_map.classes or not by_level:
+        yield replace(triples_map, properties=stays)
+    for level, properties in by_level.items():
+        made = above[level]
+        assert made is not None
+        yield replace(made, properties=_from_above(tuple(properties), _UP * level))
+
+
+def _level(values: PredicateObjects) -> int:
+    """How many steps up all XPaths of a property lead; 0: not all the same, or a policy."""
+    holes = tuple(nodes(values, Hole))
+    term_maps = nodes(values, TermMap)
+    if not holes or any(each.missing != "skip" or each.if_valid for each in term_maps):
+        return 0
+    levels = {_steps_up(hole.text) for hole in holes}
+    return levels.pop() if len(levels) == 1 else 0
+
+
+def _steps_up(path: str) -> int:
+    """The steps up that a path begins with; 0 if there are others inside it."""
+    rest, count = path, 0
+    while rest.startswith(_UP):
+        rest, count = rest.removeprefix(_UP), count + 1
+    return 0 if ".." in rest else count
+
+
+def _above(triples_map: TriplesMap, level: int) -> TriplesMap | None:
+    """The map over the ancestors, with the same subjects; None if they would be others."""
+    head = triples_map.source.iterator.text
+    steps: list[str] = []
+    for _ in range(level):
+        head, _, step = head.rpartition("/")
+        if not head or head.endswith("/") or not _STEP.fullmatch(step):
+            return None
+        steps.insert(0, step)
+    below = [hole for hole in nodes(triples_map.subject, Hole) if not _steps_up(hole.text)]
+    others = [triples_map.at] if triples_map.at is not None else []
+    others += [hole for hole in nodes(triples_map.subject, Hole) if hole not in below]
+    if (
+        len(below) > 1
+        or not all(_PATH.fullmatch(hole.text) for hole in below)
+        or any(_steps_up(hole.text) != level for hole in others)
+    ):
+        return None
+    subject = _from_above(triples_map.subject, _UP * level, "/".join(steps) + "/")
+    at = triples_map.at
+    return replace(
+        triples_map,
+        key=f"{triples_map.key}-above-{level}",
+        source=replace(triples_map.source, iterator=Hole(head)),
+        # An ancestor without any of them below is no fault.
+        subject=replace(subject, missing="skip"),
+        classes=(),
+        at=None if at is None else Hole(at.text.removeprefix(_UP * level)),
+    )
+
+
+def _from_above(part: _Part, up: str, down: str = "") -> _Part:
+    """A part of a triples map, its XPaths as seen from the ancestor."""
+    return replaced(part, lambda node: _hole(node, up, down) if isinstance(node, Hole) else None)
+
+
+def _hole(hole: Hole, up: str, down: str) -> Hole:
+    """An XPath as seen from the ancestor: one step up less, or one step down more."""
+    if hole.text.startswith(up):
+        return Hole(hole.text.removeprefix(up))
+    return Hole(down + hole.text)

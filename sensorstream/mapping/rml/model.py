@@ -1,4 +1,4 @@
-"""An RML mapping as data: triples maps and term maps of RML-Core."""
+"""An RML mapping as data: the triples maps of RML-Core."""
 
 from __future__ import annotations
 
@@ -6,49 +6,9 @@ from collections.abc import Iterator
 from dataclasses import field
 from typing import Literal, TypeAlias
 
-from sensorstream.language.syntax import Call, Hole, Node, Part
+from sensorstream.language.syntax import Hole, Node
+from sensorstream.mapping.recipe import Expression, FunctionValue, Reference, TermMap
 from sensorstream.model.terms import IRI
-from sensorstream.model.terms import Literal as LiteralTerm
-
-TermType: TypeAlias = Literal["IRI", "URI", "UnsafeIRI", "UnsafeURI", "BlankNode", "Literal"]
-"""``rml:termType`` without its namespace."""
-
-
-class ConstantTerm(Node):
-    """``rml:constant``: the same term for every iteration."""
-
-    term: IRI | LiteralTerm
-
-
-class Reference(Node):
-    """``rml:reference``: every value that an XPath finds."""
-
-    xpath: Hole
-
-
-class StringTemplate(Node):
-    """``rml:template``: text with references; several values of several references multiply."""
-
-    parts: tuple[Part, ...]
-
-
-class FunctionValue(Node):
-    """``rml:functionExecution``: the values of an expression, changed by a value function.
-
-    ``arguments`` are names and texts of the other parameters, and ``function`` is its IRI: as
-    written, while ``call`` is what they mean.
-    """
-
-    value: Expression
-    call: Call
-    function: str
-    arguments: tuple[tuple[str, str], ...] = ()
-
-
-Missing: TypeAlias = Literal["skip", "skip individual", "reject"]
-"""The effect of a term map without a term: nothing, no subject, or a rejected message."""
-
-Expression: TypeAlias = "ConstantTerm | Reference | StringTemplate | FunctionValue"
 
 
 def makes_literals(
@@ -57,23 +17,6 @@ def makes_literals(
     """Whether an object map without a term type does (RML-Core, "Default Term Types")."""
     typed = datatype is not None or language is not None
     return typed or isinstance(expression, Reference | FunctionValue)
-
-
-class TermMap(Node):
-    """A rule that makes terms.
-
-    ``expression`` is None only for blank nodes: then each iteration has a new one. ``datatype`` and
-    ``language`` belong to literals; at most one of them is given. ``if_valid`` treats an invalid
-    value as a missing one. ``where`` names the map in errors.
-    """
-
-    expression: Expression | None
-    type: TermType
-    datatype: TermMap | None = None
-    language: TermMap | None = None
-    missing: Missing = "skip"
-    if_valid: bool = False
-    where: str = field(default="", compare=False)
 
 
 class JoinCondition(Node):

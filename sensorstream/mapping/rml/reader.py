@@ -13,7 +13,26 @@ from typing import Final, cast, get_args
 from sensorstream.errors import LanguageError, Position
 from sensorstream.language.syntax import Hole
 from sensorstream.mapping.functions.definition import NO_LIBRARY, Library
-from sensorstream.mapping.rml.block import (
+from sensorstream.mapping.recipe import (
+    ConstantTerm,
+    Expression,
+    Missing,
+    Reference,
+    TermMap,
+    TermType,
+)
+from sensorstream.mapping.rml.executions import ONE_EXPRESSION, ExpressionReader
+from sensorstream.mapping.rml.model import (
+    JoinCondition,
+    LogicalSource,
+    ParentMap,
+    PredicateObjects,
+    RmlMapping,
+    Root,
+    TriplesMap,
+    makes_literals,
+)
+from sensorstream.mapping.rml.turtle import (
     AT,
     INVALID,
     LITERALS,
@@ -23,26 +42,9 @@ from sensorstream.mapping.rml.block import (
     UPDATE,
     XPATH,
     XPATH_CLASS,
+    MappingGraph,
     rml,
 )
-from sensorstream.mapping.rml.executions import ONE_EXPRESSION, ExpressionReader
-from sensorstream.mapping.rml.model import (
-    ConstantTerm,
-    Expression,
-    JoinCondition,
-    LogicalSource,
-    Missing,
-    ParentMap,
-    PredicateObjects,
-    Reference,
-    RmlMapping,
-    Root,
-    TermMap,
-    TermType,
-    TriplesMap,
-    makes_literals,
-)
-from sensorstream.mapping.rml.turtle import MappingGraph
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term
 from sensorstream.model.vocabulary import RDF_TYPE
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sensorstream.errors import LanguageError, NotMovable, Position, TermError
+from sensorstream.errors import LanguageError, NotMovable, TermError
 from sensorstream.language import syntax
 from sensorstream.language.ontology_names import unknown_names
 from sensorstream.language.walk import nodes
@@ -13,16 +13,11 @@ from sensorstream.mapping import xpath
 from sensorstream.mapping.functions.definition import NO_LIBRARY, Library
 from sensorstream.mapping.functions.registry import call_faults
 from sensorstream.mapping.moved_paths import absolute, from_document
-from sensorstream.mapping.rml.model import (
-    ConstantTerm,
-    FunctionValue,
-    RmlMapping,
-    TermMap,
-    TriplesMap,
-)
+from sensorstream.mapping.recipe import ConstantTerm, FunctionValue, TermMap
+from sensorstream.mapping.rml.model import RmlMapping, TriplesMap
 from sensorstream.mapping.values import check_graph_name, literal_maker
 from sensorstream.model.schema import Schema
-from sensorstream.model.terms import IRI, Literal, iri
+from sensorstream.model.terms import Literal, iri
 from sensorstream.model.vocabulary import RDF_TYPE
 
 
@@ -74,7 +69,7 @@ def _functions(triples_map: TriplesMap, library: Library) -> Iterator[LanguageEr
     """Functions that do not take what comes before them, or give what the datatype is not."""
     parts = (triples_map.subject, triples_map.graphs, triples_map.properties)
     datatypes = {
-        id(each.expression): _constant(each.datatype)
+        id(each.expression): each.datatype.constant
         for each in nodes(parts, TermMap)
         if each.datatype is not None
     }
@@ -97,7 +92,7 @@ def _constants(triples_map: TriplesMap) -> Iterator[LanguageError]:
             if isinstance(term_map.expression, ConstantTerm) and term_map.type == "Literal":
                 term = term_map.expression.term
                 assert isinstance(term, Literal)
-                kind = term_map.datatype and _constant(term_map.datatype)
+                kind = term_map.datatype and term_map.datatype.constant
                 literal_maker(kind or term.datatype, term.language)(term.lexical)
             match term_map.language:
                 case TermMap(expression=ConstantTerm(term=Literal() as tag)):
@@ -107,7 +102,7 @@ def _constants(triples_map: TriplesMap) -> Iterator[LanguageError]:
             yield LanguageError(message, position=term_map.position)
     for graphs in (triples_map.graphs, *(each.graphs for each in triples_map.properties)):
         for graph in graphs:
-            name = _constant(graph)
+            name = graph.constant
             try:
                 if name is not None:
                     check_graph_name(name)
@@ -130,16 +125,19 @@ def _as_rules(mapping: RmlMapping, triples_map: TriplesMap) -> syntax.RuleFile:
     classes = [name(each) for each in triples_map.classes]
     properties = []
     for values in triples_map.properties:
-        predicates = [_constant(each) for each in values.predicates]
+        predicates = [each.constant for each in values.predicates]
         terms = [each for each in values.objects if isinstance(each, TermMap)]
         if RDF_TYPE in predicates:
-            classes += [name(each) for term in terms if (each := _constant(term)) is not None]
+            classes += [name(each) for term in terms if (each := term.constant) is not None]
         literals = tuple(
             syntax.XPathValue(
-                syntax.Hole("."), datatype=_name_of(term.datatype, place_), position=place_
+                syntax.Hole("."),
+                None if kind is None else name(kind),
+                position=place_,
             )
             for term in terms
             if term.type == "Literal"
+            for kind in [None if term.datatype is None else term.datatype.constant]
         )
         links = tuple(
             syntax.Name(None, ("x:",), position=place_)
@@ -159,15 +157,3 @@ def _as_rules(mapping: RmlMapping, triples_map: TriplesMap) -> syntax.RuleFile:
     )
     prefixes = tuple(syntax.Prefix(*each) for each in mapping.prefixes)
     return syntax.RuleFile(prefixes, (), (rule,), file=mapping.file)
-
-
-def _constant(term_map: TermMap) -> IRI | None:
-    match term_map.expression:
-        case ConstantTerm(term=IRI() as term):
-            return term
-    return None
-
-
-def _name_of(datatype: TermMap | None, position: Position) -> syntax.Name | None:
-    constant = None if datatype is None else _constant(datatype)
-    return None if constant is None else syntax.Name(None, (constant,), position=position)

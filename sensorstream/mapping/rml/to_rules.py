@@ -12,17 +12,14 @@ from sensorstream.language import syntax
 from sensorstream.language.walk import nodes
 from sensorstream.mapping import xpath
 from sensorstream.mapping.moved_paths import absolute, from_document
-from sensorstream.mapping.rml.model import (
+from sensorstream.mapping.recipe import (
     ConstantTerm,
     FunctionValue,
-    ParentMap,
-    PredicateObjects,
     Reference,
-    RmlMapping,
     StringTemplate,
     TermMap,
-    TriplesMap,
 )
+from sensorstream.mapping.rml.model import ParentMap, PredicateObjects, RmlMapping, TriplesMap
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.xsd import XSD_STRING

@@ -8,18 +8,20 @@ from typing import Final
 
 from sensorstream.language.syntax import Hole
 from sensorstream.mapping.functions.definition import PARAMETER, VALUE
-from sensorstream.mapping.rml.model import (
+from sensorstream.mapping.recipe import (
     ConstantTerm,
     Expression,
     FunctionValue,
+    Reference,
+    StringTemplate,
+    TermMap,
+)
+from sensorstream.mapping.rml.model import (
     JoinCondition,
     LogicalSource,
     ParentMap,
     PredicateObjects,
-    Reference,
     RmlMapping,
-    StringTemplate,
-    TermMap,
     TriplesMap,
     makes_literals,
 )

@@ -13,14 +13,14 @@ from typing import Final, TypeAlias
 
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.model.terms import IRI
-from sensorstream.network.intervals import plan as timed
 from sensorstream.network.plan import nodes as plans
-from sensorstream.network.plan.conjunction import UNIT, projected
+from sensorstream.network.plan.conjunction import join, projected
 from sensorstream.network.plan.nodes import End, Plan
 from sensorstream.network.plan.planner import end_of
+from sensorstream.network.rows import ALWAYS, TIMES, shown
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Expression, Path, TriplePattern, Variable
-from sensorstream.sparql.printing import path_text
+from sensorstream.sparql.printing import part_text
 
 _MOST_WAYS: Final = 64
 """Blocks that the alternatives of the paths of one block come to."""
@@ -78,7 +78,7 @@ def _check_paths(ways: _Ways) -> None:
     for step in (step for way in ways for step in way.steps):
         if not isinstance(step.predicate, Variable | IRI):
             raise UnsupportedQuery(
-                f"{path_text(step.predicate)} within STREAM: a path of any length is followed in "
+                f"{part_text(step.predicate)} within STREAM: a path of any length is followed in "
                 "the background knowledge: write it outside the braces of STREAM",
                 part=step.predicate,
             )
@@ -135,7 +135,7 @@ def _other_than(subject: End, object_: End, names: tuple[IRI, ...], fresh: Itera
 def _planned(way: _Way, where: Where) -> Plan:
     steps = list(dict.fromkeys(way.steps))
     if not steps:
-        return UNIT
+        return plans.Constant(TIMES, (ALWAYS,))
     happening = [
         place
         for place, each in enumerate(steps)
@@ -150,23 +150,27 @@ def _planned(way: _Way, where: Where) -> Plan:
     parts: list[Plan] = []
     for place, each in enumerate(steps):
         if place in happening:
-            label = f"{timed.OCCURRENCE}{place}" if place in labelled else ""
+            label = f"{plans.OCCURRENCE}{place}" if place in labelled else ""
             assert isinstance(each.predicate, Variable | IRI)
             parts.append(
-                timed.Occurrence(each.subject, each.predicate, each.object, label, where.stream)
+                plans.Occurrence(each.subject, each.predicate, each.object, label, where.stream)
             )
         else:
-            parts.append(timed.Known(each.subject, each.predicate, each.object, where.graph))
+            parts.append(plans.Known(each.subject, each.predicate, each.object, where.graph))
     found = _joined(parts)
     if pairs:
         labels = tuple(
-            (f"{timed.OCCURRENCE}{one}", f"{timed.OCCURRENCE}{other}") for one, other in pairs
+            (f"{plans.OCCURRENCE}{one}", f"{plans.OCCURRENCE}{other}") for one, other in pairs
         )
-        found = timed.Once(found, labels)
+        found = plans.Once(found, labels)
     for condition in way.filters:
         found = plans.Filter(found, condition)
-    visible = tuple(name for name in found.variables if not name.startswith((".", "_:")))
-    return projected(found, visible)
+    return projected(found, visible(found))
+
+
+def visible(plan: Plan) -> list[str]:
+    """The variables that a query can use, and the interval."""
+    return [n for n in plan.variables if n in TIMES or not n.startswith((".", "_:"))]
 
 
 def _may_be_one(one: _Step, other: _Step) -> bool:
@@ -184,8 +188,8 @@ def _joined(parts: Sequence[Plan]) -> Plan:
     ahead = list(parts)
     found = ahead.pop(0)
     while ahead:
-        names = set(found.variables)
+        names = set(shown(found.variables))
         following = next((each for each in ahead if names.intersection(each.variables)), ahead[0])
         ahead.remove(following)
-        found = timed.Join(found, following)
+        found = join(found, following)
     return found

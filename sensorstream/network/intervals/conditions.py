@@ -21,12 +21,11 @@ from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.xsd import EXACT, XSD_DURATION, Duration, Moment, duration_text, moved
 from sensorstream.network.expressions.expression_functions import test_of, value_of
 from sensorstream.network.expressions.order import OPERATORS
-from sensorstream.network.intervals import plan as timed
-from sensorstream.network.intervals.plan import TimedRow
-from sensorstream.network.rows import slots_of
+from sensorstream.network.plan.nodes import Seq
+from sensorstream.network.rows import TimedRow, slots_of
 from sensorstream.sparql.algebra import Arithmetic, Call, Comparison, Expression, Variable
 from sensorstream.sparql.functions import OF_EVENTS
-from sensorstream.sparql.printing import expression_text
+from sensorstream.sparql.printing import part_text
 from sensorstream.sparql.scope import names_in
 from sensorstream.sparql.values import number
 from sensorstream.sparql.walk import nodes, replaced
@@ -44,7 +43,7 @@ class Clock:
 
     def literal(self, function: str, row: TimedRow) -> Term | None:
         """What one of the three functions gives for a row; None if it holds always."""
-        start, end = row[-2], row[-1]
+        start, end = row[0], row[1]
         if start > end:
             return None
         if function == "GETDURATION":
@@ -121,14 +120,16 @@ def _against_constant(condition: Expression, clock: Clock) -> tuple[str, Length]
 
 
 def timed_test(
-    condition: Expression, names: Sequence[str], clock: Clock
+    condition: Expression, names: Sequence[str], clock: Clock | None
 ) -> Callable[[TimedRow], bool]:
-    """Whether a condition is true of a row with its interval; an error is not.
+    """Whether a condition is true of a row; an error is not.
+
+    Without a ``clock`` rows have no interval.
 
     Raises:
         NotIncremental, UnsupportedQuery: see :func:`.value_of`; a length has no meaning.
     """
-    if not asks_for_time(condition):
+    if clock is None or not asks_for_time(condition):
         return test_of(condition, slots_of(names))
     found = _against_constant(condition, clock)
     if found is not None:
@@ -137,14 +138,16 @@ def timed_test(
 
 
 def timed_value(
-    expression: Expression, names: Sequence[str], clock: Clock
+    expression: Expression, names: Sequence[str], clock: Clock | None
 ) -> Callable[[TimedRow], Term | None]:
-    """The value of an expression for a row with its interval; None is an error.
+    """The value of an expression for a row; None is an error.
+
+    Without a ``clock`` rows have no interval.
 
     Raises:
         NotIncremental, UnsupportedQuery: see :func:`.value_of`.
     """
-    if not asks_for_time(expression):
+    if clock is None or not asks_for_time(expression):
         return value_of(expression, slots_of(names))
     return _with_times(value_of, expression, names, clock)
 
@@ -159,7 +162,7 @@ def _with_times(
     calls = (each.name for each in nodes(expression) if isinstance(each, Call))
     asked = tuple(dict.fromkeys(name for name in calls if name in OF_EVENTS))
     found = made(_with_variables(expression), slots_of((*names, *map(_place, asked))))
-    return lambda row: found((*row[:-2], *[clock.literal(each, row) for each in asked]))
+    return lambda row: found((*row, *[clock.literal(each, row) for each in asked]))
 
 
 def check_lengths(condition: Expression, clock: Clock) -> None:
@@ -174,7 +177,7 @@ def check_lengths(condition: Expression, clock: Clock) -> None:
                 not isinstance(constant, Literal) or length_of(constant, clock, each) is None
             ):
                 raise UnsupportedQuery(
-                    f"{expression_text(each)}: the length of an interval is compared with "
+                    f"{part_text(each)}: the length of an interval is compared with "
                     'durations only: expected e.g. getDURATION() < "PT10M"^^xsd:duration',
                     part=each,
                 )
@@ -197,17 +200,17 @@ def _with_variables(expression: Expression) -> Expression:
 def _length_test(compared: str, length: Length, clock: Clock) -> Callable[[TimedRow], bool]:
     units = length.units
     if length.months:
-        return _compared(compared, lambda row: clock.after(row[-2], length) - row[-2])
+        return _compared(compared, lambda row: clock.after(row[0], length) - row[0])
     if compared == "<":
-        return lambda row: 0 <= row[-1] - row[-2] < units
+        return lambda row: 0 <= row[1] - row[0] < units
     if compared == "<=":
-        return lambda row: 0 <= row[-1] - row[-2] <= units
+        return lambda row: 0 <= row[1] - row[0] <= units
     return _compared(compared, lambda row: units)
 
 
 def _compared(compared: str, length: Callable[[TimedRow], int]) -> Callable[[TimedRow], bool]:
     holds = OPERATORS[compared]
-    return lambda row: row[-2] <= row[-1] and holds(row[-1] - row[-2], length(row))
+    return lambda row: row[0] <= row[1] and holds(row[1] - row[0], length(row))
 
 
 _ABOVE: Final = {"<": False, "<=": False, ">": True, ">=": True}
@@ -244,7 +247,7 @@ class Rank:
         return value - slack if self.above else value + slack
 
 
-def rank_of(plan: timed.Seq) -> Rank | None:
+def rank_of(plan: Seq) -> Rank | None:
     """The order that a test of SEQ asks for, if it compares a value of either side."""
     for test in plan.tests:
         if not isinstance(test, Comparison) or test.operator not in _ABOVE or asks_for_time(test):

@@ -14,13 +14,13 @@ from operator import itemgetter
 from typing import Any, Final
 
 from sensorstream.model.timeline import Instant
-from sensorstream.network.intervals import plan as timed
-from sensorstream.network.intervals.node import Memory, TimedNode, ended
-from sensorstream.network.intervals.plan import TimedRow
+from sensorstream.network.intervals.node import TimedNode, ended
+from sensorstream.network.node import Node, Past
 from sensorstream.network.operators.group import Column, Columns, GroupState
-from sensorstream.network.rows import key_of, slots_of
+from sensorstream.network.plan.nodes import Group
+from sensorstream.network.rows import TimedRow, key_of, slots_of
 
-_start: Final[Callable[[TimedRow], Any]] = itemgetter(-2)
+_start: Final[Callable[[TimedRow], Any]] = itemgetter(0)
 
 
 class _Members(GroupState):
@@ -38,11 +38,11 @@ class _Members(GroupState):
     def add(self, row: TimedRow) -> None:
         """Take a row in: most often what ends last has started last, too."""
         rows = self.rows
-        if rows and row[-2] < rows[-1][-2]:
+        if rows and row[0] < rows[-1][0]:
             insort_right(rows, row, lo=self.head, key=_start)
         else:
             rows.append(row)
-        self.end = row[-1]
+        self.end = row[1]
         self.take(row, 1)
 
     def drop_first(self) -> None:
@@ -65,13 +65,13 @@ class TimedGroup(TimedNode):
 
     def __init__(
         self,
-        plan: timed.Group,
-        source: TimedNode,
+        plan: Group,
+        source: Node,
         columns: Sequence[Column],
         fits: Callable[[TimedRow], bool] | None,
         longest: int | None,
     ) -> None:
-        super().__init__(plan, source)
+        super().__init__((source,), plan.variables, plan.certain)
         slots = slots_of(source.variables)
         self._keys = len(plan.keys)
         self._key = key_of([slots[name] for name in plan.keys])
@@ -83,23 +83,23 @@ class TimedGroup(TimedNode):
         (source,) = self.inputs
         members, fits = self._members, self._fits
         rows = source.added
-        now: Instant = rows[0][-1]
+        now: Instant = self.now
         members.forget(now)
         if fits is not None:
             # One that is too long by itself is in no group.
             rows = [row for row in rows if fits(row)]
         results, many = self._aggregates.results, self._keys
         for key, group in members.take(rows).items():
-            start = group.rows[group.head][-2]
+            start = group.rows[group.head][0]
             if fits is not None:
                 while not fits((start, now)):
                     members.drop_first(group)
-                    start = group.rows[group.head][-2]
+                    start = group.rows[group.head][0]
             keys = (key,) if many == 1 else key if many else ()
-            row: TimedRow = (*keys, *results(group), start, now)
+            row: TimedRow = (start, now, *keys, *results(group))
             self.added.append(row)
 
-    def kept(self) -> Sequence[tuple[int, Memory]]:
+    def kept(self) -> Sequence[tuple[int, Past]]:
         return ((0, self._members),)
 
 
@@ -155,6 +155,6 @@ class _Kept:
             del groups[key]
             self._size -= group.count
 
-    def rows(self) -> Iterator[TimedRow]:
+    def happened(self) -> Iterator[TimedRow]:
         everything = (row for each in self._groups.values() for row in each.rows[each.head :])
         return iter(sorted(everything, key=ended))

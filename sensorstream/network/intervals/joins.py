@@ -10,129 +10,112 @@ Source: "EP-SPARQL", section 4.2.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
-from sensorstream.model.timeline import Instant
-from sensorstream.network.intervals import plan as timed
 from sensorstream.network.intervals.conditions import rank_of
-from sensorstream.network.intervals.node import (
-    Kept,
-    Memory,
-    Sides,
-    TimedNode,
-    by_key,
-    ended,
-    order_of_use,
-)
-from sensorstream.network.intervals.plan import TimedRow
-from sensorstream.network.operators.join import join_key
-from sensorstream.network.rows import key_of, overlapping, slots_of
+from sensorstream.network.intervals.node import Kept, Lasting, TimedNode, ended, order_of_use
+from sensorstream.network.node import Node, Past
+from sensorstream.network.operators.join import Join, Sides
+from sensorstream.network.operators.matching import Question
+from sensorstream.network.plan import nodes as plans
+from sensorstream.network.rows import TIMES, TimedRow, key_of, slots_of
+from sensorstream.sparql.algebra import Consumption
 from sensorstream.sparql.scope import names_in
-from sensorstream.sparql.values import FALSE, TRUE
 
 Test = Callable[[TimedRow], bool]
 
 
-class TimedJoin(TimedNode):
-    """Solutions of both sides that agree, in the hull of their intervals."""
+class TimedJoin(TimedNode, Join):
+    """Solutions of both sides that agree, in the hull of their intervals; of EQUALS, in the same.
 
-    def __init__(self, plan: timed.Join, left: TimedNode, right: TimedNode) -> None:
-        super().__init__(plan, left, right)
-        self._sides = sides = Sides(left, right)
-        self._lefts = Kept(sides.left_key, plan.longest)
-        self._rights = Kept(sides.right_key, plan.longest)
+    What holds always is equal to nothing.
+    """
+
+    def __init__(self, plan: plans.Join | plans.Equals, left: Node, right: Node) -> None:
+        self._equal = isinstance(plan, plans.Equals)
+        longest = plan.longest if isinstance(plan, plans.Join) else 0
         # What can only meet what holds always need not be remembered.
-        self._left_timeless, self._right_timeless = left.timeless, right.timeless
-        self._lefts_always: dict[Any, list[TimedRow]] = {}
-        self._rights_always: dict[Any, list[TimedRow]] = {}
+        idle = {left: plan.left.is_timeless, right: plan.right.is_timeless}
+        self._sides_kept: list[Kept] = []
+
+        def memory(key: Callable[[TimedRow], Any], other: Node) -> Kept:
+            made = Kept(key, longest, idle=idle[other])
+            self._sides_kept.append(made)
+            return made
+
+        super().__init__(left, right, plan.variables, TIMES if self._equal else (), memory)
 
     def flush(self) -> None:
-        left, right = self.inputs
-        sides = self._sides
-        found: list[TimedRow] = []
-        now = (left.added or right.added)[0][-1]
-        self._lefts.forget(now)
-        self._rights.forget(now)
-        for row in left.added:
-            at = sides.left_key(row)
-            for others in (self._rights.at(at), self._rights_always.get(at, ())):
-                self._join((row,), others, found)
-        if not self._right_timeless:
-            self._lefts.add(left.added)
-        for row in right.added:
-            at = sides.right_key(row)
-            for others in (self._lefts.at(at), self._lefts_always.get(at, ())):
-                self._join(others, (row,), found)
-        if not self._left_timeless:
-            self._rights.add(right.added)
+        now = self.now
+        for side in self._sides_kept:
+            side.forget(now)
+        super().flush()
+        self.added, found = [], self.added
         self.give(found)
 
-    def _join(
-        self, lefts: Iterable[TimedRow], rights: Iterable[TimedRow], found: list[TimedRow]
-    ) -> None:
-        agree, hull = self._sides.agree, self._sides.hull
-        rights = list(rights)
-        for left in lefts:
-            if len(rights) > 1:
-                self.meter.take(len(rights))
-            found += [hull(left, r) for r in rights if agree is None or agree(left, r)]
-
     def renew(self) -> None:
-        left, right = self.inputs
-        self._lefts_always = by_key(left.always, self._sides.left_key)
-        self._rights_always = by_key(right.always, self._sides.right_key)
-        self.always = []
-        for at, rows in self._lefts_always.items():
-            self._join(rows, self._rights_always.get(at, ()), self.always)
+        if self._equal:
+            return
+        for side, source in zip(self._sides_kept, self.inputs, strict=True):
+            side.renew(source.rows())
+        lefts, rights = (side.always for side in self._sides_kept)
+        joined = self._of_left[2]
+        found: list[TimedRow] = []
+        for at in [at for at in lefts if at in rights]:
+            for left in lefts[at]:
+                self.meter.take(len(rights[at]))
+                found += joined(left, rights[at])
+        self.always = list(dict.fromkeys(found))
 
-    def kept(self) -> Sequence[tuple[int, Kept]]:
-        return ((0, self._lefts), (1, self._rights))
+    def kept(self) -> Sequence[tuple[int, Past]]:
+        return () if self._equal else tuple(enumerate(self._sides_kept))
 
 
 class TimedSeq(TimedNode):
     """The right starts strictly after the left has ended."""
 
-    def __init__(
-        self, plan: timed.Seq, left: TimedNode, right: TimedNode, test: Test | None
-    ) -> None:
-        super().__init__(plan, left, right)
-        self._sides = Sides(left, right)
+    def __init__(self, plan: plans.Seq, left: Node, right: Node, test: Test | None) -> None:
+        super().__init__((left, right), plan.variables, plan.certain)
+        sides = Sides(left, right)
+        self._right_key, self._joined = sides.right_key, sides.joined(backward=True)
         rank = rank_of(plan) if plan.unrestricted else None
-        self._lefts = Kept(self._sides.left_key, plan.longest, rank=rank)
+        self._lefts = Kept(sides.left_key, plan.longest, rank=rank)
         self._test = test
         self._longest = plan.longest
 
     def flush(self) -> None:
         left, right = self.inputs
         kept = self._lefts
-        kept.forget((left.added or right.added)[0][-1])
+        kept.forget(self.now)
         if right.added:
             self.give(self._found(right.added))
         kept.add(left.added)
 
     def _found(self, rights: Iterable[TimedRow]) -> list[TimedRow]:
-        kept, key, hull = self._lefts, self._sides.right_key, self._sides.hull
-        agree, test, longest = self._sides.agree, self._test, self._longest
+        kept, key, longest = self._lefts, self._right_key, self._longest
         found: list[TimedRow] = []
         for right in rights:
-            start, end = right[-2], right[-1]
+            start, end = right[0], right[1]
             since = None if longest is None else end - longest
-            for left in self.meter.through(list(kept.fitting(key(right), right))):
-                if left[-1] >= start or (since is not None and left[-2] < since):
-                    continue
-                if agree is not None and not agree(left, right):
-                    continue
-                row = hull(left, right)
-                if test is None or test(row):
-                    found.append(row)
+            lefts = [
+                left
+                for left in self.meter.through(list(kept.fitting(key(right), right)))
+                if left[1] < start and (since is None or left[0] >= since)
+            ]
+            if lefts:
+                found += self._fitting(right, lefts)
         return found
 
-    def _fits(self, left: TimedRow, right: TimedRow) -> bool:
-        agree, test, hull = self._sides.agree, self._test, self._sides.hull
-        self.meter.take(1)
-        return (agree is None or agree(left, right)) and (test is None or test(hull(left, right)))
+    def _fitting(self, right: TimedRow, lefts: Iterable[TimedRow]) -> Iterable[TimedRow]:
+        """What a right row makes with those of some left rows that fit it."""
+        joined = self._joined(right, lefts)
+        return joined if self._test is None else filter(self._test, joined)
 
-    def kept(self) -> Sequence[tuple[int, Kept]]:
+    def _fits(self, left: TimedRow, right: TimedRow) -> bool:
+        self.meter.take(1)
+        return any(True for _ in self._fitting(right, (left,)))
+
+    def kept(self) -> Sequence[tuple[int, Past]]:
         return ((0, self._lefts),)
 
 
@@ -140,20 +123,19 @@ class RecentSeq(TimedSeq):
     """SEQ RECENT: with the left rows that ended last; of these, those that started last."""
 
     def _found(self, rights: Iterable[TimedRow]) -> list[TimedRow]:
-        hull = self._sides.hull
         found: list[TimedRow] = []
         for right in rights:
             latest: list[TimedRow] = []
-            for left in reversed(self._lefts.before(self._sides.right_key(right), right[-2])):
-                if latest and (left[-1] < latest[0][-1] or left[-2] < latest[0][-2]):
-                    if left[-1] < latest[0][-1]:
+            for left in reversed(self._lefts.before(self._right_key(right), right[0])):
+                if latest and (left[1] < latest[0][1] or left[0] < latest[0][0]):
+                    if left[1] < latest[0][1]:
                         break
                     continue
                 if self._fits(left, right):
-                    if latest and left[-2] > latest[0][-2]:
+                    if latest and left[0] > latest[0][0]:
                         latest = []
                     latest.append(left)
-            found += [hull(left, right) for left in latest]
+            found += self._joined(right, latest)
         return found
 
 
@@ -164,139 +146,31 @@ class ChronologicalSeq(TimedSeq):
     """
 
     def _found(self, rights: Iterable[TimedRow]) -> list[TimedRow]:
-        hull = self._sides.hull
         found: list[TimedRow] = []
         left_order, right_order = (order_of_use(each.variables) for each in self.inputs)
         for right in sorted(rights, key=right_order):
-            key = self._sides.right_key(right)
+            key = self._right_key(right)
             first: TimedRow | None = None
-            for left in self._lefts.before(key, right[-2]):
-                if first is not None and left[-1] > first[-1]:
+            for left in self._lefts.before(key, right[0]):
+                if first is not None and left[1] > first[1]:
                     break
                 earlier = first is None or left_order(left) < left_order(first)
                 if earlier and not self._lefts.is_used(key, left) and self._fits(left, right):
                     first = left
             if first is not None:
                 self._lefts.use(key, first)
-                found.append(hull(first, right))
+                found += self._joined(right, (first,))
         return found
 
 
-class _Now:
-    """The rows of the instant at work, by a key; O(1) a row."""
-
-    def __init__(self, key: Callable[[TimedRow], Any]) -> None:
-        self._key = key
-        self._instant: Instant | None = None
-        self._rows: dict[Any, list[TimedRow]] = {}
-
-    def add(self, rows: Iterable[TimedRow]) -> None:
-        for row in rows:
-            if row[-1] != self._instant:
-                self._instant, self._rows = row[-1], {}
-            self._rows.setdefault((self._key(row), row[-2]), []).append(row)
-
-    def like(self, key: Any, row: TimedRow) -> Iterable[TimedRow]:
-        """The rows with a key and the interval of another row."""
-        return self._rows.get((key, row[-2]), ()) if row[-1] == self._instant else ()
+SEQ: Final[dict[Consumption, type[TimedSeq]]] = {
+    Consumption.UNRESTRICTED: TimedSeq,
+    Consumption.RECENT: RecentSeq,
+    Consumption.CHRONOLOGICAL: ChronologicalSeq,
+}
 
 
-class TimedEquals(TimedNode):
-    """Both sides have the same interval."""
-
-    def __init__(self, plan: timed.Equals, left: TimedNode, right: TimedNode) -> None:
-        super().__init__(plan, left, right)
-        self._sides = sides = Sides(left, right)
-        self._lefts, self._rights = _Now(sides.left_key), _Now(sides.right_key)
-
-    def flush(self) -> None:
-        left, right = self.inputs
-        sides = self._sides
-        found: list[TimedRow] = []
-        for row in left.added:
-            for other in self._rights.like(sides.left_key(row), row):
-                self._join(row, other, found)
-        self._lefts.add(left.added)
-        for row in right.added:
-            for other in self._lefts.like(sides.right_key(row), row):
-                self._join(other, row, found)
-        self._rights.add(right.added)
-        self.give(found)
-
-    def _join(self, left: TimedRow, right: TimedRow, found: list[TimedRow]) -> None:
-        self.meter.take(1)
-        agree = self._sides.agree
-        if agree is None or agree(left, right):
-            found.append(self._sides.hull(left, right))
-
-
-class TimedOptional(TimedNode):
-    """Each left row with the right rows that fit, or by itself if none does.
-
-    All right rows of an instant are there when its left rows come: strata see to that
-    (:mod:`.strata`).
-    """
-
-    def __init__(
-        self, plan: timed.Optional, left: TimedNode, right: TimedNode, test: Test | None
-    ) -> None:
-        super().__init__(plan, left, right)
-        self._sides = sides = Sides(left, right)
-        self._pad = (None,) * (len(plan.variables) - len(left.variables))
-        self._test = test
-        self._operator = plan.operator
-        self._ended = Kept(sides.right_key, plan.longest, last=True)
-        self._now = _Now(sides.right_key)
-        self._always: dict[Any, list[TimedRow]] = {}
-
-    def flush(self) -> None:
-        left, right = self.inputs
-        ended, key, operator = self._ended, self._sides.left_key, self._operator
-        ended.forget((left.added or right.added)[0][-1])
-        found: list[TimedRow] = []
-        if operator == "OPTIONALSEQ":
-            for row in left.added:
-                found += self._with(row, ended.before(key(row), row[-2]))
-            ended.add(right.added)
-        elif operator == "OPTIONAL":
-            ended.add(right.added)
-            for row in left.added:
-                at = key(row)
-                found += self._with(row, [*ended.at(at), *self._always.get(at, ())])
-        else:
-            self._now.add(right.added)
-            for row in left.added:
-                found += self._with(row, self._now.like(key(row), row))
-        self.give(found)
-
-    def _with(self, row: TimedRow, others: Iterable[TimedRow]) -> list[TimedRow]:
-        agree, hull, test = self._sides.agree, self._sides.hull, self._test
-        found: list[TimedRow] = []
-        for other in others:
-            self.meter.take(1)
-            if agree is None or agree(row, other):
-                joined = hull(row, other)
-                if test is None or test(joined):
-                    found.append(joined)
-        return found or [(*row[:-2], *self._pad, *row[-2:])]
-
-    def renew(self) -> None:
-        """What holds always is neither before nor equal to anything."""
-        left, right = self.inputs
-        if self._operator == "OPTIONAL":
-            self._always = by_key(right.always, self._sides.right_key)
-        key, always = self._sides.left_key, self._always
-        self.always = [f for row in left.always for f in self._with(row, always.get(key(row), ()))]
-
-    def kept(self) -> Sequence[tuple[int, Kept]]:
-        return () if self._operator == "EQUALSOPTIONAL" else ((1, self._ended),)
-
-
-_Pair = Callable[[TimedRow, TimedRow], bool]
-_NO_ROWS: Final[Sequence[TimedRow]] = ()
-
-
-class _Ended:
+class _Ended(Lasting):
     """Rows that have ended, one of those that look alike, by a key.
 
     What has ended stays so: of rows that agree in all that is asked of them one is enough, for
@@ -304,7 +178,7 @@ class _Ended:
     """
 
     def __init__(self, key: Callable[[TimedRow], Any], looks: Callable[[TimedRow], Any]) -> None:
-        self._key = key
+        super().__init__(key)
         self._looks = looks
         self._rows: dict[Any, dict[Any, TimedRow]] = {}
         self._size = 0
@@ -321,87 +195,84 @@ class _Ended:
                 alike[at] = row
                 self._size += 1
 
-    def at(self, key: Any) -> Iterable[TimedRow]:
-        alike = self._rows.get(key)
-        return _NO_ROWS if alike is None else alike.values()
+    def at(self, key: Any) -> Sequence[TimedRow]:
+        return [*self._rows.get(key, {}).values(), *self.always.get(key, ())]
 
     def forget(self, now: int) -> None:
         """Nothing: it has ended for good."""
 
-    def rows(self) -> Iterator[TimedRow]:
+    def happened(self) -> Iterator[TimedRow]:
         everything = (row for alike in self._rows.values() for row in alike.values())
         return iter(sorted(everything, key=ended))
 
 
 class TimedMatching(TimedNode):
-    """MINUS and EXISTS: asks of each left row whether a right row matches that has ended by then.
+    """OPTIONAL and its forms in time, MINUS and EXISTS: what has ended by then answers a left row.
 
-    MINUS gives those that have none, EXISTS all of them and the answer. ``test`` is of the row that
-    a left and a right row make together.
+    All right rows of an instant are there when its left rows come: strata see to that
+    (:mod:`.strata`).
     """
 
     def __init__(
         self,
-        plan: timed.Minus | timed.Mark,
-        left: TimedNode,
-        right: TimedNode,
-        test: Callable[[TimedRow], bool] | None = None,
+        plan: plans.LeftJoin | plans.Minus | plans.Mark,
+        left: Node,
+        right: Node,
+        question: Question,
     ) -> None:
-        super().__init__(plan, left, right)
-        self._sides = sides = Sides(left, right)
-        self._marks = isinstance(plan, timed.Mark)
-        wanted, hull = set(left.variables), sides.hull
-        self._test: _Pair | None = None
-        if isinstance(plan, timed.Mark):
-            wanted.update(*map(names_in, plan.conditions))
-            if test is not None:
-                self._test = lambda one, other: test(hull(one, other))
+        super().__init__((left, right), plan.variables, plan.certain)
+        self._question = question
+        self._left_key = question.sides.left_key
+        self._operator = plan.operator if isinstance(plan, plans.Optional) else ""
+        self._rights: Kept | _Ended
+        self._before: Kept | None = None
+        if isinstance(plan, plans.Optional):
+            longest = plan.longest if plan.remembers else 0
+            self._rights = kept = Kept(question.sides.right_key, longest, last=plan.remembers)
+            self._before = kept if plan.operator == "OPTIONALSEQ" else None
         else:
-            keys, loose = join_key(left, right)
-            if not keys:
-                # Without a variable that both always bind, the domains may be disjoint.
-                self._test = (
-                    overlapping(left.variables, right.variables, loose) if loose else _never
-                )
-        places = [place for name, place in slots_of(right.variables).items() if name in wanted]
-        self._rights = _Ended(sides.right_key, key_of(places))
-        self._always: dict[Any, list[TimedRow]] = {}
-
-    def _matched(self, row: TimedRow, kept: Iterable[TimedRow]) -> bool:
-        at, agree, test = self._sides.left_key(row), self._sides.agree, self._test
-        for rows in (kept, self._always.get(at, _NO_ROWS)):
-            for other in rows:
-                self.meter.take(1)
-                if (agree is None or agree(row, other)) and (test is None or test(row, other)):
-                    return True
-        return False
-
-    def _given(self, row: TimedRow, matched: bool) -> list[TimedRow]:
-        """What is given out for a left row."""
-        if self._marks:
-            return [(*row[:-2], TRUE if matched else FALSE, *row[-2:])]
-        return [] if matched else [row]
+            asked = plan.conditions if isinstance(plan, plans.Mark) else ()
+            wanted = set(left.variables).union(*map(names_in, asked)).difference(TIMES)
+            places = [place for name, place in slots_of(right.variables).items() if name in wanted]
+            self._rights = _Ended(question.sides.right_key, key_of(places))
 
     def flush(self) -> None:
         left, right = self.inputs
-        rights, key = self._rights, self._sides.left_key
-        rights.add(right.added)
+        rights, before = self._rights, self._before
+        rights.forget(self.now)
+        if before is None:
+            rights.add(right.added)
         found: list[TimedRow] = []
-        for row in left.added:
-            found += self._given(row, self._matched(row, rights.at(key(row))))
+        for row in cast("list[TimedRow]", left.added):
+            at = self._left_key(row)
+            found += self._given(
+                row, rights.at(at) if before is None else before.before(at, row[0])
+            )
+        if before is not None:
+            rights.add(right.added)
         self.give(found)
+
+    def _given(self, row: TimedRow, others: Iterable[TimedRow]) -> list[TimedRow]:
+        question, test = self._question, self._question.test
+        matches: list[TimedRow] = []
+        for other in others:
+            self.meter.take(1)
+            if test is None or test(row, other):
+                matches.append(other)
+                if question.joined is None:
+                    # Whether there is any is known with the first.
+                    break
+        return question.given(row, matches)
 
     def renew(self) -> None:
         left, right = self.inputs
-        self._always = by_key(right.always, self._sides.right_key)
+        if self._operator in ("", "OPTIONAL"):
+            # What holds always is neither before nor equal to anything.
+            self._rights.renew(right.rows())
         # What happens makes no difference to what holds always.
-        self.always = [
-            found for row in left.always for found in self._given(row, self._matched(row, ()))
-        ]
+        key, always = self._left_key, self._rights.always
+        found = (self._given(row, always.get(key(row), ())) for row in left.rows())
+        self.always = list(dict.fromkeys(each for rows in found for each in rows))
 
-    def kept(self) -> Sequence[tuple[int, Memory]]:
-        return ((1, self._rights),)
-
-
-def _never(_left: TimedRow, _right: TimedRow) -> bool:
-    return False
+    def kept(self) -> Sequence[tuple[int, Past]]:
+        return () if self._operator == "EQUALSOPTIONAL" else ((1, self._rights),)

@@ -1,4 +1,4 @@
-"""What the operators of patterns in time have in common.
+"""What the operators of patterns in time have in common, and what they remember.
 
 All that ends at one moment is taken in as one instant, so what an operator gives out at the
 instant t are the solutions that end at t, and they never have to be taken back: what the
@@ -13,46 +13,32 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from operator import itemgetter
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from sensorstream.model.timeline import Instant
 from sensorstream.network.intervals.conditions import Rank
-from sensorstream.network.intervals.plan import TimedRow
 from sensorstream.network.node import Node
-from sensorstream.network.operators.join import join_key
-from sensorstream.network.plan.nodes import Plan
-from sensorstream.network.plan.text import plan_text
-from sensorstream.network.rows import compatible, compiled, key_of, slots_of
+from sensorstream.network.rows import TIMES, TimedRow, slots_of
 
-ended: Final[Callable[[TimedRow], Any]] = itemgetter(-1)
+ended: Final[Callable[[TimedRow], Any]] = itemgetter(1)
 """When a row has ended."""
 _NO_ROWS: Final[Sequence[TimedRow]] = ()
 
 
-class TimedNode(Node):
-    """An operator whose rows end with the start and the end of their interval.
+class Telling(Node):
+    """Gives out a solution once an instant, however often it is found: results are sets."""
 
-    ``always`` are the solutions that background knowledge makes by itself. A solution is given
-    out once an instant, however often it is found: results are sets.
-    """
-
-    inputs: tuple[TimedNode, ...]
-    added: list[TimedRow]
-
-    def __init__(self, plan: Plan, *inputs: TimedNode) -> None:
-        super().__init__(inputs, plan.variables, plan.certain)
-        self.always: list[TimedRow] = []
-        self._text = plan_text(plan)
-        self._instant: Instant | None = None
-        self._seen: set[TimedRow] = set()
+    _instant: Instant | None = None
+    _seen: set[TimedRow]
 
     def give(self, rows: list[TimedRow]) -> None:
         """Add solutions to the output, but for those of this instant that are there already."""
         if not rows:
             return
-        if rows[0][-1] != self._instant:
-            self._instant = rows[0][-1]
+        if rows[0][1] != self._instant:
+            self._instant = rows[0][1]
             self._seen = set()
         seen, added = self._seen, self.added
         for row in rows:
@@ -60,54 +46,58 @@ class TimedNode(Node):
                 seen.add(row)
                 added.append(row)
 
-    def rows(self) -> Iterable[TimedRow]:
-        """Nothing: what happened is over."""
-        return ()
+
+class TimedNode(Telling):
+    """An operator that remembers what has happened.
+
+    ``always`` are the solutions that background knowledge makes by itself.
+    """
+
+    always: Sequence[TimedRow] = ()
+
+    @property
+    def now(self) -> Any:
+        """When the rows of the instant at work end."""
+        one, other = self.inputs[0], self.inputs[-1]
+        return (one.added or other.added)[0][1]
+
+    def rows(self) -> Iterator[TimedRow]:
+        return iter(self.always)
 
     def load(self) -> None:
         self.renew()
-
-    def renew(self) -> None:
-        """Find :attr:`always` anew, those of the inputs being found already."""
-
-    @property
-    def timeless(self) -> bool:
-        """Whether all its rows hold always: nothing ever happens to it."""
-        return all(each.timeless for each in self.inputs)
-
-    def kept(self) -> Sequence[tuple[int, Memory]]:
-        """What it remembers of which of its inputs, by their numbers."""
-        return ()
 
     def size(self) -> int:
         return sum(len(side) for _, side in self.kept())
 
     def describe(self) -> str:
-        return self._text
+        return self.text
 
 
-class Memory(Protocol):
-    """What an operator remembers of one of its inputs."""
+class Lasting:
+    """What holds always of one side, by a key: beside what has happened."""
 
-    def __len__(self) -> int: ...
+    def __init__(self, key: Callable[[TimedRow], Any]) -> None:
+        self._key = key
+        self.always: dict[Any, list[TimedRow]] = {}
 
-    def add(self, rows: Iterable[TimedRow]) -> None:
-        """Take rows in, none of which ends before one that is there."""
-
-    def forget(self, now: Instant) -> None:
-        """Let go of what nothing that ends now, or later, can be joined with."""
-
-    def rows(self) -> Iterator[TimedRow]:
-        """All rows, in the order of their ends."""
+    def renew(self, rows: Iterable[TimedRow]) -> None:
+        """These hold always now, and no others."""
+        self.always = {}
+        for row in dict.fromkeys(rows):
+            self.always.setdefault(self._key(row), []).append(row)
 
 
-class Kept:
-    """The rows of one side by a key, in the order of their ends.
+class Kept(Lasting):
+    """The rows of one side by a key, in the order of their ends, and those that hold always.
 
     Rows that ended ``longest`` ago or earlier are let go: O(1) for each, in all. With
     ``last`` the latest of those stays for each key: then it is still known that there was one.
     With a ``rank`` those that :meth:`fitting` finds are found without a look at the others.
+    ``idle``: none is kept, as nothing that happens can be joined with it.
     """
+
+    repeats: Final = False
 
     def __init__(
         self,
@@ -116,10 +106,12 @@ class Kept:
         *,
         last: bool = False,
         rank: Rank | None = None,
+        idle: bool = False,
     ) -> None:
-        self._key = key
+        super().__init__(key)
+        self._idle = idle
         self._rank = rank
-        self._longest = longest
+        self.longest = longest
         self._last = last
         self._lanes: dict[Any, _Lane] = {}
         # Ends and keys of all rows that can get too old, oldest first.
@@ -129,10 +121,15 @@ class Kept:
     def __len__(self) -> int:
         return self._size
 
+    def update(self, added: Iterable[TimedRow], removed: Iterable[TimedRow]) -> None:
+        """Take rows in; none goes."""
+        if not self._idle:
+            self.add(added)
+
     def add(self, rows: Iterable[TimedRow]) -> None:
         """Take rows in, none of which ends before one that is there."""
         lanes, key, rank = self._lanes, self._key, self._rank
-        ends = self._ends if self._longest is not None else None
+        ends = self._ends if self.longest is not None else None
         for row in rows:
             at = key(row)
             lane = lanes.get(at)
@@ -141,7 +138,7 @@ class Kept:
             lane.put(row)
             self._size += 1
             if ends is not None:
-                ends.append((row[-1], at))
+                ends.append((row[1], at))
 
     def before(self, key: Any, time: Instant) -> Sequence[TimedRow]:
         """The rows of a key that ended before a time."""
@@ -162,7 +159,7 @@ class Kept:
         lane = self._lanes[key]
         lane.used.add(row)
         self._size -= 1
-        if self._longest is None:
+        if self.longest is None:
             # No one else drops what stands first.
             while lane and lane.rows[lane.head] in lane.used:
                 lane.used.discard(lane.rows[lane.head])
@@ -172,14 +169,24 @@ class Kept:
 
     def at(self, key: Any) -> Sequence[TimedRow]:
         """All rows of a key."""
+        lane, always = self._lanes.get(key), self.always.get(key)
+        happened = _NO_ROWS if lane is None else lane.all()
+        return happened if always is None else [*happened, *always]
+
+    def count(self, key: Any) -> int:
+        """How many rows a key has."""
         lane = self._lanes.get(key)
-        return _NO_ROWS if lane is None else lane.all()
+        return (0 if lane is None else len(lane)) + len(self.always.get(key, ()))
+
+    def ways(self, other: Any) -> int:
+        """Nothing is told of what has happened."""
+        return 0
 
     def forget(self, now: Instant) -> None:
         """Let go of what nothing that ends now, or later, can be joined with."""
-        if self._longest is None:
+        if self.longest is None:
             return
-        ends, horizon = self._ends, now - self._longest
+        ends, horizon = self._ends, now - self.longest
         while ends and ends[0][0] < horizon:
             _, key = ends.popleft()
             lane = self._lanes[key]
@@ -195,7 +202,11 @@ class Kept:
                 del self._lanes[key]
 
     def rows(self) -> Iterator[TimedRow]:
-        """All rows, in the order of their ends."""
+        """Those that hold always."""
+        return chain.from_iterable(self.always.values())
+
+    def happened(self) -> Iterator[TimedRow]:
+        """All others, in the order of their ends."""
         lanes = self._lanes.values()
         everything = (row for lane in lanes for row in lane.all() if row not in lane.used)
         return iter(sorted(everything, key=ended))
@@ -221,7 +232,7 @@ class _Lane:
         self.rows.append(row)
 
     def fitting(self, right: TimedRow) -> Iterable[TimedRow]:
-        return self.before(right[-2])
+        return self.before(right[0])
 
     def drop(self) -> None:
         self.head += 1
@@ -235,7 +246,7 @@ class _Lane:
     def before(self, time: Instant) -> Sequence[TimedRow]:
         rows, head = self.rows, self.head
         until = len(rows)
-        if rows[-1][-1] >= time:
+        if rows[-1][1] >= time:
             until = bisect_left(rows, time, lo=head, key=ended)
         return rows if not head and until == len(rows) else rows[head:until]
 
@@ -287,46 +298,14 @@ class _RankedLane(_Lane):
         return [*found, *self._others] if self._others else found
 
 
-class Sides:
-    """How rows of two operators are compared and put together."""
-
-    def __init__(self, left: Node, right: Node) -> None:
-        keys, loose = join_key(left, right)
-        lefts, rights = slots_of(left.variables), slots_of(right.variables)
-        self.variables = tuple(dict.fromkeys((*left.variables, *right.variables)))
-        self.left_key = key_of([lefts[name] for name in keys])
-        self.right_key = key_of([rights[name] for name in keys])
-        self.agree = compatible(left.variables, right.variables, loose)
-        """A test of what the keys leave open; None: nothing."""
-        cells = []
-        for name in self.variables:
-            if name in loose:
-                one, other = f"l[{lefts[name]}]", f"r[{rights[name]}]"
-                cells.append(f"{one} if {one} is not None else {other}")
-            else:
-                cells.append(f"l[{lefts[name]}]" if name in lefts else f"r[{rights[name]}]")
-        cells.append("l[-2] if l[-2] <= r[-2] else r[-2]")
-        cells.append("l[-1] if l[-1] >= r[-1] else r[-1]")
-        self.hull: Callable[[TimedRow, TimedRow], TimedRow] = compiled(
-            f"lambda l, r: ({', '.join(cells)})"
-        )
-        """The joined row, in the hull of both intervals."""
-
-
 def order_of_use(names: Sequence[str]) -> Callable[[TimedRow], Any]:
     """Rows that are used once are used by their ends, starts, and bindings by name."""
-    places = sorted(enumerate(names), key=lambda each: each[1])
+    places = sorted(
+        ((place, n) for n, place in slots_of(names).items() if n not in TIMES), key=ended
+    )
 
     def order(row: TimedRow) -> Any:
         bindings = [(name, row[place]) for place, name in places if row[place] is not None]
-        return row[-1], row[-2], bindings
+        return row[1], row[0], bindings
 
     return order
-
-
-def by_key(rows: Iterable[TimedRow], key: Callable[[TimedRow], Any]) -> dict[Any, list[TimedRow]]:
-    """Rows by their keys."""
-    found: dict[Any, list[TimedRow]] = {}
-    for row in rows:
-        found.setdefault(key(row), []).append(row)
-    return found

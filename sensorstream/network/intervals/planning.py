@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final, NoReturn, TypeVar
 
 from sensorstream.errors import NotIncremental, UnsupportedQuery
 from sensorstream.model.terms import IRI
 from sensorstream.network.expressions.expression_functions import with_base
-from sensorstream.network.intervals import plan as timed
-from sensorstream.network.intervals.blocks import Where, block
+from sensorstream.network.intervals.blocks import Where, block, visible
 from sensorstream.network.intervals.conditions import (
     Clock,
     asks_for_time,
     check_lengths,
     longest,
-    timed_test,
     timed_value,
 )
 from sensorstream.network.plan import nodes as plans
-from sensorstream.network.plan.conjunction import UNIT, projected
+from sensorstream.network.plan.conjunction import join, projected
 from sensorstream.network.plan.nodes import Plan
-from sensorstream.network.plan.planner import PatternPlanner
+from sensorstream.network.plan.planner import PatternPlanner, expressions_of
+from sensorstream.network.rows import ALWAYS, TIMES, Row
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Comparison, Expression, Pattern, Query, Variable
-from sensorstream.sparql.rewrite.constants_right import constants_right
-from sensorstream.sparql.rewrite.filters_split import filters_split
+from sensorstream.sparql.rewrite import constants_right, filters_split
 from sensorstream.sparql.scope import borrowed, existences, names_in
 from sensorstream.sparql.walk import nodes
 
@@ -65,83 +63,78 @@ def plan_in_time(
 
 
 class _Planner(PatternPlanner[Where]):
-    """Plans over what happens."""
+    """Plans over what happens: each row has two hidden columns."""
 
     def __init__(self, clock: Clock, graphs: Iterable[IRI]) -> None:
         super().__init__({each: Where(graph=each) for each in graphs})
         self._clock = clock
 
-    def planned(self, pattern: Pattern, where: Where) -> Plan:
+    def special(self, pattern: Pattern, where: Where) -> Plan:
         match pattern:
             case algebra.BGP(patterns):
                 return block(patterns, self.fresh, where)
             case algebra.Join(left, right):
-                return self.join(self.planned(left, where), self.planned(right, where))
-            case algebra.Seq(left, right, consumption):
+                return join(self.planned(left, where), self.planned(right, where))
+            case algebra.Seq(_, _, consumption):
                 one, other = self._happening("SEQ", pattern, where)
-                return timed.Seq(one, other, consumption=consumption)
-            case algebra.Equals(left, right):
-                return timed.Equals(*self._happening("EQUALS", pattern, where))
+                return plans.Seq(one, other, consumption=consumption)
+            case algebra.Equals():
+                return plans.Equals(*self._happening("EQUALS", pattern, where))
             case algebra.LeftJoin(left, right, condition):
                 one, other = self.planned(left, where), self.planned(right, where)
-                return timed.Optional(one, other, _plain(condition), "OPTIONAL")
-            case algebra.OptionalSeq(left, right, condition):
+                return plans.Optional(one, other, _plain(condition), "OPTIONAL")
+            case algebra.OptionalSeq(_, _, condition):
                 one, other = self._happening("OPTIONALSEQ", pattern, where)
-                return timed.Optional(other, one, _plain(condition), "OPTIONALSEQ")
-            case algebra.EqualsOptional(left, right, condition):
+                return plans.Optional(other, one, _plain(condition), "OPTIONALSEQ")
+            case algebra.EqualsOptional(_, _, condition):
                 one, other = self._happening("EQUALSOPTIONAL", pattern, where)
-                return timed.Optional(one, other, _plain(condition), "EQUALSOPTIONAL")
-            case algebra.Minus(left, right):
-                return timed.Minus(self.planned(left, where), self.planned(right, where))
-            case algebra.Union(left, right):
-                return plans.Union((self.planned(left, where), self.planned(right, where)))
+                return plans.Optional(one, other, _plain(condition), "EQUALSOPTIONAL")
             case algebra.Filter(condition, inner):
                 below, condition = self.marked(self.planned(inner, where), condition, where)
                 return filtered(below, condition, self._clock)
-            case algebra.Extend(inner, variable, expression):
-                below, expression = self.marked(self.planned(inner, where), expression, where)
-                return _extended(below, variable.name, expression)
-            case algebra.Graph(name, inner) if self.named:
-                return self.graph(name, inner)
             case algebra.Stream(name, inner):
                 return self.planned(inner, Where(stream=name))
             case algebra.Slice(inner, offset, limit):
                 _check_order(inner)
-                return timed.First(self.planned(inner, where), offset, limit)
-            case algebra.Values(variables, rows):
-                return plans.Constant(tuple(each.name for each in variables), rows)
+                return plans.First(self.planned(inner, where), offset, limit)
             case algebra.Group():
                 return self._group(pattern, where)
             case algebra.Project(inner, variables):
-                names = [each.name for each in variables]
-                found = _without_unused(self.planned(inner, where), frozenset(names))
-                return projected(found, names)
-            case algebra.Distinct(inner) | algebra.Reduced(inner) | algebra.OrderBy(inner, _):
+                names = [*TIMES, *(each.name for each in variables)]
+                return projected(
+                    _without_unused(self.planned(inner, where), frozenset(names)), names
+                )
+            case algebra.Distinct(inner):
                 # Solutions are a set; those of one report are put in order when it is made.
                 return self.planned(inner, where)
         _refuse(pattern)
 
+    def constant(self, names: Sequence[str], rows: Sequence[Row]) -> Plan:
+        lasting = dict.fromkeys((*ALWAYS, *row) for row in rows)
+        return plans.Constant((*TIMES, *names), tuple(lasting))
+
+    def graph(self, pattern: algebra.Graph) -> Plan:
+        return super().graph(pattern) if self.named else _refuse(pattern)
+
     def _group(self, pattern: algebra.Group, where: Where) -> Plan:
         below = self.planned(pattern.pattern, where)
         # Whether something exists is no part of a solution that is counted.
-        below = projected(below, [name for name in below.variables if not name.startswith(".")])
+        below = projected(below, visible(below))
+        for key in pattern.keys:
+            _plain(key.expression)
         below, keys = self.keyed(below, pattern.keys, where)
         for _, aggregate in pattern.aggregates:
             _plain(aggregate.expression)
-        return timed.Group(below, keys, pattern.aggregates)
+        return plans.Group(below, keys, pattern.aggregates)
 
     def extend(self, below: Plan, name: str, expression: Expression, where: Where) -> Plan:
-        return plans.Extend(below, name, _plain(expression))
-
-    def join(self, left: Plan, right: Plan) -> Plan:
-        if left == UNIT:
-            return right
-        return left if right == UNIT else timed.Join(left, right)
+        below, expression = self.marked(below, expression, where)
+        return _extended(below, name, expression)
 
     def _happening(self, operator: str, written: _InTime, where: Where) -> list[Plan]:
         """The plans of what an operator compares by their intervals."""
         found = [self.planned(each, where) for each in (written.left, written.right)]
-        if any(map(timed.is_timeless, found)):
+        if any(each.is_timeless for each in found):
             raise UnsupportedQuery(
                 f"{operator}: one of its sides holds always (a path of any length, GRAPH or VALUES "
                 "alone), so it is neither before nor equal to anything: put it into a group "
@@ -174,7 +167,7 @@ class _Planner(PatternPlanner[Where]):
                     "cannot ask for the interval, or for another EXISTS: write a filter for each",
                     part=condition,
                 )
-        return timed.Mark(below, self.planned(pattern, where), tuple(lifted), flag)
+        return plans.Mark(below, self.planned(pattern, where), tuple(lifted), flag)
 
 
 def _check_order(pattern: Pattern) -> None:
@@ -226,7 +219,7 @@ def _plain(expression: _Given) -> _Given:
 
 def _extended(plan: Plan, name: str, expression: Expression) -> Plan:
     """The plan with one value more: an aggregate under another name is given out by its group."""
-    if isinstance(plan, timed.Group) and isinstance(expression, Variable):
+    if isinstance(plan, plans.Group) and isinstance(expression, Variable):
         for variable, aggregate in plan.aggregates:
             if variable == expression:
                 return replace(plan, aggregates=(*plan.aggregates, (Variable(name), aggregate)))
@@ -243,7 +236,7 @@ def _without_unused(plan: Plan, names: frozenset[str]) -> Plan:
             return replace(plan, source=_without_unused(source, asked))
         case plans.Filter(source, condition):
             return replace(plan, source=_without_unused(source, names | names_in(condition)))
-        case timed.Group():
+        case plans.Group():
             used = tuple(each for each in plan.aggregates if each[0].name in names)
             return replace(plan, aggregates=used)
     return plan
@@ -252,33 +245,11 @@ def _without_unused(plan: Plan, names: frozenset[str]) -> Plan:
 def _check(plan: Plan, clock: Clock) -> None:
     """Refuse expressions that cannot be evaluated, before any operator is made."""
     try:
-        for each in timed.parts(plan):
-            names = each.variables
-            match each:
-                case plans.Filter(_, condition):
-                    check_lengths(condition, clock)
-                    timed_test(condition, names, clock)
-                case plans.Extend(source, _, expression):
+        for each in plans.parts(plan):
+            for expression in expressions_of(each):
+                if not isinstance(each, plans.Group) or expression in each.lengths:
                     check_lengths(expression, clock)
-                    timed_value(expression, source.variables, clock)
-                case timed.Group(source, _, aggregates):
-                    for _, aggregate in aggregates:
-                        if aggregate.expression is not None:
-                            timed_value(aggregate.expression, source.variables, clock)
-                    for length in each.lengths:
-                        check_lengths(length, clock)
-                case timed.Mark(left, right, conditions):
-                    seen = tuple(dict.fromkeys((*left.variables, *right.variables)))
-                    for test in conditions:
-                        timed_test(test, seen, clock)
-                case timed.Seq(_, _, tests):
-                    for test in tests:
-                        check_lengths(test, clock)
-                        timed_test(test, names, clock)
-                case timed.Optional():
-                    if each.condition is not None:
-                        check_lengths(each.condition, clock)
-                        timed_test(each.condition, names, clock)
+                timed_value(expression, each.variables, clock)
     except NotIncremental as error:
         told = f"within a pattern in time: {error.message}"
         raise UnsupportedQuery(told, part=error.part) from None
@@ -303,13 +274,13 @@ def _chosen(plan: Plan, condition: Expression) -> Plan | None:
     A consuming policy filters first, then consumes.
     """
     match plan:
-        case timed.Seq() if not plan.unrestricted and asks_for_time(condition):
+        case plans.Seq() if not plan.unrestricted and asks_for_time(condition):
             if names_in(condition) <= plan.certain:
                 return replace(plan, tests=(*plan.tests, condition))
         case plans.Filter(source, _):
             found = _chosen(source, condition)
             return None if found is None else replace(plan, source=found)
-        case timed.Mark(left):
+        case plans.Mark(left):
             found = _chosen(left, condition)
             return None if found is None else replace(plan, left=found)
     return None
@@ -321,12 +292,12 @@ def _taken_together(plan: Plan, condition: Expression, clock: Clock) -> Plan | N
     if not at_most or longest(condition, clock) is None:
         return None
     match plan:
-        case timed.Group():
+        case plans.Group():
             return replace(plan, lengths=(*plan.lengths, condition))
         case plans.Filter() | plans.Extend() | plans.Project():
             found = _taken_together(plan.source, condition, clock)
             return None if found is None else replace(plan, source=found)
-        case timed.Mark(left):
+        case plans.Mark(left):
             found = _taken_together(left, condition, clock)
             return None if found is None else replace(plan, left=found)
     return None
@@ -340,16 +311,16 @@ def _lowered(plan: Plan, condition: Expression) -> Plan | None:
         return _lowered(part, condition) or plans.Filter(part, condition)
 
     match plan:
-        case timed.Seq() | timed.Join() | timed.Equals():
+        case plans.Seq() | plans.Join() | plans.Equals():
             if names <= plan.left.certain:
                 return replace(plan, left=into(plan.left))
             if names <= plan.right.certain:
                 return replace(plan, right=into(plan.right))
-            if isinstance(plan, timed.Seq) and names <= plan.certain:
+            if isinstance(plan, plans.Seq) and names <= plan.certain:
                 return replace(plan, tests=(*plan.tests, condition))
-        case timed.Optional() | timed.Minus() | timed.Mark() if names <= plan.left.certain:
+        case plans.Optional() | plans.Minus() | plans.Mark() if names <= plan.left.certain:
             return replace(plan, left=into(plan.left))
-        case plans.Filter() | plans.Project() | timed.Once() if names <= plan.source.certain:
+        case plans.Filter() | plans.Project() | plans.Once() if names <= plan.source.certain:
             return replace(plan, source=into(plan.source))
         case plans.Extend() if names <= plan.source.certain and plan.name not in names:
             return replace(plan, source=into(plan.source))
@@ -367,16 +338,16 @@ def bounded(plan: Plan, most: int | None, clock: Clock) -> Plan:
             if bound is not None:
                 most = bound if most is None else min(most, bound)
             return replace(plan, source=bounded(source, most, clock))
-        case plans.Extend() | plans.Project() | timed.Once():
+        case plans.Extend() | plans.Project() | plans.Once():
             return replace(plan, source=bounded(plan.source, most, clock))
-        case timed.Group():
+        case plans.Group():
             # What is counted must not depend on what is wanted of it further up.
             return replace(plan, source=bounded(plan.source, longest_of(plan, clock), clock))
-        case timed.Seq(left, right) | timed.Join(left, right):
-            if isinstance(plan, timed.Seq) and not plan.unrestricted:
+        case plans.Seq(left, right) | plans.Join(left, right):
+            if isinstance(plan, plans.Seq) and not plan.unrestricted:
                 # What is chosen must not depend on what is wanted of it further up.
                 most = None
-            for test in plan.tests if isinstance(plan, timed.Seq) else ():
+            for test in plan.tests if isinstance(plan, plans.Seq) else ():
                 bound = longest(test, clock)
                 if bound is not None:
                     most = bound if most is None else min(most, bound)
@@ -388,26 +359,26 @@ def bounded(plan: Plan, most: int | None, clock: Clock) -> Plan:
             )
         case plans.Union(parts):
             return replace(plan, parts=tuple(bounded(each, most, clock) for each in parts))
-        case timed.Equals(left, right):
+        case plans.Equals(left, right):
             return replace(plan, left=bounded(left, most, clock), right=bounded(right, most, clock))
-        case timed.First(source):
+        case plans.First(source):
             # Which are the first must not depend on what is wanted of them further up.
             return replace(plan, source=bounded(source, None, clock))
-        case timed.Minus(left, right) | timed.Mark(left, right) | timed.Optional(left, right):
+        case plans.Minus(left, right) | plans.Mark(left, right) | plans.Optional(left, right):
             left, right = bounded(left, most, clock), bounded(right, None, clock)
-            if isinstance(plan, timed.Optional):
+            if isinstance(plan, plans.Optional):
                 plan = replace(plan, longest=most if _only_existence(plan) else None)
             return replace(plan, left=left, right=right)
     return plan
 
 
-def longest_of(plan: timed.Group, clock: Clock) -> int | None:
+def longest_of(plan: plans.Group, clock: Clock) -> int | None:
     """The length beyond which nothing is taken together; None: there is none."""
     bounds = (longest(each, clock) for each in plan.lengths)
     return min((each for each in bounds if each is not None), default=None)
 
 
-def _only_existence(plan: timed.Optional) -> bool:
+def _only_existence(plan: plans.Optional) -> bool:
     """Whether any old optional row of the same key stands for all others.
 
     What is joined with an old one is too long to be wanted; but that there is one must be known.

@@ -1,4 +1,4 @@
-"""Operators over one input, UNION and LIMIT over intervals, and what holds always."""
+"""SELECT, UNION and LIMIT over intervals, and what holds always."""
 
 from __future__ import annotations
 
@@ -9,82 +9,31 @@ from typing import Any
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI, Term, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.network.intervals.node import Memory, TimedNode, order_of_use
-from sensorstream.network.intervals.plan import ALWAYS, First, TimedRow
-from sensorstream.network.intervals.plan import Known as KnownPlan
-from sensorstream.network.plan.nodes import Constant, Plan
-from sensorstream.network.rows import rearranged, slots_of
+from sensorstream.network.intervals.node import Telling, TimedNode, order_of_use
+from sensorstream.network.node import Node, Past
+from sensorstream.network.operators.simple import RowByRow, Union
+from sensorstream.network.plan import nodes as plans
+from sensorstream.network.rows import ALWAYS, TimedRow, slots_of
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Path, Variable
 
 
-class TimedValues(TimedNode):
-    """Rows that hold always: VALUES, and the one empty solution."""
-
-    def __init__(self, plan: Constant) -> None:
-        super().__init__(plan)
-        self.always = [(*row, *ALWAYS) for row in dict.fromkeys(plan.rows)]
+class TimedProject(Telling, RowByRow):
+    """SELECT: rows that become equal are one solution."""
 
     def flush(self) -> None:
-        """Nothing changes."""
-
-    def describe(self) -> str:
-        return f"Values {' '.join(f'?{n}' for n in self.variables)} ({len(self.always)} rows)"
-
-
-class TimedMapped(TimedNode):
-    """FILTER, BIND and SELECT: some function of the rows of one input.
-
-    ``merges`` tells whether rows may become equal by it: they are one solution.
-    """
-
-    def __init__(
-        self,
-        plan: Plan,
-        source: TimedNode,
-        mapped: Callable[[Iterable[TimedRow]], Iterable[TimedRow]],
-        *,
-        merges: bool = False,
-    ) -> None:
-        super().__init__(plan, source)
-        self._source = source
-        self._mapped = mapped
-        self._merges = merges
-
-    def flush(self) -> None:
-        if self._merges:
-            self.give(list(self._mapped(self._source.added)))
-        else:
-            self.added += self._mapped(self.meter.through(self._source.added))
-
-    def renew(self) -> None:
-        self.always = list(dict.fromkeys(self._mapped(self._source.always)))
+        super().flush()
+        self.added, found = [], self.added
+        self.give(found)
 
 
-def laid_out(
-    source: Sequence[str], target: Sequence[str]
-) -> Callable[[Iterable[TimedRow]], list[TimedRow]]:
-    """A function that lays rows out as other variables, with the same intervals."""
-    times = (".start", ".end")
-    return rearranged((*source, *times), (*target, *times))
-
-
-class TimedUnion(TimedNode):
+class TimedUnion(Telling, Union):
     """The rows of all inputs; where one lacks a variable it is unbound."""
 
-    def __init__(self, plan: Plan, *parts: TimedNode) -> None:
-        super().__init__(plan, *parts)
-        self._rearranged = [laid_out(each.variables, self.variables) for each in parts]
-
     def flush(self) -> None:
-        for source, rearrange in zip(self.inputs, self._rearranged, strict=True):
-            self.give(rearrange(source.added))
-
-    def renew(self) -> None:
-        found: dict[TimedRow, None] = {}
-        for source, rearrange in zip(self.inputs, self._rearranged, strict=True):
-            found.update(dict.fromkeys(rearrange(source.always)))
-        self.always = list(found)
+        super().flush()
+        self.added, found = [], self.added
+        self.give(found)
 
     def describe(self) -> str:
         return "UNION"
@@ -98,15 +47,16 @@ class TimedFirst(TimedNode):
     of the later ones are wanted.
     """
 
-    def __init__(self, plan: First, source: TimedNode) -> None:
-        super().__init__(plan, source)
+    def __init__(self, plan: plans.First, source: Node) -> None:
+        super().__init__((source,), plan.variables, plan.certain)
         self._offset = plan.offset
         self._limit = plan.limit
+        self._lasting = 0
         self._told = _Told(plan.offset + (plan.limit or 0))
 
     def flush(self) -> None:
         (source,) = self.inputs
-        before = len(source.always) + len(self._told)
+        before = self._lasting + len(self._told)
         if self._limit is not None and before >= self._offset + self._limit:
             return
         rows = sorted(source.added, key=order_of_use(self.variables))
@@ -121,10 +71,11 @@ class TimedFirst(TimedNode):
 
     def renew(self) -> None:
         (source,) = self.inputs
-        rows = sorted(source.always, key=order_of_use(self.variables))
+        rows = sorted(dict.fromkeys(source.rows()), key=order_of_use(self.variables))
+        self._lasting = len(rows)
         self.always = self._cut(rows, 0)
 
-    def kept(self) -> Sequence[tuple[int, Memory]]:
+    def kept(self) -> Sequence[tuple[int, Past]]:
         return ((0, self._told),)
 
 
@@ -141,7 +92,7 @@ class _Told(list[TimedRow]):
     def forget(self, now: Instant) -> None:
         """Nothing: they have been told."""
 
-    def rows(self) -> Iterator[TimedRow]:
+    def happened(self) -> Iterator[TimedRow]:
         return iter(self)
 
 
@@ -167,16 +118,12 @@ class Known(TimedNode):
     """
 
     def __init__(
-        self, pattern: KnownPlan, index: TripleIndex, holds: Callable[[Triple], bool]
+        self, pattern: plans.Known, index: TripleIndex, holds: Callable[[Triple], bool]
     ) -> None:
-        super().__init__(pattern)
+        super().__init__((), pattern.variables, pattern.certain)
         self._pattern = pattern
         self._index = index
         self._holds = holds
-
-    @property
-    def timeless(self) -> bool:
-        return True
 
     def flush(self) -> None:
         """Nothing happens to it."""
@@ -189,7 +136,7 @@ class Known(TimedNode):
                 row.setdefault(end.name, term) == term if isinstance(end, Variable) else end == term
                 for end, term in zip(pattern.ends, terms, strict=True)
             ):
-                found[(*row.values(), *ALWAYS)] = None
+                found[(*ALWAYS, *row.values())] = None
         self.always = list(found)
 
     def _fitting(self) -> Iterator[tuple[Any, ...]]:

@@ -23,10 +23,9 @@ from sensorstream.model.timeline import Instant
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.network.components import prune
 from sensorstream.network.intervals.node import TimedNode
-from sensorstream.network.intervals.plan import ALWAYS, Occurrence
-from sensorstream.network.plan.nodes import constant
+from sensorstream.network.plan.nodes import Occurrence, constant
 from sensorstream.network.recursion.kinds import Conclusions
-from sensorstream.network.rows import compiled
+from sensorstream.network.rows import ALWAYS, compiled
 from sensorstream.sparql.algebra import Variable
 
 _MOST_ROUNDS: Final = 1000
@@ -53,7 +52,7 @@ class Occurrences(TimedNode):
     def __init__(
         self, pattern: Occurrence, source: Occurring, background: TripleIndex, holds: Holds
     ) -> None:
-        super().__init__(pattern)
+        super().__init__((), pattern.variables, pattern.certain)
         self._pattern = pattern
         self._source = source
         self._background = background
@@ -63,10 +62,6 @@ class Occurrences(TimedNode):
         self.stream = pattern.stream
         self.fit, self.shape = _fitting(pattern)
         self.since = 0
-
-    @property
-    def timeless(self) -> bool:
-        return False
 
     def flush(self) -> None:
         """The source has done the work already."""
@@ -102,7 +97,7 @@ def _fitting(pattern: Occurrence) -> tuple[Fit, Hashable]:
             cells[end.name] = place
     if pattern.label:
         cells[pattern.label] = "(s, p, o, a, b)"
-    row = f"({''.join(f'{each}, ' for each in cells.values())}a, b)"
+    row = f"({', '.join(['a', 'b', *cells.values()])})"
     text = f"{row} if {' and '.join(tests)} else None" if tests else row
     made = compiled(f"lambda c: lambda s, p, o, a, b: {text}")
     constant = constants[0] if constants else None

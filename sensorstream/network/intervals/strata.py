@@ -17,7 +17,7 @@ from itertools import chain
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.model.terms import IRI
 from sensorstream.network.components import components
-from sensorstream.network.intervals import plan as timed
+from sensorstream.network.plan import nodes as plans
 from sensorstream.network.plan.nodes import Plan, constant
 from sensorstream.network.recursion.kinds import Conclusions, KindIndex, with_conclusions
 from sensorstream.network.recursion.reads import Kind
@@ -119,18 +119,18 @@ def _refusal(name: str | None, other: str | None) -> UnsupportedQuery:
 def _read(plan: Plan, *, asked: bool) -> Iterator[tuple[Kind, bool]]:
     """The kinds of triples that may end a solution, and whether their absence matters."""
     match plan:
-        case timed.Occurrence(_, predicate, object_):
+        case plans.Occurrence(_, predicate, object_):
             yield Kind(predicate if isinstance(predicate, IRI) else None, constant(object_)), asked
-        case timed.Seq(left, right):
+        case plans.Seq(left, right):
             yield from _read(right, asked=asked)
             yield from _asked(left)
-        case timed.Optional(mandatory, optional, operator="OPTIONALSEQ"):
+        case plans.Optional(mandatory, optional, operator="OPTIONALSEQ"):
             yield from _read(mandatory, asked=asked)
             yield from _asked(optional)
-        case timed.First(source) | timed.Group(source):
+        case plans.First(source) | plans.Group(source):
             # What else ends at the same moment decides which are the first, or what a group is.
             yield from _read(source, asked=True)
-        case timed.Optional(one, other) | timed.Minus(one, other) | timed.Mark(one, other):
+        case plans.Optional(one, other) | plans.Minus(one, other) | plans.Mark(one, other):
             yield from _read(one, asked=asked)
             yield from _read(other, asked=True)
         case _:

@@ -151,10 +151,6 @@ class Delayed(Node):
     def size(self) -> int:
         return len(self._output) + self._waiting_rows
 
-    def describe(self) -> str:
-        names = " ".join(f"?{name}" for name in self.variables)
-        return f"What was so {self._delay} units of time ago -> {names}"
-
 
 def _together(
     added: list[Row], removed: list[Row], more: list[Row], less: list[Row]

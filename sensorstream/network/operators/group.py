@@ -11,7 +11,6 @@ from sensorstream.network.node import Node
 from sensorstream.network.plan.nodes import Group as GroupPlan
 from sensorstream.network.rows import Row, key_of, slots_of
 from sensorstream.sparql.algebra import Aggregate
-from sensorstream.sparql.printing import expression_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +24,12 @@ class Column:
     kind: Kind
     values: Hashable
     value: Callable[[Row], Any]
-    text: str
 
 
 def columns_of(plan: GroupPlan, value: Callable[[Aggregate], Callable[[Row], Any]]) -> list[Column]:
     """The aggregates of a plan; ``value`` tells what one takes of a row."""
     return [
-        Column(name.name, kind_of(each), each.expression, value(each), expression_text(each))
+        Column(name.name, kind_of(each), each.expression, value(each))
         for name, each in plan.aggregates
     ]
 
@@ -160,13 +158,3 @@ class Group(Node):
 
     def size(self) -> int:
         return len(self._groups)
-
-    def describe(self) -> str:
-        return group_text(self._keys, ((c.variable, c.text) for c in self._columns))
-
-
-def group_text(keys: Iterable[str], aggregates: Iterable[tuple[str, str]]) -> str:
-    """One line about a GROUP BY for people: its keys, its variables and what they are."""
-    by = " ".join(f"?{name}" for name in keys)
-    texts = ", ".join(f"?{variable} = {text}" for variable, text in aggregates)
-    return f"Group{f' by {by}' if by else ''}: {texts}"

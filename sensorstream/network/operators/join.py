@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from sensorstream.network.node import Node
-from sensorstream.network.rows import Bag, Row, key_of, merged, slots_of
+from sensorstream.network.rows import (
+    TIMES,
+    Bag,
+    Row,
+    compatible,
+    key_of,
+    merged,
+    overlapping,
+    slots_of,
+)
 
 _NO_ROWS: Final[Bag] = {}
 
@@ -59,7 +68,7 @@ class Memory:
     def at(self, key: Any) -> Iterable[Row]:
         """The rows of a key, each as often as it occurs."""
         bag = self._bags.get(key, _NO_ROWS)
-        return _repeated(bag) if self._repeated else bag
+        return repeated(bag) if self._repeated else bag
 
     def count(self, key: Any) -> int:
         """How many rows a key has."""
@@ -76,16 +85,17 @@ class Memory:
 
     def rows(self) -> Iterator[Row]:
         """All rows, each as often as it occurs."""
-        return (row for bag in self._bags.values() for row in _repeated(bag))
+        return (row for bag in self._bags.values() for row in repeated(bag))
 
 
-def _repeated(bag: Bag) -> Iterator[Row]:
+def repeated(bag: Bag) -> Iterator[Row]:
+    """Rows, each as often as it occurs."""
     return (row for row, count in bag.items() for _ in range(count))
 
 
 def join_key(left: Node, right: Node) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The shared variables of two operators: those both always bind, and the others."""
-    shared = [name for name in left.variables if name in right.variables]
+    shared = [n for n in left.variables if n in right.variables and n not in TIMES]
     certain = left.certain & right.certain
     return (
         tuple(name for name in shared if name in certain),
@@ -93,7 +103,88 @@ def join_key(left: Node, right: Node) -> tuple[tuple[str, ...], tuple[str, ...]]
     )
 
 
-_Side: TypeAlias = tuple[Callable[[Row], Any], Memory, Callable[[Row, Iterable[Row]], list[Row]]]
+class Remembered(Protocol):
+    """What a join remembers of one side, by a key."""
+
+    @property
+    def repeats(self) -> bool:
+        """Whether a row occurs more than once."""
+
+    def __len__(self) -> int: ...
+
+    def update(self, added: Iterable[Row], removed: Iterable[Row]) -> None:
+        """Take a change in."""
+
+    def at(self, key: Any) -> Iterable[Row]:
+        """The rows of a key that rows of the other side meet."""
+
+    def count(self, key: Any) -> int:
+        """How many these are."""
+
+    def rows(self) -> Iterator[Row]:
+        """All rows that there are without that anything happens, each as often as it occurs."""
+
+    def ways(self, other: Any) -> int:
+        """The pairs of such rows of both that have the same key."""
+
+
+_Key: TypeAlias = Callable[[Row], Any]
+_Joined: TypeAlias = Callable[[Row, Iterable[Row]], list[Row]]
+
+
+def _memory(key: _Key, _other: Node) -> Remembered:
+    return Memory(key)
+
+
+class Sides:
+    """How rows of two operators are compared, and put together as the ``output`` variables.
+
+    They are compared by what both always bind, and by the variables ``alike``.
+    """
+
+    def __init__(
+        self,
+        left: Node,
+        right: Node,
+        output: Sequence[str] | None = None,
+        alike: Sequence[str] = (),
+    ) -> None:
+        self.keys, self.loose = join_key(left, right)
+        lefts, rights = slots_of(left.variables), slots_of(right.variables)
+        everything = tuple(dict.fromkeys((*left.variables, *right.variables)))
+        self.variables = everything if output is None else tuple(output)
+        self.left_key: _Key = key_of([lefts[name] for name in (*self.keys, *alike)])
+        self.right_key: _Key = key_of([rights[name] for name in (*self.keys, *alike)])
+        self.is_whole = not self.loose and set(self.variables) == set(everything)
+        """Whether different pairs of rows are different rows together."""
+        self._left, self._right = left.variables, right.variables
+
+    def joined(self, *, backward: bool = False) -> _Joined:
+        """A function of a left row and right rows with its key: the rows of those that agree.
+
+        ``backward``: of a right row and left rows.
+        """
+        return merged(self._left, self._right, self.variables, self.loose, backward=backward)
+
+    def agree(self) -> Callable[[Row, Row], bool] | None:
+        """Whether rows with one key agree in what either may leave unbound; None: always."""
+        return compatible(self._left, self._right, self.loose)
+
+    def overlap(self) -> Callable[[Row, Row], bool] | None:
+        """Whether rows that agree share a bound variable; None: always."""
+        if self.keys:
+            return None
+        if not self.loose:
+            return lambda left, right: False
+        return overlapping(self._left, self._right, self.loose)
+
+    def text(self, operator: str) -> str:
+        """An operator, and what it compares, for people."""
+        on = ", ".join(f"?{name}" for name in (*self.keys, *self.loose))
+        return f"{operator} on {on}" if on else operator
+
+
+_Side: TypeAlias = tuple[_Key, Remembered, _Joined]
 
 
 class Join(Node):
@@ -104,23 +195,25 @@ class Join(Node):
     no operator needs to look for one.
     """
 
-    def __init__(self, left: Node, right: Node, output: Sequence[str] | None = None) -> None:
-        everything = tuple(dict.fromkeys((*left.variables, *right.variables)))
-        variables = everything if output is None else tuple(output)
-        super().__init__(
-            (left, right), variables, (left.certain | right.certain).intersection(variables)
-        )
-        keys, loose = join_key(left, right)
-        lefts, rights = slots_of(left.variables), slots_of(right.variables)
-        left_key = key_of([lefts[name] for name in keys])
-        right_key = key_of([rights[name] for name in keys])
-        self._left, self._right = Memory(left_key), Memory(right_key)
-        layout = (left.variables, right.variables, variables, loose)
+    def __init__(
+        self,
+        left: Node,
+        right: Node,
+        output: Sequence[str] | None = None,
+        alike: Sequence[str] = (),
+        memory: Callable[[_Key, Node], Remembered] = _memory,
+    ) -> None:
+        """``memory`` makes what remembers a side, by its key, for the rows of the other side."""
+        sides = Sides(left, right, output, alike)
+        certain = (left.certain | right.certain).intersection(sides.variables)
+        super().__init__((left, right), sides.variables, certain)
+        self._left, self._right = memory(sides.left_key, right), memory(sides.right_key, left)
         # For the rows of each side: their key, those of the other side, and how they are joined.
-        self._of_left = (left_key, self._right, merged(*layout))
-        self._of_right = (right_key, self._left, merged(*layout, backward=True))
-        self._whole = not loose and set(variables) == set(everything)
+        self._of_left = (sides.left_key, self._right, sides.joined())
+        self._of_right = (sides.right_key, self._left, sides.joined(backward=True))
+        self._whole = sides.is_whole
         self._apart = False
+        self._sides = sides
 
     def flush(self) -> None:
         left, right = self.inputs
@@ -175,6 +268,4 @@ class Join(Node):
         return len(self._left) + len(self._right)
 
     def describe(self) -> str:
-        keys, loose = join_key(*self.inputs)
-        on = ", ".join(f"?{name}" for name in (*keys, *loose))
-        return f"Join on {on}" if on else "Product"
+        return self._sides.text("Join") if self._sides.keys or self._sides.loose else "Product"

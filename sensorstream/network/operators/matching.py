@@ -6,68 +6,88 @@ leaves or reaches zero (SPARQL 1.1, sections 18.5 LeftJoin and Minus, 17.4.1.4 E
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
 
 from sensorstream.network.node import Node
-from sensorstream.network.operators.join import Memory, join_key
-from sensorstream.network.rows import (
-    Bag,
-    Row,
-    compatible,
-    key_of,
-    merged,
-    net,
-    overlapping,
-    slots_of,
-)
+from sensorstream.network.operators.join import Memory, Sides, repeated
+from sensorstream.network.rows import Bag, Row, net
 from sensorstream.sparql.values import FALSE, TRUE
 
 Condition = Callable[[Row], bool]
+_Test = Callable[[Row, Row], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a left row asks of the right rows that agree with it, and what becomes of it.
+
+    ``test`` is of both; None: any of them matches. A row that has no match is given with
+    ``alone`` more, one that has any with ``together``, once; None: it is not. ``joined`` gives it
+    together with each of its matches; None: no one does.
+    """
+
+    sides: Sides
+    more: tuple[str, ...]
+    """Variables that what is given has beside those of the left, in this order."""
+    test: _Test | None
+    text: str
+    alone: Row | None = None
+    together: Row | None = None
+    joined: Callable[[Row, Iterable[Row]], list[Row]] | None = None
+
+    def given(self, row: Row, matches: Collection[Row]) -> list[Row]:
+        """What is given out for a left row and all that match it."""
+        rows = self.joined(row, matches) if self.joined is not None and matches else []
+        more = self.together if matches else self.alone
+        return rows if more is None else [*rows, row + more]
+
+    @property
+    def certain(self) -> frozenset[str]:
+        """The variables beside those of the left that every row binds."""
+        return frozenset() if self.together is None else frozenset(self.more)
+
+
+def optional(
+    sides: Sides, names: tuple[str, ...], condition: Condition | None = None, told: str = ""
+) -> Question:
+    """OPTIONAL; ``names`` are the variables of the left.
+
+    ``condition`` tests a joined row, and is ``told`` to people.
+    """
+    joined, more = sides.joined(), sides.variables[len(names) :]
+    test = _both(sides.agree(), _of_joined(condition, sides))
+    text = sides.text("LeftJoin") + told
+    return Question(sides, more, test, text, (None,) * len(more), None, joined)
+
+
+def minus(sides: Sides) -> Question:
+    """MINUS: left rows that agree with no right row they share a bound variable with."""
+    return Question(sides, (), _both(sides.agree(), sides.overlap()), sides.text("Minus"), ())
+
+
+def mark(sides: Sides, flag: str, condition: Condition | None) -> Question:
+    """EXISTS: each left row with one more variable, that says whether the right matches it.
+
+    ``condition`` tests a joined row: the filters of the pattern that speak of outer variables.
+    """
+    test = _both(sides.agree(), _of_joined(condition, sides))
+    text = f"Mark ?{flag} where a match exists"
+    return Question(sides, (flag,), test, text, (FALSE,), (TRUE,))
 
 
 class Matching(Node):
     """Keeps both sides by what they share, and the number of matches of each left row."""
 
-    def __init__(
-        self,
-        left: Node,
-        right: Node,
-        variables: Sequence[str],
-        certain: frozenset[str],
-        test: Callable[[Row, Row], bool] | None,
-        alone: Row | None = None,
-        together: Row | None = None,
-    ) -> None:
-        """``alone``: what a left row has more without a match, ``together``: with any, once.
-
-        None: it gives nothing then.
-        """
+    def __init__(self, left: Node, right: Node, question: Question) -> None:
+        variables, certain = (*left.variables, *question.more), left.certain | question.certain
         super().__init__((left, right), variables, certain)
-        self._more = (alone, together)
-        keys, loose = join_key(left, right)
-        lefts, rights = slots_of(left.variables), slots_of(right.variables)
-        self._left_key = key_of([lefts[name] for name in keys])
-        self._right_key = key_of([rights[name] for name in keys])
+        self._question = question
+        self._test = question.test
+        self._left_key, self._right_key = question.sides.left_key, question.sides.right_key
         self._left = Memory(self._left_key)
         self._right = Memory(self._right_key)
         self._matches: Bag = {}
-        agree = compatible(left.variables, right.variables, loose)
-        tests = [each for each in (agree, test) if each is not None]
-        self._test: Callable[[Row, Row], bool] | None = None
-        if tests:
-            self._test = tests[0] if len(tests) == 1 else _both(*tests)
-
-    def _alone(self, row: Row) -> Row | None:
-        more = self._more[0]
-        return None if more is None else row + more
-
-    def _together(self, row: Row) -> Row | None:
-        more = self._more[1]
-        return None if more is None else row + more
-
-    def _pairs(self, left: Row, right: Bag) -> list[Row]:
-        """What a left row gives together with each matching right row."""
-        return []
 
     def _matching(self, left: Row) -> Bag:
         """The right rows that match a left row, with their counts."""
@@ -79,6 +99,10 @@ class Matching(Node):
         if test is None:
             return bag
         return {right: count for right, count in bag.items() if test(left, right)}
+
+    def _given(self, left: Row, matches: Bag) -> list[Row]:
+        found = [*repeated(matches)] if self._right.repeats else matches
+        return self._question.given(left, found)
 
     def flush(self) -> None:
         left, right = self.inputs
@@ -98,10 +122,7 @@ class Matching(Node):
         for row, weight in change.items():
             found = self._matching(row)
             out = self.added if weight > 0 else self.removed
-            once = self._together(row) if found else self._alone(row)
-            rows = self._pairs(row, found) if found else []
-            if once is not None:
-                rows.append(once)
+            rows = self._given(row, found)
             for _ in range(abs(weight)):
                 out += rows
             if weight > 0:
@@ -111,7 +132,8 @@ class Matching(Node):
                 self._matches.pop(row, None)
 
     def _right_changed(self, right: Row, weight: int) -> None:
-        test, matches = self._test, self._matches
+        test, matches, joined = self._test, self._matches, self._question.joined
+        alone, together = self._question.alone, self._question.together
         key = self._right_key(right)
         lefts = self._left.bag(key)
         if (ways := self._left.count(key)) > 1:
@@ -121,15 +143,12 @@ class Matching(Node):
                 continue
             before = matches.get(left, 0)
             after = before + weight
-            pairs = self._pairs(left, {right: abs(weight)})
-            out = self.added if weight > 0 else self.removed
-            if pairs:
-                for _ in range(count):
-                    out += pairs
+            if joined is not None:
+                out = self.added if weight > 0 else self.removed
+                out += joined(left, (right,)) * (abs(weight) * count)
             if before and after:
                 matches[left] = after
                 continue
-            alone, together = self._alone(left), self._together(left)
             if after:
                 matches[left] = after
                 gone, come = alone, together
@@ -137,9 +156,9 @@ class Matching(Node):
                 del matches[left]
                 gone, come = together, alone
             if gone is not None:
-                self.removed += [gone] * count
+                self.removed += [left + gone] * count
             if come is not None:
-                self.added += [come] * count
+                self.added += [left + come] * count
 
     def load(self) -> None:
         left, right = self.inputs
@@ -150,103 +169,33 @@ class Matching(Node):
                 self._matches[row] = sum(found.values())
 
     def rows(self) -> Iterator[Row]:
+        joins = self._question.joined is not None
         for row in self._left.rows():
-            if row in self._matches:
-                yield from self._pairs(row, self._matching(row))
-                once = self._together(row)
+            if joins and row in self._matches:
+                yield from self._given(row, self._matching(row))
             else:
-                once = self._alone(row)
-            if once is not None:
-                yield once
+                yield from self._question.given(row, (row,) if row in self._matches else ())
 
     def size(self) -> int:
         return len(self._left) + len(self._right)
 
-
-class LeftJoin(Matching):
-    """OPTIONAL; ``condition`` tests a joined row."""
-
-    def __init__(
-        self, left: Node, right: Node, condition: Condition | None = None, text: str = ""
-    ) -> None:
-        variables = tuple(dict.fromkeys((*left.variables, *right.variables)))
-        _, loose = join_key(left, right)
-        merge = merged(left.variables, right.variables, variables, loose)
-        test = None if condition is None else _of_joined(condition, merge)
-        pad = (None,) * (len(variables) - len(left.variables))
-        super().__init__(left, right, variables, left.certain, test, alone=pad)
-        self._merge = merge
-        self._text = text
-
-    def _pairs(self, left: Row, right: Bag) -> list[Row]:
-        if all(count == 1 for count in right.values()):
-            return self._merge(left, right)
-        return self._merge(left, [row for row, count in right.items() for _ in range(count)])
-
     def describe(self) -> str:
-        keys, loose = join_key(*self.inputs)
-        on = ", ".join(f"?{name}" for name in (*keys, *loose))
-        text = f"LeftJoin on {on}" if on else "LeftJoin"
-        return f"{text} if {self._text}" if self._text else text
+        return self._question.text
 
 
-class Minus(Matching):
-    """MINUS: left rows that agree with no right row they share a bound variable with."""
+def _of_joined(condition: Condition | None, sides: Sides) -> _Test | None:
+    if condition is None:
+        return None
+    joined = sides.joined()
 
-    def __init__(self, left: Node, right: Node) -> None:
-        keys, loose = join_key(left, right)
-        test: Callable[[Row, Row], bool] | None = None
-        if not keys:
-            # Without a variable that both always bind, the domains may be disjoint.
-            test = overlapping(left.variables, right.variables, loose) if loose else _never
-        super().__init__(left, right, left.variables, left.certain, test, alone=())
-
-    def describe(self) -> str:
-        keys, loose = join_key(*self.inputs)
-        return f"Minus on {', '.join(f'?{name}' for name in (*keys, *loose))}"
-
-
-class Mark(Matching):
-    """EXISTS: each left row with one more variable, that says whether the right matches it.
-
-    ``condition`` tests a joined row: the filters of the pattern that speak of outer variables.
-    """
-
-    def __init__(
-        self,
-        left: Node,
-        right: Node,
-        flag: str,
-        condition: Condition | None = None,
-    ) -> None:
-        everything = tuple(dict.fromkeys((*left.variables, *right.variables)))
-        _, loose = join_key(left, right)
-        test = None
-        if condition is not None:
-            merge = merged(left.variables, right.variables, everything, loose)
-            test = _of_joined(condition, merge)
-        variables, certain = (*left.variables, flag), left.certain | {flag}
-        super().__init__(left, right, variables, certain, test, alone=(FALSE,), together=(TRUE,))
-
-    def describe(self) -> str:
-        return f"Mark ?{self.variables[-1]} where a match exists"
-
-
-def _of_joined(
-    condition: Condition, merge: Callable[[Row, list[Row]], list[Row]]
-) -> Callable[[Row, Row], bool]:
     def test(left: Row, right: Row) -> bool:
-        rows = merge(left, [right])
+        rows = joined(left, (right,))
         return bool(rows) and condition(rows[0])
 
     return test
 
 
-def _both(
-    first: Callable[[Row, Row], bool], second: Callable[[Row, Row], bool]
-) -> Callable[[Row, Row], bool]:
+def _both(first: _Test | None, second: _Test | None) -> _Test | None:
+    if first is None or second is None:
+        return first or second
     return lambda left, right: first(left, right) and second(left, right)
-
-
-def _never(_left: Row, _right: Row) -> bool:
-    return False

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from sensorstream.model.terms import Literal, Term
 from sensorstream.network.node import Node
-from sensorstream.network.rows import Bag, Row, net, rearranged
+from sensorstream.network.rows import Bag, Row, compiled, net, rearranged
 from sensorstream.sparql.algebra import Variable
 
 _LONG: Final = 100
@@ -26,106 +25,90 @@ class Constant(Node):
         super().__init__((), variables, certain)
         self._rows = tuple(rows)
 
-    @property
-    def is_unit(self) -> bool:
-        """Whether it is the one empty solution, that joins with everything."""
-        return self._rows == ((),)
-
     def flush(self) -> None:
         """Nothing changes."""
 
     def rows(self) -> Iterable[Row]:
         return self._rows
 
-    def describe(self) -> str:
-        return f"Values {' '.join(f'?{name}' for name in self.variables)} ({len(self._rows)} rows)"
 
+class RowByRow(Node):
+    """FILTER, SELECT, the ends of a path: each row gives its row, or none, by itself.
 
-class _RowByRow(Node):
-    """Each row of the input gives its rows of the output by itself: nothing is remembered."""
+    ``given`` makes them, nothing is remembered. ``computes``: it asks an expression of each row,
+    and different rows stay different.
+    """
 
     def __init__(
-        self, source: Node, variables: Sequence[str], certain: Iterable[str], text: str
+        self,
+        source: Node,
+        variables: Sequence[str],
+        given: Callable[[Iterable[Row]], Iterable[Row]],
+        *,
+        computes: bool = False,
+        certain: Iterable[str] | None = None,
     ) -> None:
-        super().__init__((source,), variables, certain)
-        self._text = text
-
-    @abstractmethod
-    def given(self, rows: Iterable[Row]) -> Iterable[Row]:
-        """The rows of the output for some of the input."""
+        """``certain`` None: those of its variables that are so in the source."""
+        known = source.certain.intersection(variables) if certain is None else certain
+        super().__init__((source,), variables, known)
+        self._given = given
+        self._computes = computes
 
     def flush(self) -> None:
         (source,) = self.inputs
-        through = self.meter.through
-        self.added += self.given(through(source.added))
-        self.removed += self.given(through(source.removed))
+        added, removed = source.added, source.removed
+        if self._computes:
+            through = self.meter.through
+            self.added += self._given(through(added))
+            self.removed += self._given(through(removed))
+        else:
+            self.added += self._given(added)
+            self.removed += self._given(removed)
 
     @property
     def apart(self) -> bool:
-        return self.inputs[0].apart
+        return super().apart or (self._computes and self.inputs[0].apart)
 
     def expected(self) -> int:
         return self.inputs[0].expected()
 
     def rows(self) -> Iterable[Row]:
-        return self.given(self.inputs[0].rows())
-
-    def describe(self) -> str:
-        return self._text
+        return self._given(self.inputs[0].rows())
 
 
-class Filter(_RowByRow):
-    """FILTER and HAVING: the rows that pass a test."""
-
-    def __init__(self, source: Node, holds: Callable[[Row], bool], text: str) -> None:
-        super().__init__(source, source.variables, source.certain, f"Filter {text}")
-        self._holds = holds
-
-    def given(self, rows: Iterable[Row]) -> Iterable[Row]:
-        return filter(self._holds, rows)
-
-
-class Extend(_RowByRow):
+class Extend(RowByRow):
     """BIND and SELECT expressions: each row with one more value, unbound where it is an error."""
 
-    def __init__(
-        self, source: Node, variable: str, value: Callable[[Row], Term | None], text: str
-    ) -> None:
-        names = (*source.variables, variable)
-        super().__init__(source, names, source.certain, f"Extend ?{variable} = {text}")
+    def __init__(self, source: Node, name: str, value: Callable[[Row], Term | None]) -> None:
+        super().__init__(source, (*source.variables, name), self._extended, computes=True)
         self._value = value
 
-    def given(self, rows: Iterable[Row]) -> Iterable[Row]:
-        return map(self._extended, rows)
-
-    def _extended(self, row: Row) -> Row:
-        value = self._value(row)
-        if type(value) is Literal and len(value.lexical) > _LONG:
-            # It is kept in memory with the row.
-            self.meter.take(len(value.lexical) // _LONG)
-        return (*row, value)
+    def _extended(self, rows: Iterable[Row]) -> Iterator[Row]:
+        for row in rows:
+            value = self._value(row)
+            if type(value) is Literal and len(value.lexical) > _LONG:
+                # It is kept in memory with the row.
+                self.meter.take(len(value.lexical) // _LONG)
+            yield (*row, value)
 
 
-class Project(Node):
-    """Only some variables, in some order."""
-
-    def __init__(self, source: Node, variables: Sequence[str]) -> None:
-        super().__init__((source,), variables, source.certain.intersection(variables))
-        self._rearrange = rearranged(source.variables, variables)
-
-    def flush(self) -> None:
-        (source,) = self.inputs
-        self.added += self._rearrange(source.added)
-        self.removed += self._rearrange(source.removed)
-
-    def expected(self) -> int:
-        return self.inputs[0].expected()
-
-    def rows(self) -> Iterable[Row]:
-        return self._rearrange(self.inputs[0].rows())
-
-    def describe(self) -> str:
-        return f"Project {' '.join(f'?{name}' for name in self.variables)}"
+def ends_of(
+    wanted: tuple[Variable | Term, Variable | Term],
+) -> Callable[[Iterable[Row]], list[Row]]:
+    """Selects the pairs whose ends are the constants wanted, or equal, and names the rest."""
+    first, second = wanted
+    tests, cells = list[str](), list[str]()
+    for end, cell in ((first, "r[0]"), (second, "r[1]")):
+        if not isinstance(end, Variable):
+            tests.append(f"{cell} == {'a' if cell == 'r[0]' else 'b'}")
+        elif not cells or first != second:
+            cells.append(cell)
+        else:
+            tests.append("r[0] == r[1]")
+    row = f"({''.join(f'{each}, ' for each in cells)})"
+    condition = f" if {' and '.join(tests)}" if tests else ""
+    made = compiled(f"lambda a, b: lambda rows: [{row} for r in rows{condition}]")
+    return made(first, second)  # type: ignore[no-any-return]
 
 
 class Union(Node):
@@ -150,9 +133,6 @@ class Union(Node):
     def rows(self) -> Iterator[Row]:
         for source, rearrange in zip(self.inputs, self._rearrange, strict=True):
             yield from rearrange(source.rows())
-
-    def describe(self) -> str:
-        return "Union"
 
 
 class Distinct(Node):
@@ -193,52 +173,6 @@ class Distinct(Node):
 
     def size(self) -> int:
         return len(self._counts)
-
-    def describe(self) -> str:
-        return "Distinct"
-
-
-class Ends(Node):
-    """Selects the pairs whose ends are the constants wanted, or equal, and names the rest."""
-
-    def __init__(
-        self,
-        source: Node,
-        at: tuple[int, int],
-        wanted: tuple[Variable | Term, Variable | Term],
-    ) -> None:
-        names = tuple(dict.fromkeys(e.name for e in wanted if isinstance(e, Variable)))
-        super().__init__((source,), names, names)
-        self._at = at
-        self._wanted = wanted
-
-    def _select(self, rows: Iterable[Row]) -> list[Row]:
-        (one, other), (first, second) = self._at, self._wanted
-        if not isinstance(first, Variable):
-            rows = [row for row in rows if row[one] == first]
-        if not isinstance(second, Variable):
-            rows = [row for row in rows if row[other] == second]
-        if isinstance(first, Variable) and isinstance(second, Variable):
-            if first == second:
-                return [(row[one],) for row in rows if row[one] == row[other]]
-            return [(row[one], row[other]) for row in rows]
-        if isinstance(first, Variable):
-            return [(row[one],) for row in rows]
-        if isinstance(second, Variable):
-            return [(row[other],) for row in rows]
-        return [() for _ in rows]
-
-    def flush(self) -> None:
-        (source,) = self.inputs
-        self.added += self._select(source.added)
-        self.removed += self._select(source.removed)
-
-    def rows(self) -> Iterable[Row]:
-        return self._select(self.inputs[0].rows())
-
-    def describe(self) -> str:
-        first, second = (str(e) if isinstance(e, Variable) else e.n3 for e in self._wanted)
-        return f"Ends {first} {second}"
 
 
 class Slice(Node):
@@ -296,10 +230,6 @@ class Slice(Node):
 
     def size(self) -> int:
         return len(self._ordered)
-
-    def describe(self) -> str:
-        limit = "all" if self._limit is None else self._limit
-        return f"Slice {limit} from {self._offset}{' in order' if self._key else ''}"
 
 
 def _position(entry: tuple[Any, tuple[str, ...], Row]) -> tuple[Any, tuple[str, ...]]:

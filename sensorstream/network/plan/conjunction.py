@@ -182,9 +182,9 @@ def _join_all(plans: Sequence[Plan], wanted: Sequence[str]) -> Plan:
 
 def join(left: Plan, right: Plan, wanted: Iterable[str] | None = None) -> Plan:
     """Join two plans; without ``wanted``, all variables are kept."""
-    if left == UNIT:
+    if isinstance(left, Constant) and left.is_unit:
         return right
-    if right == UNIT:
+    if isinstance(right, Constant) and right.is_unit:
         return left
     names = dict.fromkeys((*left.variables, *right.variables))
     return Join(left, right, tuple(names if wanted is None else (n for n in wanted if n in names)))

@@ -3,27 +3,38 @@
 A plan holds no triples and no functions, so it can be made, printed, costed and refused without
 an operator. Plans are compared by value: equal plans, of one query or of several, become one
 operator (:mod:`sensorstream.network.build`).
+
+A pattern in time is planned alike. Its rows have two hidden columns: the interval in which the
+solution happened (:data:`.TIMES`). What background knowledge makes by itself has :data:`.ALWAYS`,
+which leaves the interval of what it is joined with as it is. Where a plan has ``longest``, no
+longer solution is wanted, in units of the time line, as far as the filters above say so: it bounds
+what is kept.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Final, TypeAlias
 from typing import Literal as OneOf
-from typing import TypeAlias
 
 from sensorstream.model.terms import IRI, Literal, Term
-from sensorstream.network.rows import Row
+from sensorstream.network.rows import ALWAYS, TIMES, Row, TimedRow
 from sensorstream.network.sources import Source
 from sensorstream.sparql.algebra import (
     Aggregate,
     Comparison,
+    Consumption,
     Expression,
     OrderCondition,
+    Path,
     Pattern,
     Variable,
 )
 
 End: TypeAlias = Variable | Term
+OCCURRENCE: Final = ".occurrence"
+"""How the variables begin that are bound to an occurrence itself: triple, start and end."""
 
 
 def constant(end: End) -> Term | None:
@@ -51,9 +62,23 @@ class Plan:
         return frozenset(self.variables)
 
     @property
-    def text(self) -> str:
-        """One line about it for people; "": its fields say it (:func:`.plan_text`)."""
-        return ""
+    def timed(self) -> bool:
+        """Whether its rows happen, each in an interval."""
+        return self.variables[:2] == TIMES
+
+    @property
+    def is_timeless(self) -> bool:
+        """Whether all its rows hold always: nothing ever happens to it."""
+        return all(each.is_timeless for each in self.inputs)
+
+
+def parts(plan: Plan) -> Iterator[Plan]:
+    """A plan and all below it, from the top; as often as it feeds something."""
+    ahead = [plan]
+    while ahead:
+        each = ahead.pop()
+        yield each
+        ahead += reversed(each.inputs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +118,12 @@ class Constant(Plan):
     """Rows that never change: VALUES, and the one empty solution."""
 
     names: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[Row | TimedRow, ...]
 
     @property
     def is_unit(self) -> bool:
         """Whether it is the one empty solution, that joins with everything."""
-        return self.rows == ((),)
+        return self.rows in (((),), (ALWAYS,))
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -253,18 +278,25 @@ class Slice(Over):
 
 @dataclass(frozen=True, slots=True)
 class Group(Over):
-    """One row for each group: its keys, which are variables of the source, and aggregates."""
+    """One row for each group: its keys, which are variables of the source, and aggregates.
+
+    Of rows that happen, one for each group of which a row ends.
+    """
 
     keys: tuple[str, ...]
     aggregates: tuple[tuple[Variable, Aggregate], ...]
+    lengths: tuple[Expression, ...] = ()
+    """Of rows that happen: conditions of the common interval of those that are taken together, as
+    many as possible, those that started last; without any it is all that have ended by then."""
 
     @property
     def variables(self) -> tuple[str, ...]:
-        return (*self.keys, *(variable.name for variable, _ in self.aggregates))
+        times = TIMES if self.source.timed else ()
+        return (*times, *self.keys, *(variable.name for variable, _ in self.aggregates))
 
     @property
     def certain(self) -> frozenset[str]:
-        return self.source.certain.intersection(self.keys)
+        return self.source.certain.intersection((*TIMES, *self.keys))
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,12 +368,19 @@ class Pair(Plan):
     def certain(self) -> frozenset[str]:
         return self.left.certain
 
+    @property
+    def shared(self) -> tuple[str, ...]:
+        """The variables of both sides."""
+        others = self.right.variables
+        return tuple(n for n in self.left.variables if n in others and n not in TIMES)
+
 
 @dataclass(frozen=True, slots=True)
 class Join(Pair):
-    """The rows of both sides that agree, as the ``output`` variables."""
+    """The rows of both sides that agree, as the ``output`` variables; the hull of intervals."""
 
     output: tuple[str, ...]
+    longest: int | None = None
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -361,7 +400,7 @@ class LeftJoin(Pair):
 
 @dataclass(frozen=True, slots=True)
 class Minus(Pair):
-    """MINUS."""
+    """MINUS; of rows that happen, of what has ended by then."""
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -372,7 +411,7 @@ class Minus(Pair):
 class Mark(Pair):
     """EXISTS: each left row with a variable that says whether a right row matches it.
 
-    The conditions see both sides.
+    The conditions see both sides. Of rows that happen, of what has ended by then.
     """
 
     conditions: tuple[Expression, ...]
@@ -404,3 +443,126 @@ class Union(Plan):
     @property
     def certain(self) -> frozenset[str]:
         return frozenset.intersection(*(each.certain for each in self.parts))
+
+
+# -- patterns in time (EP-SPARQL, section 4) -------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence(Plan):
+    """The occurrences that fit one triple pattern.
+
+    Those of all streams, and what background knowledge says of it; or those of one stream.
+    """
+
+    subject: End
+    predicate: End
+    object: End
+    label: str = ""
+    """The name of one more variable, bound to the occurrence itself; "": none."""
+    stream: IRI | None = None
+
+    @property
+    def ends(self) -> tuple[End, End, End]:
+        return (self.subject, self.predicate, self.object)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        names = dict.fromkeys(e.name for e in self.ends if isinstance(e, Variable))
+        return (*TIMES, *names, self.label) if self.label else (*TIMES, *names)
+
+    @property
+    def is_timeless(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Known(Plan):
+    """What holds always and fits a triple pattern or a path.
+
+    ``graph`` is the name of the graph; None: the background knowledge.
+    """
+
+    subject: End
+    predicate: Variable | Path
+    object: End
+    graph: IRI | None = None
+
+    @property
+    def ends(self) -> tuple[End, Variable | Path, End]:
+        return (self.subject, self.predicate, self.object)
+
+    @property
+    def is_path(self) -> bool:
+        """Whether it is a path of any length."""
+        return not isinstance(self.predicate, Variable | IRI)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return (*TIMES, *dict.fromkeys(e.name for e in self.ends if isinstance(e, Variable)))
+
+
+@dataclass(frozen=True, slots=True)
+class Seq(Pair):
+    """The right starts strictly after the left has ended, and the tests hold of both.
+
+    Of the left rows that fit a right one, ``consumption`` says which are joined with it.
+    """
+
+    tests: tuple[Expression, ...] = ()
+    longest: int | None = None
+    consumption: Consumption = Consumption.UNRESTRICTED
+
+    @property
+    def unrestricted(self) -> bool:
+        """Whether all that fits is joined."""
+        return self.consumption is Consumption.UNRESTRICTED
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return self.left.certain | self.right.certain
+
+
+@dataclass(frozen=True, slots=True)
+class Equals(Pair):
+    """Both have the same interval."""
+
+    @property
+    def certain(self) -> frozenset[str]:
+        return self.left.certain | self.right.certain
+
+
+@dataclass(frozen=True, slots=True)
+class Optional(LeftJoin):
+    """``left``, together with ``right`` where there is one that fits.
+
+    OPTIONAL takes what has ended by the end of the left, OPTIONALSEQ what has ended before its
+    start, and EQUALSOPTIONAL what has the same interval.
+    """
+
+    operator: OneOf["OPTIONAL", "OPTIONALSEQ", "EQUALSOPTIONAL"]
+    longest: int | None = None
+
+    @property
+    def remembers(self) -> bool:
+        """Whether what ended at another moment fits."""
+        return self.operator != "EQUALSOPTIONAL"
+
+
+@dataclass(frozen=True, slots=True)
+class First(Over):
+    """LIMIT and OFFSET: the solutions that end first."""
+
+    offset: int
+    limit: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Once(Over):
+    """Rows in which equal triples of a block are the same occurrence.
+
+    A block is a set of triples: what two of its patterns become may be one triple, which then
+    has one interval. ``pairs`` are the labels of occurrences that may be of the same triple.
+    """
+
+    pairs: tuple[tuple[str, str], ...]

@@ -17,27 +17,14 @@ from sensorstream.network.plan.conjunction import Conjunction, assembled, filter
 from sensorstream.network.plan.nodes import Anew, Plan, Triple
 from sensorstream.network.plan.one_shot import check_one_shot
 from sensorstream.network.plan.paths import add_path
-from sensorstream.network.rows import slots_of
+from sensorstream.network.rows import Row, slots_of
 from sensorstream.network.sources import Past, Source, Sources
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Aggregate, Expression, Pattern, TriplePattern, Variable
 from sensorstream.sparql.bounds import patterns_of
-from sensorstream.sparql.rewrite import rewritten
-from sensorstream.sparql.rewrite.windows_down import windows_named
+from sensorstream.sparql.rewrite import rewritten, windows_named
 from sensorstream.sparql.scope import borrowed, existences, in_scope, names_in
 from sensorstream.sparql.walk import nodes, replaced, variables
-
-
-def _all(root: Plan) -> Iterator[Plan]:
-    """A plan and all below it, each once."""
-    seen, ahead = {root}, [root]
-    while ahead:
-        plan = ahead.pop()
-        yield plan
-        for each in plan.inputs:
-            if each not in seen:
-                seen.add(each)
-                ahead.append(each)
 
 
 def check_windows(pattern: Pattern, sources: Sources) -> None:
@@ -71,9 +58,9 @@ def check_expressions(root: Plan) -> None:
         UnsupportedQuery: one calls a function that there is not.
     """
     anew: NotIncremental | None = None
-    for plan in _all(root):
+    for plan in plans.parts(root):
         places = slots_of(plan.variables)
-        for expression in _expressions(plan):
+        for expression in expressions_of(plan):
             try:
                 value_of(expression, places)
             except NotIncremental as error:
@@ -83,7 +70,8 @@ def check_expressions(root: Plan) -> None:
         raise anew
 
 
-def _expressions(plan: Plan) -> Iterator[Expression]:
+def expressions_of(plan: Plan) -> Iterator[Expression]:
+    """The expressions that the operator at the top of a plan evaluates."""
     match plan:
         case plans.Match(_, filters, _):
             yield from filters
@@ -91,9 +79,10 @@ def _expressions(plan: Plan) -> Iterator[Expression]:
             yield condition
         case plans.LeftJoin(_, _, condition) if condition is not None:
             yield condition
-        case plans.Mark(_, _, conditions, _):
+        case plans.Mark(_, _, conditions) | plans.Seq(_, _, conditions):
             yield from conditions
-        case plans.Group(_, _, aggregates):
+        case plans.Group(_, _, aggregates, lengths):
+            yield from lengths
             yield from (each.expression for _, each in aggregates if each.expression is not None)
         case plans.Slice(_, conditions, _, _):
             yield from (each.expression for each in conditions)
@@ -131,7 +120,7 @@ class Delays:
 
 def sources_read(plan: Plan) -> Iterator[Source]:
     """The graphs that a plan reads; one may come several times."""
-    for each in _all(plan):
+    for each in plans.parts(plan):
         if isinstance(each, plans.Match):
             for triple in each.triples:
                 yield from triple.source.graphs
@@ -291,9 +280,30 @@ class PatternPlanner(ABC, Generic[Where]):
         self.named = named
         self.fresh = count()
 
-    @abstractmethod
     def planned(self, pattern: Pattern, where: Where) -> Plan:
         """The plan of a pattern."""
+        match pattern:
+            case algebra.Graph():
+                return self.graph(pattern)
+            case algebra.Union(left, right):
+                return plans.Union((self.planned(left, where), self.planned(right, where)))
+            case algebra.Minus(left, right):
+                return plans.Minus(self.planned(left, where), self.planned(right, where))
+            case algebra.Extend(inner, variable, expression):
+                return self.extend(self.planned(inner, where), variable.name, expression, where)
+            case algebra.Values(variables, rows):
+                return self.constant([each.name for each in variables], rows)
+            case algebra.Reduced(inner) | algebra.OrderBy(inner, _):
+                return self.planned(inner, where)
+        return self.special(pattern, where)
+
+    @abstractmethod
+    def special(self, pattern: Pattern, where: Where) -> Plan:
+        """The plan of a pattern that is another one over graphs than over what happens."""
+
+    @abstractmethod
+    def constant(self, names: Sequence[str], rows: Sequence[Row]) -> Plan:
+        """Rows that never change."""
 
     @abstractmethod
     def mark(self, below: Plan, asked: algebra.Exists, flag: str, where: Where) -> Plan:
@@ -303,23 +313,20 @@ class PatternPlanner(ABC, Generic[Where]):
     def extend(self, below: Plan, name: str, expression: Expression, where: Where) -> Plan:
         """The rows of a plan with the value of an expression."""
 
-    @abstractmethod
-    def join(self, left: Plan, right: Plan) -> Plan:
-        """The rows of both that agree."""
-
-    def graph(self, name: Variable | IRI, inner: Pattern) -> Plan:
+    def graph(self, pattern: algebra.Graph) -> Plan:
         """The plan of GRAPH."""
+        name, inner = pattern.name, pattern.pattern
         if isinstance(name, IRI):
             if name in self.named:
                 return self.planned(inner, self.named[name])
             # A graph that is not there has no solutions, not even of an empty pattern.
-            return plans.Constant(tuple(sorted(in_scope(inner))), ())
+            return self.constant(sorted(in_scope(inner)), ())
         found = [
-            self.join(plans.Constant((name.name,), ((each,),)), self.planned(inner, where))
+            join(self.constant([name.name], ((each,),)), self.planned(inner, where))
             for each, where in self.named.items()
         ]
         if not found:
-            return plans.Constant(tuple(sorted(in_scope(inner) | {name.name})), ())
+            return self.constant(sorted(in_scope(inner) | {name.name}), ())
         return found[0] if len(found) == 1 else plans.Union(tuple(found))
 
     def marked(self, below: Plan, expression: Expression, where: Where) -> tuple[Plan, Expression]:
@@ -354,25 +361,14 @@ class _Planner(PatternPlanner[Source]):
         self._sources = sources
         self._delays = Delays()
 
-    def planned(self, pattern: Pattern, source: Source) -> Plan:
-        """The plan of a pattern whose triples are those of a source."""
+    def special(self, pattern: Pattern, source: Source) -> Plan:
         match pattern:
             case algebra.BGP() | algebra.Join() | algebra.Window():
                 return assembled(self._conjunction(pattern, source))
             case algebra.Filter():
                 return self._filter(pattern, source)
-            case algebra.Graph(name, inner):
-                return self.graph(name, inner)
             case algebra.LeftJoin():
                 return self._left_join(pattern, source)
-            case algebra.Union(left, right):
-                return plans.Union((self.planned(left, source), self.planned(right, source)))
-            case algebra.Minus(left, right):
-                return plans.Minus(self.planned(left, source), self.planned(right, source))
-            case algebra.Extend(inner, variable, expression):
-                return self.extend(self.planned(inner, source), variable.name, expression, source)
-            case algebra.Values(variables, rows):
-                return plans.Constant(tuple(each.name for each in variables), rows)
             case algebra.Group():
                 return self._group(pattern, source)
             case algebra.Project(inner, variables):
@@ -385,8 +381,6 @@ class _Planner(PatternPlanner[Source]):
                     if isinstance(found, plans.Distinct | plans.Closure)
                     else plans.Distinct(found)
                 )
-            case algebra.Reduced(inner) | algebra.OrderBy(inner, _):
-                return self.planned(inner, source)
             case algebra.Slice():
                 return self._slice(pattern, source)
             case algebra.Service():
@@ -471,8 +465,8 @@ class _Planner(PatternPlanner[Source]):
         marked, condition = self.marked(below, pattern.condition, source)
         return projected(filtered(marked, condition), below.variables)
 
-    def join(self, left: Plan, right: Plan) -> Plan:
-        return join(left, right)
+    def constant(self, names: Sequence[str], rows: Sequence[Row]) -> Plan:
+        return plans.Constant(tuple(names), tuple(rows))
 
     def extend(self, below: Plan, name: str, expression: Expression, where: Source) -> Plan:
         names = (*below.variables, name)

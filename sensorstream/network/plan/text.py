@@ -9,9 +9,10 @@ from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import Term
 from sensorstream.network.cost import expected_rows
 from sensorstream.network.plan import nodes as plans
+from sensorstream.network.rows import shown
 from sensorstream.network.sources import Source
 from sensorstream.sparql.algebra import Expression, Variable
-from sensorstream.sparql.printing import expression_text
+from sensorstream.sparql.printing import part_text
 
 _NOTHING: Final[Mapping[Source, TripleIndex]] = {}
 
@@ -37,8 +38,6 @@ def _cost(plan: plans.Plan, indexes: Mapping[Source, TripleIndex]) -> str:
 
 def plan_text(plan: plans.Plan) -> str:
     """One line about the operator at the top of a plan."""
-    if plan.text:
-        return plan.text
     match plan:
         case plans.Match(triples, filters, output):
             parts = [_triples(triples), *map(_filter, filters)]
@@ -48,21 +47,22 @@ def plan_text(plan: plans.Plan) -> str:
         case plans.Anew():
             return f"Evaluated anew at every change: {plan.reason}"
         case plans.Filter(_, condition):
-            return f"Filter {expression_text(condition)}"
+            return f"Filter {part_text(condition)}"
         case plans.Thresholds(_, variable, operator):
             return f"Thresholds ?{variable} {operator} the constant of each reader"
         case plans.Beyond():
-            return f"Filter {expression_text(plan.condition)} -> {_names(plan.output)}"
+            return f"Filter {part_text(plan.condition)} -> {_names(plan.output)}"
         case plans.Extend(_, name, expression):
-            return f"Extend ?{name} = {expression_text(expression)}"
+            return f"Extend ?{name} = {part_text(expression)}"
         case plans.Project(_, names):
             return f"Project {_names(names)}"
         case plans.Slice(_, conditions, offset, limit):
             order = " in order" if conditions else ""
             return f"Slice {'all' if limit is None else limit} from {offset}{order}"
-        case plans.Group(_, keys, aggregates):
-            values = ", ".join(f"{name} = {expression_text(of)}" for name, of in aggregates)
-            return f"Group{f' by {_names(keys)}' if keys else ''}: {values}"
+        case plans.Group(_, keys, aggregates, lengths):
+            values = ", ".join(f"{name} = {part_text(of)}" for name, of in aggregates)
+            bound = _if(*lengths) or (_kept(None) if plan.timed else "")
+            return f"Group{f' by {_names(keys)}' if keys else ''}: {values}{bound}"
         case plans.Delayed(_, delay, names):
             return f"What was so {delay} units of time ago -> {_names(names)}"
         case plans.Closure(_, start, end):
@@ -70,13 +70,38 @@ def plan_text(plan: plans.Plan) -> str:
             return " ".join(["One or more steps", *filter(None, ends)])
         case plans.Ends(_, subject, object_):
             return f"Ends {_end(subject)} {_end(object_)}"
-        case plans.Join(left, right, output):
-            shared = [name for name in left.variables if name in right.variables]
-            return f"Join on {_names(shared)} -> {_names(output)}" if shared else "Product"
+        case plans.Join(left, right, _, longest) if plan.timed:
+            bound = "" if left.is_timeless or right.is_timeless else _kept(longest)
+            return f"Join{_on(plan)}{bound}"
+        case plans.Join(_, _, output):
+            return f"Join{_on(plan, ' ')} -> {_names(output)}" if plan.shared else "Product"
+        case plans.Optional(_, _, condition, operator, longest):
+            return f"{operator}{_if(condition)}{_kept(longest) if plan.remembers else ''}"
         case plans.LeftJoin(_, _, condition):
-            return "LeftJoin" if condition is None else f"LeftJoin if {expression_text(condition)}"
+            return f"LeftJoin{_if(condition)}"
+        case plans.Minus() if plan.timed:
+            return f"MINUS{_on(plan)}"
+        case plans.Mark(_, _, conditions, flag) if plan.timed:
+            return f"Mark ?{flag} where there is a match{_on(plan)}{_if(*conditions)}"
         case plans.Mark(_, _, conditions, flag):
             return " ".join([f"Mark ?{flag} where a match exists", *map(_filter, conditions)])
+        case plans.Occurrence(_, _, _, _, stream):
+            where = "" if stream is None else f" in {stream.n3}"
+            return f"Occurrences{where} of {' '.join(map(_end, plan.ends))}"
+        case plans.Known(subject, verb, object_, graph):
+            where = "the background" if graph is None else graph.n3
+            written = str(verb) if isinstance(verb, Variable) else part_text(verb)
+            return f"In {where} {part_text(subject)} {written} {part_text(object_)}"
+        case plans.Seq(_, _, tests, longest, consumption):
+            policy = "" if plan.unrestricted else f" {consumption.value}"
+            return f"SEQ{policy}{_on(plan)}{_if(*tests)}{_kept(longest)}"
+        case plans.Equals():
+            return f"EQUALS{_on(plan)}"
+        case plans.First(_, offset, limit):
+            number = "All" if limit is None else f"The {limit} that end first"
+            return f"{number}, after the first {offset}" if offset else number
+        case plans.Once():
+            return "Equal triples are one occurrence"
     return type(plan).__name__
 
 
@@ -95,9 +120,24 @@ def _end(end: Variable | Term) -> str:
     return str(end) if isinstance(end, Variable) else end.n3
 
 
-def _names(names: tuple[str, ...] | list[str]) -> str:
-    return " ".join(f"?{name}" for name in names) or "nothing"
+def _names(names: tuple[str, ...]) -> str:
+    return " ".join(f"?{name}" for name in shown(names)) or "nothing"
+
+
+def _on(plan: plans.Pair, between: str = ", ") -> str:
+    """What both sides share."""
+    shared = between.join(f"?{name}" for name in plan.shared)
+    return f" on {shared}" if shared else ""
+
+
+def _if(*conditions: Expression | None) -> str:
+    texts = [part_text(each) for each in conditions if each is not None]
+    return f" if {' && '.join(texts)}" if texts else ""
+
+
+def _kept(longest: int | None) -> str:
+    return ", without a bound" if longest is None else f", no longer than {longest} units of time"
 
 
 def _filter(condition: Expression) -> str:
-    return f"filter {expression_text(condition)}"
+    return f"filter {part_text(condition)}"

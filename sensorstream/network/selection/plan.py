@@ -10,7 +10,7 @@ from sensorstream.dotr.syntax import Mode, Pick, Rule
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Aggregate, Expression
-from sensorstream.sparql.printing import expression_text
+from sensorstream.sparql.printing import part_text
 from sensorstream.sparql.scope import names_in
 
 
@@ -39,7 +39,7 @@ class Events(Plan):
 
     @property
     def text(self) -> str:
-        return " ".join((f"Events {self.label}", *(f"[{expression_text(t)}]" for t in self.tests)))
+        return " ".join((f"Events {self.label}", *(f"[{part_text(t)}]" for t in self.tests)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ class Pattern(Plan):
     @property
     def text(self) -> str:
         kept = ", ".join(f"{label} for {length}" for label, length in self.keeps)
-        conditions = [f"[{expression_text(each)}]" for each in self.conditions]
+        conditions = [f"[{part_text(each)}]" for each in self.conditions]
         return " ".join(
             (f"Rule {self.rule.name}, on each {self.trigger.label}; keeps {kept or 'nothing'}",
              *conditions)

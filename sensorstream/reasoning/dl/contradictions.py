@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, NotRequired, TypeAlias, TypedDict, Unpack
 
 from sensorstream.clock import Clock
@@ -37,11 +38,12 @@ from sensorstream.model.vocabulary import (
 from sensorstream.reasoning.dl.axioms import line_of
 from sensorstream.reasoning.dl.datatypes import Datatypes, Numbers
 from sensorstream.reasoning.dl.process import HEAP, JavaProcess
-from sensorstream.reasoning.dl.protocol import Explain, Explained
+from sensorstream.reasoning.dl.protocol import Explained
 from sensorstream.reasoning.dl.quickxplain import minimal_conflict
 from sensorstream.reasoning.dl.terminology import Terminology
+from sensorstream.reasoning.dl.worker import Served
 from sensorstream.reasoning.ontology import Ontology, to_ntriples
-from sensorstream.reasoning.reasoner import Reasoner, without_limits
+from sensorstream.reasoning.reasoner import Aside, Reasoner, without_limits
 
 _PERIOD: Final = 60.0
 _SHARE: Final = 0.1
@@ -85,7 +87,7 @@ class Explainer:
         self._process = JavaProcess("the explainer", java=java, heap=heap, clock=clock)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="explainer")
         self._asked: Future[Explained] | None = None
-        self._trial: tuple[KnowledgeBase, Reasoner] | None = None
+        self._trial: Aside | None = None
         self._axioms = ""
         self._known: OrderedDict[_Shape, tuple[int, ...]] = OrderedDict()
         self._spent: deque[tuple[float, float]] = deque()
@@ -143,25 +145,23 @@ class Explainer:
         self, kb: KnowledgeBase, members: Sequence[Subject], suspects: list[Triple], end: float
     ) -> list[Triple] | None:
         """A minimal set of assertions without a model; None if all of them have one."""
-        trial, reasoner = self._trial_of(kb)
+        if self._trial is None:
+            self._trial = Aside(kb.triples(Origin.STATIC), self._make())
+        trial = self._trial
 
         def conflicts(chosen: Sequence[int]) -> bool:
             if self._clock.counter() > end:
                 raise TimeoutError
             delta = Delta(0, added=tuple(suspects[number] for number in chosen))
-            trial.apply(Origin.WINDOW, delta)
             try:
-                reasoner.react(trial, delta)
+                trial.change(delta)
             except Inconsistent:
-                trial.apply(Origin.WINDOW, delta.inverse())
                 return True
             except (Overrun, ReasonerError):
                 self._trial = None  # it has neither the old state nor the new one
                 raise
-            back = delta.inverse()
-            trial.apply(Origin.WINDOW, back)
-            with without_limits(reasoner):
-                reasoner.react(trial, back)
+            with without_limits(trial.reasoner):
+                trial.change(delta.inverse())
             return False
 
         shape = _shape(suspects, members)
@@ -177,14 +177,6 @@ class Explainer:
             self._known.popitem(last=False)
         return [suspects[number] for number in found]
 
-    def _trial_of(self, kb: KnowledgeBase) -> tuple[KnowledgeBase, Reasoner]:
-        if self._trial is None:
-            trial, reasoner = KnowledgeBase(), self._make()
-            trial.add(Origin.STATIC, kb.triples(Origin.STATIC))
-            reasoner.start(trial)
-            self._trial = trial, reasoner
-        return self._trial
-
     def _axioms_against(self, triples: Sequence[Triple], end: float) -> tuple[tuple[str, ...], str]:
         """The axioms that contradict the assertions, or why they are not named."""
         if self._asked is not None:
@@ -198,11 +190,9 @@ class Explainer:
         except FutureTimeout:
             answer = Explained(None)
         except ReasonerError as error:
-            answer = Explained(None, error=str(error))
+            return (), f"the axioms are not named: {error}"
         if answer.axioms is not None:
             return tuple(map(self._datatypes.readable, answer.axioms)), ""
-        if answer.error:
-            return (), f"the axioms are not named: {answer.error}"
         if answer.consistent:
             return (), "the axioms are not named: HermiT does not find the contradiction"
         return (), f"the axioms were not found within {self._seconds:g} s"
@@ -210,18 +200,19 @@ class Explainer:
     def _ask(self, triples: str) -> Future[Explained]:
         if not self._axioms:
             self._axioms = to_ntriples(self._told(axioms_of(self._ontology))).decode()
-        return self._thread.submit(self._exchange, Explain(self._axioms, triples, self._seconds))
+        return self._thread.submit(self._exchange, triples)
 
     def _told(self, triples: Iterable[Triple]) -> Iterator[Triple]:
         """Triples in the form for HermiT; equal values stay equal in all of them."""
         return self._datatypes.rewritten(triples, self._numbers)
 
-    def _exchange(self, request: Explain) -> Explained:
+    def _exchange(self, triples: str) -> Explained:
         if self._process.pid is None:
             self._process.launch()
-        answer = self._process.exchange(request, _PATIENCE)
-        assert isinstance(answer, Explained)
-        return answer
+        question = partial(
+            Served.explain, axioms=self._axioms, triples=triples, seconds=self._seconds
+        )
+        return self._process.exchange(question, _PATIENCE)
 
 
 def axioms_of(ontology: Ontology) -> list[Triple]:
@@ -410,21 +401,24 @@ def _without_model(
         return to_ntriples(datatypes.rewritten(named_blanks(triples), numbers)).decode()
 
     candidates = [told([*declarations([each], ontology.schema), each]) for each in assertions]
-    request = Explain(_axioms(ontology, terminology, numbers), told(denied), seconds, candidates)
+    question = partial(
+        Served.explain,
+        axioms=_axioms(ontology, terminology, numbers),
+        triples=told(denied),
+        seconds=seconds,
+        candidates=candidates,
+    )
     try:
         process.launch()
         # The limit is for the search: a start of Java, and reading the ontology, come before.
-        answer = process.exchange(request, 2 * seconds)
+        answer = process.exchange(question, 2 * seconds)
     except ReasonerError as error:
         return Entailed((), (), f"the reasons are not known: {error}")
     finally:
         process.close()
-    assert isinstance(answer, Explained)
     if answer.axioms is not None:
         chosen = tuple(assertions[number] for number in answer.chosen)
         return Entailed(chosen, tuple(map(datatypes.readable, answer.axioms)))
-    if answer.error:
-        return Entailed((), (), f"the reasons are not known: {answer.error}")
     if answer.consistent:
         near = f"the {len(assertions)} nearest assertions of the window"
         return Entailed((), (), f"HermiT does not find it in {near}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from sensorstream.clock import Clock
@@ -23,19 +24,11 @@ from sensorstream.model.xsd import (
 )
 from sensorstream.reasoning.dl.contradictions import BLANK, axioms_of, named_blanks
 from sensorstream.reasoning.dl.datatypes import Numbers, meaning
-from sensorstream.reasoning.dl.process import JavaProcess
-from sensorstream.reasoning.dl.protocol import (
-    Answer,
-    AskTypes,
-    LoadAxioms,
-    Realise,
-    Realised,
-    Statement,
-    Verified,
-    Verify,
-)
+from sensorstream.reasoning.dl.process import Failed, JavaProcess
+from sensorstream.reasoning.dl.protocol import Statement
 from sensorstream.reasoning.dl.questions import whole_window
 from sensorstream.reasoning.dl.terminology import Terminology
+from sensorstream.reasoning.dl.worker import Served
 from sensorstream.reasoning.ontology import Ontology, to_ntriples
 
 _LOG: Final = logging.getLogger(__name__)
@@ -114,6 +107,8 @@ def cross_check(
             _LOG.warning("the cross-check has no second opinion: %s", error)
             return found
         return replace(found, disputed=tuple(t for t in other if t not in known))
+    except Failed as error:
+        raise ReasonerError(f"the cross-check: {error}") from None
     finally:
         process.close()
 
@@ -140,13 +135,11 @@ def compare(
         (f"<{p}>", numbers.literal(value).n3) for p, value in terminology.probes.values.values()
     ]
     document = _document(ontology, terminology, window, numbers)
-    answer = process.exchange(Realise(document, values), seconds)
-    assert isinstance(answer, Realised)
-    if answer.error:
-        raise ReasonerError(f"the cross-check: {answer.error}")
-    if answer.statements is None:
+    realise = partial(Served.realise, document=document, values=values)
+    statements = process.exchange(realise, seconds)
+    if statements is None:
         return Differences(contradiction=True)
-    listed = [_back(each, numbers) for each in answer.statements]
+    listed = [_back(each, numbers) for each in statements]
     entailed = {_meaning(t, terminology) for t in listed}
     held = {_meaning(t, terminology) for t in marks if _is_compared(t, terminology)}
     known = {part for t in marks for part in (t[0], t[2])}
@@ -193,15 +186,19 @@ def disputed(
     for origin in (Origin.STATIC, Origin.WINDOW):
         kb.add(origin, (t for t, held in marks.items() if held & origin))
     whole = whole_window(kb, terminology)
-    process.exchange(LoadAxioms("pellet", terminology.document("pellet").decode()), seconds)
-    answer = process.exchange(AskTypes([whole.facts]), seconds)
-    assert isinstance(answer, Answer)
-    if answer.error or answer.islands[0] is None:
-        raise ReasonerError(f"Pellet: {answer.error or 'the window contradicts the ontology'}")
+    axioms = terminology.document("pellet").decode()
+    load = partial(Served.load, reasoner="pellet", axioms=axioms)
+    try:
+        process.exchange(load, seconds)
+        (found,) = process.exchange(partial(Served.types, islands=[whole.facts]), seconds)
+    except Failed as error:
+        raise ReasonerError(f"Pellet: {error}") from None
+    if found is None:
+        raise ReasonerError("Pellet: the window contradicts the ontology")
     classes = ontology.schema.classes
     derived = {
         (member, RDF_TYPE, IRI(name))
-        for member, types in zip(whole.members, answer.islands[0], strict=True)
+        for member, types in zip(whole.members, found, strict=True)
         for name in types
         if name in classes
     }
@@ -222,17 +219,16 @@ def _verified(
     triples = list(expected)
     for first in range(0, len(triples), _AT_ONCE):
         part = triples[first : first + _AT_ONCE]
-        asked = [(_forth(s, numbers).n3, p.n3, _forth(o, numbers).n3) for s, p, o in part]
+        told = [(s, p, numbers.literal(o) if isinstance(o, Literal) else o) for s, p, o in part]
+        asked = [(s.n3, p.n3, o.n3) for s, p, o in named_blanks(told)]
         try:
-            answer = process.exchange(Verify(asked), end - clock.counter())
-            assert isinstance(answer, Verified)
-            if answer.error:
-                raise ReasonerError(f"the cross-check: {answer.error}")
+            verify = partial(Served.verify, statements=asked)
+            follow = process.exchange(verify, end - clock.counter())
         except ReasonerError:
             if wrong:
                 break  # report what is certain so far
             raise
-        wrong.update(t for t, holds in zip(part, answer.holds, strict=True) if holds == expected[t])
+        wrong.update(t for t, holds in zip(part, follow, strict=True) if holds == expected[t])
     return wrong
 
 
@@ -289,13 +285,6 @@ def _is_value(triple: Triple, terminology: Terminology) -> bool:
     except TermError:
         return False
     return True
-
-
-def _forth(term: Term, numbers: Numbers) -> Term:
-    """A term in a form that HermiT accepts: with a name, or a value of a datatype it knows."""
-    if isinstance(term, BlankNode):
-        return IRI(BLANK + term[2:])
-    return numbers.literal(term) if isinstance(term, Literal) else term
 
 
 def _back(statement: Statement, numbers: Numbers) -> Triple:

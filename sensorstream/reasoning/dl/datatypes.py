@@ -22,7 +22,6 @@ from __future__ import annotations
 import binascii
 import re
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from sensorstream.errors import OntologyError, TermError
@@ -187,15 +186,6 @@ def _bytes(value: Literal) -> bytes:
     except ValueError:
         name = value.datatype.removeprefix(XSD)
         raise TermError(f"'{value.lexical}' is not an xsd:{name}: expected e.g. 0AFF") from None
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """A literal as the reasoner gets it."""
-
-    lexical: str
-    datatype: str
-    language: str | None = None
 
 
 # The point of time of each value, by its meaning, and the literal it was first written as.
@@ -367,7 +357,7 @@ class Numbers:
                     return value
         return told
 
-    def tell(self, value: Literal) -> Told:
+    def tell(self, value: Literal) -> Literal:
         """A literal as the reasoner gets it.
 
         Raises:
@@ -375,26 +365,25 @@ class Numbers:
         """
         if not self._datatypes.is_opaque(value.datatype):
             _ = value.value
-            kind = _NC_NAME if value.datatype in _NAMES else value.datatype
-            if value.language is not None or kind == XSD_STRING:
-                return Told(value.lexical, kind, value.language)
-            return Told(value.lexical.strip(), kind)
+            if value.datatype in _NAMES:
+                return Literal(value.lexical.strip(), _NC_NAME)
+            if value.language is not None or value.datatype == XSD_STRING:
+                return value
+            text = value.lexical.strip()
+            return value if text == value.lexical else Literal(text, value.datatype)
         key = meaning(value)
         known = self._known.get(key)
         if known is None:
             known = _point(self._datatypes.era(value), len(self._known)), value
             self._known[key] = known
-        return Told(known[0], XSD_DATE_TIME)
+        return Literal(known[0], XSD_DATE_TIME)
 
     def literal(self, value: Literal) -> Literal:
-        """The same as a literal; one whose text is not valid is as before."""
+        """The same; one whose text is not valid is as before."""
         try:
-            told = self.tell(value)
+            return self.tell(value)
         except TermError:
             return value
-        if (told.lexical, told.datatype) == (value.lexical, value.datatype):
-            return value
-        return Literal(told.lexical, told.datatype, language=told.language)
 
 
 class _Ranges:

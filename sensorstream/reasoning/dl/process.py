@@ -5,22 +5,17 @@ from __future__ import annotations
 import os
 import pickle
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import IO, Final, TypedDict
+from typing import IO, Final, TypedDict, TypeVar
 
 from sensorstream.clock import Clock, SystemClock
 from sensorstream.errors import ReasonerError
 from sensorstream.processes.child import Child
-from sensorstream.reasoning.dl.protocol import (
-    Answer,
-    AskTypes,
-    IslandFacts,
-    LoadAxioms,
-    Message,
-    Types,
-)
+from sensorstream.reasoning.dl.protocol import IslandFacts, Types
+from sensorstream.reasoning.dl.worker import Served
 
 HEAP: Final = 1024
 """MiB; classified ontologies of ten thousand axioms and islands of hundreds fit well."""
@@ -29,8 +24,15 @@ _START_SECONDS: Final = 40.0
 _TOLD_BYTES: Final = 2000
 
 
+_Answer = TypeVar("_Answer")
+
+
+class Failed(ReasonerError):
+    """A question has failed in the process, which still runs; the message is Java's, say."""
+
+
 class JavaProcess:
-    """A process with a Java virtual machine that answers one request at a time.
+    """A process with a Java virtual machine that answers one question at a time.
 
     It is started at its first use; after a failure it is ended, and may be started again.
     """
@@ -70,21 +72,25 @@ class JavaProcess:
         told = str(home), str(self._heap), str(self._nice)
         self._process = Child("sensorstream.reasoning.dl.worker", *told, said=self._said)
 
-    def exchange(self, request: Message, seconds: float, limit: float | None = None) -> Message:
-        """The answer to a request.
+    def exchange(
+        self, question: Callable[[Served], _Answer], seconds: float, limit: float | None = None
+    ) -> _Answer:
+        """The answer to a question: a method of what is served, with its arguments.
 
         ``seconds`` are what is left of the ``limit``, if there is another one.
 
         Raises:
             ReasonerError: no answer within the time limit, or the process died; it is ended.
+            Failed: the answer is an error.
         """
         assert self._process is not None
         self._asked = self._clock.counter()
         try:
-            self._process.send(pickle.dumps(request), seconds)
+            self._process.send(pickle.dumps(question), seconds)
             left = self._asked + seconds - self._clock.counter()
-            answer: Message = pickle.loads(self._process.receive(left))
-            return answer
+            fault: str
+            answer: _Answer
+            fault, answer = pickle.loads(self._process.receive(left))
         except TimeoutError:
             self.close()
             waited = seconds if limit is None else limit
@@ -95,6 +101,9 @@ class JavaProcess:
             raise ReasonerError(f"the process of {self._name} ended{told}") from None
         finally:
             self._asked = None
+        if fault:
+            raise Failed(fault)
+        return answer
 
     def close(self) -> None:
         """End the process; a second call does nothing."""
@@ -146,7 +155,7 @@ class Worker:
         clock: Clock | None = None,
     ) -> None:
         """``nice`` lowers the process's priority; see :class:`JavaLimits` for the others."""
-        self._load = LoadAxioms(reasoner, axioms.decode())
+        self._load = partial(Served.load, reasoner=reasoner, axioms=axioms.decode())
         self._timeout = timeout
         self._name = {"hermit": "HermiT", "pellet": "Pellet"}.get(reasoner, reasoner)
         self._clock = clock or SystemClock()
@@ -175,11 +184,10 @@ class Worker:
         if self._process.pid is None:
             self._process.launch()
             try:
-                answer = self._exchange(self._load, _START_SECONDS + self._timeout)
+                self._consistent = self._exchange(self._load, _START_SECONDS + self._timeout)
             except ReasonerError:
                 self.close()
                 raise
-            self._consistent = answer[0] is not None
         return self._consistent
 
     def ask(self, islands: list[IslandFacts]) -> list[Types | None]:
@@ -189,9 +197,8 @@ class Worker:
             ReasonerError: no answer within the time limit, or the process died.
         """
         self.start()
-        if self._until is None:
-            return self._exchange(AskTypes(islands), self._timeout)
-        return self._exchange(AskTypes(islands), self._until - self._clock.counter())
+        left = self._timeout if self._until is None else self._until - self._clock.counter()
+        return self._exchange(partial(Served.types, islands=islands), left)
 
     @contextmanager
     def one_question(self) -> Iterator[None]:
@@ -207,13 +214,12 @@ class Worker:
         """End the process; doing it twice is fine."""
         self._process.close()
 
-    def _exchange(self, request: LoadAxioms | AskTypes, seconds: float) -> list[Types | None]:
+    def _exchange(self, question: Callable[[Served], _Answer], seconds: float) -> _Answer:
         limit = None if self._until is None else self._timeout
-        answer = self._process.exchange(request, seconds, limit)
-        assert isinstance(answer, Answer)
-        if answer.error:
-            raise ReasonerError(f"{self._name}: {answer.error}")
-        return answer.islands
+        try:
+            return self._process.exchange(question, seconds, limit)
+        except Failed as error:
+            raise ReasonerError(f"{self._name}: {error}") from None
 
 
 def java_home(java: str) -> Path:

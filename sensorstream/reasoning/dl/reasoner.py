@@ -15,7 +15,6 @@ from typing import Final
 from sensorstream.errors import Inconsistent, InternalFault, OntologyError, ReasonerError
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
-from sensorstream.model.schema import Schema
 from sensorstream.model.terms import Triple
 from sensorstream.network.budget import NO_LIMITS, Budget, Limits
 from sensorstream.reasoning.dl.contradictions import Explainer
@@ -58,7 +57,8 @@ class DlReasoner(Limited):
         self._terminology = terminology
         self._worker = worker
         super().__init__(Budget(limits))
-        self._questions = Questions(terminology, worker, remembered)
+        self.questions = Questions(terminology, worker, remembered)
+        """What the process is asked."""
         self._told = SchemaClosure(terminology.schema)
         self._trial = trial or Trial(terminology)
         self._answers: Answers | None = None
@@ -75,14 +75,9 @@ class DlReasoner(Limited):
         return self._trial.left_out
 
     @property
-    def questions(self) -> Questions:
-        """What the process is asked."""
-        return self._questions
-
-    @property
     def memo(self) -> Memo:
         """The cache of answers, with counts of hits and misses."""
-        return self._questions.memo
+        return self.questions.memo
 
     def start(self, kb: KnowledgeBase) -> None:
         """Classify the axioms and derive the entailments about the static individuals.
@@ -107,17 +102,17 @@ class DlReasoner(Limited):
         known = frozenset(self._terminology.individuals)
         told = [triple for triple in kb.triples(Origin.STATIC) if triple[0] in known]
         pair = self._trial.pair(told, self.budget)
-        answers = Answers(self._terminology, self._questions, pair)
+        answers = Answers(self._terminology, self.questions, pair)
         # What it cannot decide of the ontology's own individuals is no reason not to start.
-        before, self._questions.leaves_open = self._questions.leaves_open, True
+        before, self.questions.leaves_open = self.questions.leaves_open, True
         try:
             with self.budget.lift():
                 answers.update(told, [])
         except Inconsistent as error:
             raise OntologyError(f"the ontology contradicts itself: {error}") from None
         finally:
-            self._questions.leaves_open = before
-        for each in self._questions.left_open:
+            self.questions.leaves_open = before
+        for each in self.questions.left_open:
             _LOG.warning("of the ontology's own individuals: %s", each)
         # Hierarchies are no facts about individuals.
         SchemaClosure(self._terminology.schema, types=False).start(kb)
@@ -163,19 +158,20 @@ class DlReasoner(Limited):
         self._answers = None
 
 
-class ResilientReasoner(Limited):
+class ResilientReasoner(DlReasoner):
     """HermiT or Pellet while its process works, the plain profile afterwards."""
 
     def __init__(
-        self, reasoner: DlReasoner, worker: Worker, explainer: Explainer, schema: Schema
+        self,
+        terminology: Terminology,
+        worker: Worker,
+        explainer: Explainer,
+        *,
+        limits: Limits = NO_LIMITS,
+        trial: Trial | None = None,
     ) -> None:
-        """``worker`` is the process that ``reasoner`` asks."""
-        super().__init__(reasoner.budget)
-        self._reasoner = reasoner
-        self._worker = worker
+        super().__init__(terminology, worker, limits=limits, trial=trial)
         self._explainer = explainer
-        self._schema = schema
-        self._told = SchemaClosure(schema)
         self._plain: SchemaClosure | None = None
         self.restarts = 0
         """How often the process was started again."""
@@ -192,25 +188,10 @@ class ResilientReasoner(Limited):
         """Seconds for which a question has been without an answer; for any thread."""
         return self._worker.waiting
 
-    @property
-    def largest_island(self) -> int:
-        """The most individuals that are asked about together; 1 if every one is alone."""
-        return self._reasoner.largest_island
-
-    @property
-    def left_out(self) -> frozenset[str]:
-        """See :class:`~sensorstream.reasoning.dl.reasoner.DlReasoner`."""
-        return self._reasoner.left_out
-
-    @property
-    def memo(self) -> Memo:
-        """The cache of answers."""
-        return self._reasoner.memo
-
     def start(self, kb: KnowledgeBase) -> None:
         """See :class:`~sensorstream.reasoning.reasoner.Reasoner`."""
         self._plain, self.degraded = None, ""
-        self._reasoner.start(kb)
+        super().start(kb)
         self._explainer.prepare()
 
     def react(self, kb: KnowledgeBase, delta: Delta) -> Delta:
@@ -231,14 +212,10 @@ class ResilientReasoner(Limited):
 
     def take_left_open(self) -> tuple[str, ...]:
         """What the reasoner could not decide since this was called before."""
-        told = self._reasoner.questions.left_open
+        told = self.questions.left_open
         taken = tuple(told)
         told.clear()
         return taken
-
-    def conclusions(self, triple: Triple) -> Iterable[Triple]:
-        """See :class:`~sensorstream.reasoning.reasoner.Reasoner`."""
-        return self._told.conclusions(triple)
 
     def degrade(self, kb: KnowledgeBase, reason: str, time: int = 0) -> Delta:
         """Switch to the plain profile, whose inferences the inferred graph holds then.
@@ -250,9 +227,9 @@ class ResilientReasoner(Limited):
             return Delta(time)
         _LOG.error("the reasoner failed, the plain profile takes over: %s", reason)
         self.degraded = reason
-        self._plain = SchemaClosure(self._schema)
+        self._plain = SchemaClosure(self._terminology.schema)
         plain = self._plain.count(kb, Delta(time, added=tuple(kb.triples(Origin.WINDOW))))
-        self._reasoner.close()
+        super().close()
         change = change_between(time, kb.triples(Origin.INFERRED), plain.added)
         kb.apply(Origin.INFERRED, change)
         return change
@@ -277,19 +254,18 @@ class ResilientReasoner(Limited):
     def close(self) -> None:
         """End the processes."""
         self._explainer.close()
-        self._reasoner.close()
+        super().close()
 
     def _ask(self, kb: KnowledgeBase, delta: Delta) -> Delta:
         try:
-            return self._reasoner.react(kb, delta)
+            return super().react(kb, delta)
         except ReasonerError as error:
             _LOG.warning("the reasoner failed and is asked again: %s", error)
             self.restarts += 1
             # After an error as answer the process still runs, in an unknown state.
             self._worker.close()
-            questions = self._reasoner.questions
-            questions.leaves_open = True
+            self.questions.leaves_open = True
             try:
-                return self._reasoner.react(kb, delta)
+                return super().react(kb, delta)
             finally:
-                questions.leaves_open = False
+                self.questions.leaves_open = False

@@ -39,6 +39,7 @@ from sensorstream.model.xsd import (
     XSD_STRING,
     parse,
 )
+from sensorstream.network.components import reached
 from sensorstream.reasoning.dl.axioms import COUNTS, HAS_KEY, Axioms, has_keys, has_rules
 from sensorstream.reasoning.dl.datatypes import TEXT_FACETS, Datatypes
 
@@ -161,16 +162,14 @@ class ValueClasses:
 
 def _in_keys(axioms: Axioms) -> frozenset[Term]:
     """The properties of keys, and all below them."""
-    found: set[Term] = {
-        each for _, p, o in axioms.triples if p == HAS_KEY for each in axioms.members(o)
-    }
-    for _ in axioms.triples:
-        below: set[Term] = {s for s, p, o in axioms.triples if p in _BELOW and o in found}
-        below |= {o for s, p, o in axioms.triples if p == OWL_EQUIVALENT_PROPERTY and s in found}
-        if below <= found:
-            break
-        found |= below
-    return frozenset(found)
+    below: dict[Term, list[Term]] = {}
+    for s, p, o in axioms.triples:
+        if p in _BELOW:
+            below.setdefault(o, []).append(s)
+        if p == OWL_EQUIVALENT_PROPERTY:
+            below.setdefault(s, []).append(o)
+    keys = (each for _, p, o in axioms.triples if p == HAS_KEY for each in axioms.members(o))
+    return frozenset(reached(keys, lambda each: below.get(each, ())))
 
 
 def _number(written: Literal) -> int | Decimal:

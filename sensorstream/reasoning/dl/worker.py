@@ -5,26 +5,14 @@ from __future__ import annotations
 import os
 import pickle
 import threading
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Final
 
 from sensorstream.processes.pipes import wait_for_hang_up
 from sensorstream.reasoning.dl.hermit import Hermit, Justifier, Realisation
 from sensorstream.reasoning.dl.pellet import Pellet
-from sensorstream.reasoning.dl.protocol import (
-    Answer,
-    AskTypes,
-    Explain,
-    Explained,
-    LoadAxioms,
-    Message,
-    Realise,
-    Realised,
-    Verified,
-    Verify,
-)
+from sensorstream.reasoning.dl.protocol import Explained, IslandFacts, Statement, Types
 
 _STACK_BYTES = 256 * 1024 * 1024
 
@@ -67,63 +55,65 @@ def start_java(home: Path, heap: int) -> None:
     )
 
 
-def load_axioms(request: LoadAxioms) -> Hermit | Pellet:
-    """The requested reasoner, with its axioms classified."""
-    axioms = request.axioms.encode()
-    return Pellet(axioms) if request.reasoner == "pellet" else Hermit(axioms)
-
-
-_NOTHING: Final[dict[type, Answer | Explained | Realised | Verified]] = {
-    LoadAxioms: Answer([]),
-    AskTypes: Answer([]),
-    Explain: Explained(None),
-    Realise: Realised(None),
-    Verify: Verified([]),
-}
-"""What is answered to a request that fails, beside the error."""
-
-
 class Served:
-    """The answers to requests, and what these have made for those after them."""
+    """What the process answers; what its methods have made is there for later questions."""
 
     def __init__(self) -> None:
         self._engine: Hermit | Pellet | None = None
         self._justifier: Justifier | None = None
         self._realisation: Realisation | None = None
 
-    def answer(self, request: Message) -> Message:
-        """The answer to a request; a failure is an answer, too: the owner says what it means."""
-        try:
-            return self._answer(request)
-        except Exception as error:  # also Java's exceptions
-            told = " ".join(str(error).split()) or type(error).__name__
-            return replace(_NOTHING[type(request)], error=told)
+    def load(self, reasoner: str, axioms: str) -> bool:
+        """Classify these axioms (N-Triples) by a reasoner; returns whether they have a model."""
+        self._engine = (Pellet if reasoner == "pellet" else Hermit)(axioms.encode())
+        return self._engine.is_consistent()
 
-    def _answer(self, request: Message) -> Message:
-        match request:
-            case LoadAxioms():
-                self._engine = load_axioms(request)
-                return Answer([[] if self._engine.is_consistent() else None])
-            case AskTypes(islands):
-                assert self._engine is not None
-                return Answer([self._engine.types(island) for island in islands])
-            case Explain(axioms, triples, seconds, candidates):
-                if self._justifier is None or self._justifier.axioms != axioms:
-                    self._justifier = Justifier(axioms)
-                return self._justifier.justify(triples, seconds, candidates)
-            case Realise(document, values):
-                found = self._realisation = Realisation(document, values)
-                return Realised([*found.statements()] if found.consistent else None)
-            case Verify(statements):
-                assert self._realisation is not None
-                return Verified([self._realisation.holds(each) for each in statements])
-        raise ValueError(f"{type(request).__name__} is no request")
+    def types(self, islands: Sequence[IslandFacts]) -> list[Types | None]:
+        """The types of every member of each island; None: it contradicts the axioms."""
+        assert self._engine is not None
+        return [self._engine.types(island) for island in islands]
+
+    def explain(
+        self, axioms: str, triples: str, seconds: float, candidates: Sequence[str] = ()
+    ) -> Explained:
+        """Which axioms contradict these triples (both N-Triples), to be found within ``seconds``.
+
+        ``candidates`` are assertions, each an N-Triples text with the declarations that it needs:
+        those that are needed are to be found like the axioms, and preferred to these.
+        """
+        if self._justifier is None or self._justifier.axioms != axioms:
+            self._justifier = Justifier(axioms)
+        return self._justifier.justify(triples, seconds, candidates)
+
+    def realise(self, document: str, values: Sequence[tuple[str, str]]) -> list[Statement] | None:
+        """What follows about the individuals of a document (N-Triples); None: it has no model.
+
+        Types, property values and equalities are from HermiT's lists: some may not be entailed.
+        Listed values of datatype properties are those asserted with a subproperty or for an equal
+        individual, and those of ``values``: (property, literal), as N-Triples.
+        """
+        self._realisation = Realisation(document, values)
+        return [*self._realisation.statements()] if self._realisation.consistent else None
+
+    def verify(self, statements: Sequence[Statement]) -> list[bool]:
+        """For each statement whether it follows from the document that was realised last."""
+        assert self._realisation is not None
+        return [self._realisation.holds(each) for each in statements]
+
+
+def answered(served: Served, question: Callable[[Served], object]) -> tuple[str, object]:
+    """Why a question has failed, or "", and its answer: the owner says what a failure means."""
+    try:
+        return "", question(served)
+    except Exception as error:  # also Java's exceptions
+        return " ".join(str(error).split()) or type(error).__name__, None
 
 
 def _serve_and_exit(owner: Connection) -> None:
     served = Served()
     try:
         while True:
-            owner.send_bytes(pickle.dumps(served.answer(pickle.loads(owner.recv_bytes()))))
+            question = pickle.loads(owner.recv_bytes())
+            owner.send_bytes(pickle.dumps(answered(served, question)))
     finally:
         os._exit(0)

@@ -46,7 +46,7 @@ from sensorstream.sparql.algebra import (
     TriplePattern,
     Variable,
 )
-from sensorstream.sparql.printing.term_text import triple_text
+from sensorstream.sparql.printing import part_text
 from sensorstream.sparql.scope import existences, in_scope, names_in
 
 
@@ -162,7 +162,7 @@ def _application(way: _Way, row: Binding) -> Application:
             premises[filled_triple(each, row)] = None
         else:
             subject, object_ = filled(each.subject, row), filled(each.object, row)
-            paths.append(triple_text(replace(each, subject=subject, object=object_)))
+            paths.append(part_text(replace(each, subject=subject, object=object_)))
     bindings = tuple((name, row[name]) for name in sorted(row) if not name.startswith("."))
     return Application(way.rule, bindings, tuple(premises), tuple(paths))
 
@@ -252,18 +252,12 @@ def grounds(
     if there is no derivation, or none that needs the window.
     """
     first = derivation(triple, applications, kb, facts, most=most)
-    leaves = _leaves(first, kb)
+    leaves = [each for each in _leaves(first) if kb.marks(each) & _ASSERTED == Origin.WINDOW]
 
-    def follows(chosen: Sequence[Triple]) -> bool:
-        found = derivation(triple, applications, kb, facts, said=chosen, most=most)
-        return triple in found.steps
+    def again(chosen: Sequence[Triple]) -> Derivation:
+        return derivation(triple, applications, kb, facts, said=chosen, most=most)
 
-    if len(leaves) < 2:
-        return leaves, first
-    kept = minimal_conflict(leaves, follows)
-    if len(kept) == len(leaves):
-        return leaves, first
-    return kept, derivation(triple, applications, kb, facts, said=kept, most=most)
+    return _narrowed(triple, first, leaves, again) if len(leaves) > 1 else (leaves, first)
 
 
 def minimal(
@@ -278,30 +272,33 @@ def minimal(
     :data:`_MOST_OF_A_PART` applications.
     """
     first = derivation(triple, applications, kb, facts)
-    premises = dict.fromkeys(each for step in first.steps.values() for each in step.premises)
-    leaves = [each for each in premises if each not in first.steps and each not in facts]
+    leaves = [each for each in _leaves(first) if each not in facts]
 
-    def search(chosen: Sequence[Triple]) -> Mapping[Triple, Application]:
+    def again(chosen: Sequence[Triple]) -> Derivation:
         given = frozenset((*chosen, *facts))
         part = _Search(applications, given.__contains__, lambda _: True, _MOST_OF_A_PART)
-        return part.derive([triple])
+        return Derivation(part.derive([triple]), first.limits)
 
     if triple not in first.steps or len(leaves) > _MOST_LEAVES:
         return first
-    kept = minimal_conflict(leaves, lambda chosen: triple in search(chosen))
-    if len(kept) == len(leaves):
-        return first
-    return Derivation(search(kept), first.limits)
+    return _narrowed(triple, first, leaves, again)[1]
 
 
-def _leaves(found: Derivation, kb: KnowledgeBase) -> list[Triple]:
-    """The triples of the window that a derivation ends at."""
+def _narrowed(
+    triple: Triple,
+    first: Derivation,
+    leaves: list[Triple],
+    again: Callable[[Sequence[Triple]], Derivation],
+) -> tuple[list[Triple], Derivation]:
+    """The leaves of which none can be left out, and a derivation from them."""
+    kept = minimal_conflict(leaves, lambda chosen: triple in again(chosen).steps)
+    return (leaves, first) if len(kept) == len(leaves) else (kept, again(kept))
+
+
+def _leaves(found: Derivation) -> list[Triple]:
+    """The triples that a derivation ends at."""
     premises = dict.fromkeys(each for step in found.steps.values() for each in step.premises)
-    return [
-        each
-        for each in premises
-        if each not in found.steps and kb.marks(each) & _ASSERTED == Origin.WINDOW
-    ]
+    return [each for each in premises if each not in found.steps]
 
 
 class _Search:

@@ -20,6 +20,7 @@ from sensorstream.model.terms import IRI, Literal, Term, Triple
 from sensorstream.model.vocabulary import CONTRADICTION, OWL, RDF, RDF_TYPE, RDFS
 from sensorstream.network.recursion.reads import Kind, reads, written
 from sensorstream.network.recursion.rule import DerivationRule
+from sensorstream.reasoning.reasoner import Aside
 from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
 from sensorstream.reasoning.rulesets.rule_set import RuleSet, lasting, renamed
 from sensorstream.reasoning.rulesets.solving import filled_triple, triples_of
@@ -276,20 +277,15 @@ class _Trial:
         # What a rule that loses conclusions says of new names alone, it may not say of others.
         monotone = set(map(id, lasting(rules)))
         general = [rule for rule in rules if id(rule) in monotone and _is_general(rule.body)]
-        kb = KnowledgeBase()
-        kb.add(Origin.STATIC, list(closed.index))
-        reasoner = RuleReasoner(_set_of(self._rule_set, general))
-        reasoner.start(kb)
-        return all(_follows(kb, reasoner, rule) for rule in missing)
+        aside = Aside(list(closed.index), RuleReasoner(_set_of(self._rule_set, general)))
+        return all(_follows(aside, rule) for rule in missing)
 
 
 def _closed(
     rule_set: RuleSet, rules: Sequence[DerivationRule], static: Sequence[Triple]
 ) -> KnowledgeBase:
-    kb = KnowledgeBase()
-    kb.add(Origin.STATIC, static)
-    RuleReasoner(replace(_set_of(rule_set, rules), facts=rule_set.facts)).start(kb)
-    return kb
+    whole = replace(_set_of(rule_set, rules), facts=rule_set.facts)
+    return Aside(static, RuleReasoner(whole)).kb
 
 
 def _set_of(rule_set: RuleSet, rules: Iterable[DerivationRule]) -> RuleSet:
@@ -305,21 +301,19 @@ def _harmless(rule: DerivationRule) -> DerivationRule:
     return replace(rule, head=head)
 
 
-def _follows(kb: KnowledgeBase, reasoner: RuleReasoner, rule: DerivationRule) -> bool:
+def _follows(aside: Aside, rule: DerivationRule) -> bool:
     """Whether the conclusions of a rule follow from its premises, whatever they are about."""
     for names in _namings(rule):
         premises = tuple(
             dict.fromkeys(filled_triple(each, names) for each in triples_of(rule.body))
         )
-        delta = Delta(0, tuple(each for each in premises if each not in kb))
-        kb.apply(Origin.WINDOW, delta)
-        reasoner.react(kb, delta)
+        delta = Delta(0, tuple(each for each in premises if each not in aside.kb))
+        aside.change(delta)
         found = all(
-            isinstance(conclusion[0], Literal) or conclusion in kb
+            isinstance(conclusion[0], Literal) or conclusion in aside.kb
             for conclusion in (filled_triple(each, names) for each in rule.head)
         )
-        kb.apply(Origin.WINDOW, delta.inverse())
-        reasoner.react(kb, delta.inverse())
+        aside.change(delta.inverse())
         if not found:
             return False
     return True

@@ -59,7 +59,7 @@ from sensorstream.sparql.functions import OF_EVENTS, UNREPEATABLE
 from sensorstream.sparql.lexer import Source
 from sensorstream.sparql.parser import read_query, read_rule_set
 from sensorstream.sparql.places import Places
-from sensorstream.sparql.printing.term_text import node_text
+from sensorstream.sparql.printing import part_text
 from sensorstream.sparql.scope import in_scope, names_in
 from sensorstream.sparql.walk import nodes, replaced, visible
 
@@ -103,7 +103,7 @@ def checked_operation(
             raise QueryError(f"{name} is no rule: {_FORM}", position=position)
     if graphs:
         raise QueryError(
-            f"GRAPH {node_text(graphs[0])}: conclusions are a graph of their own, without named "
+            f"GRAPH {part_text(graphs[0])}: conclusions are a graph of their own, without named "
             "ones: write the triples without GRAPH",
             position=places.of(graphs[0]),
         )
@@ -132,12 +132,12 @@ def _refusal(part: object) -> str:
         case Graph(name, _) if name not in NAMED:
             told = ", ".join(f"<{each}>" for each in NAMED)
             return (
-                f"GRAPH {node_text(name)}: rules tell {told} apart from all graphs together, of "
+                f"GRAPH {part_text(name)}: rules tell {told} apart from all graphs together, of "
                 "which the named graphs of messages are part: write its patterns without GRAPH"
             )
         case Window(name, _):
             told = "a rule reads the window of the messages: leave WINDOW out"
-            return f"WINDOW {node_text(name)}: {told}"
+            return f"WINDOW {part_text(name)}: {told}"
         case Slice():
             return (
                 "LIMIT and OFFSET: which solutions are the first is not defined in a graph: "
@@ -352,7 +352,7 @@ def _updates(text: str, start: Position) -> RuleSet:
     source = Source(text, start)
     for block, operation in zip(blocks_of(source, text), parsed.meaning.operations, strict=True):
         check_bounds(operation, block.position)
-        places = Places(block.position, parsed.places, parsed.operations)
+        places = replace(parsed.places, start=block.position)
         update = checked_operation(operation, block.position, places)
         if isinstance(update, InsertData):
             stated = stated_nodes(quad.triple for quad in update.quads)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from datetime import datetime
-from functools import partial
 from typing import Annotated, Any, Final, Literal
 from urllib.parse import quote
 
@@ -16,7 +15,14 @@ from pydantic import BaseModel, Field
 
 from sensorstream.alerts.feed import Subscription
 from sensorstream.alerts.formats import alert_data, change_data, incident_data
-from sensorstream.alerts.records import AlertChange, Incident, IncidentState, RaisedAlert, Silence
+from sensorstream.alerts.records import (
+    AlertChange,
+    Incident,
+    IncidentState,
+    RaisedAlert,
+    Silence,
+    check_silence,
+)
 from sensorstream.app.application import Application
 from sensorstream.client.operations import Operations
 from sensorstream.journal.records import message_id
@@ -173,8 +179,8 @@ def list_alerts(
     """Kept alerts, newest first; or, by state, all alerts of one rule and key together."""
     found: Any
     if state is not None:
-        found = app.incidents.list(state, limit, before)
-        data = [incident_data(each, app.timeline) for each in found]
+        found = app.incidents.list(state, limit, before, app.clock.now())
+        data = [_incident(app, each) for each in found]
     else:
         found = app.alerts(limit, before)
         data = [_raised(app, each) for each in found]
@@ -238,16 +244,12 @@ async def follow_alerts(
     missed first.
     """
     cursor = last_event_id if last_event_id is not None else after
-    kind, last, read = (
-        ("change", app.incidents.last_change, partial(_changes_after, app))
-        if changes
-        else ("alert", partial(_last_alert, app), partial(_alerts_after, app))
-    )
+    kind = "change" if changes else "alert"
     if cursor is None:
-        cursor = await run_in_threadpool(last)
+        cursor = await run_in_threadpool(_last, app, kind)
     yield ServerSentEvent(comment="listening", retry=2000)
     while not app.alert_feed.closed:
-        found = await run_in_threadpool(read, cursor)
+        found = await run_in_threadpool(_after, app, kind, cursor)
         for each in found:
             cursor = each["seq"]
             yield ServerSentEvent(event=kind, id=str(cursor), data=each)
@@ -258,7 +260,7 @@ async def follow_alerts(
 @routed(routes, Operations.alert, "Look up an alert", IncidentBody)
 def get_alert(app: App, id_: _Alert) -> JSONResponse:
     """The incident that an alert belongs to: its state, and how often it was raised."""
-    return _told(app, app.incidents.one(id_))
+    return JSONResponse(_incident(app, app.incidents.one(id_, app.clock.now())))
 
 
 @routed(routes, Operations.alert_history, "What became of an alert", ChangesBody)
@@ -271,7 +273,7 @@ def get_history(
     ] = 0,
 ) -> JSONResponse:
     """Its changes: raised, acknowledged, cleared and so on; repeats are only counted."""
-    found = app.incidents.history(id_, limit, after)
+    found = app.incidents.history(id_, limit, after, app.clock.now())
     path, last = f"/alerts/{quote(id_, safe='')}/history", found[-1].seq if found else None
     following = next_page(path, found, limit, limit=limit, after=last)
     return JSONResponse({"changes": [_changed(app, e) for e in found], "next": following})
@@ -281,74 +283,76 @@ def get_history(
 def acknowledge(app: App, id_: _Alert, by: By, body: SaidBody | None = None) -> JSONResponse:
     """Somebody sees to it: no more reminders, no escalation."""
     text = "" if body is None else body.text
-    return _told(app, app.incidents.acknowledge(id_, by, text))
+    return _done(app, app.incidents.acknowledge(id_, by, text, app.clock.now()))
 
 
 @routed(routes, Operations.clear_alert, "Clear an alert", IncidentBody)
 def clear(app: App, id_: _Alert, by: By, body: SaidBody | None = None) -> JSONResponse:
     """It has ended: the next alert of its rule and key opens another."""
     text = "" if body is None else body.text
-    return _told(app, app.incidents.clear(id_, by, text))
+    return _done(app, app.incidents.clear(id_, by, text, app.clock.now()))
 
 
 @routed(routes, Operations.comment, "Comment on an alert", IncidentBody)
 def comment(app: App, id_: _Alert, body: CommentBody, by: By) -> JSONResponse:
     """Add a text to the history of an alert."""
-    return _told(app, app.incidents.comment(id_, by, body.text))
+    return _done(app, app.incidents.comment(id_, by, body.text, app.clock.now()))
 
 
 @routed(routes, Operations.assign, "Assign an alert", IncidentBody)
 def assign(app: App, id_: _Alert, body: AssigneeBody, by: By) -> JSONResponse:
     """Say who is to see to it."""
-    return _told(app, app.incidents.assign(id_, by, body.to))
+    return _done(app, app.incidents.assign(id_, by, body.to, app.clock.now()))
 
 
 @routed(routes, Operations.silences, "List silences")
 def list_silences(app: App) -> SilencesBody:
     """The silences that have not ended."""
-    return SilencesBody(silences=list(app.incidents.silences()))
+    return SilencesBody(silences=list(app.incidents.silences(app.clock.now())))
 
 
 @routed(routes, Operations.silence, "Begin a silence", status_code=201)
 def begin_silence(app: App, body: NewSilenceBody, by: By) -> Silence:
     """Do not tell receivers of alerts that match, for a while; they are kept all the same."""
-    return app.incidents.silence(
-        body.rule,
-        body.key,
-        body.severity,
-        body.ends_at,
-        by,
-        body.comment,
-        body.starts_at,
-    )
+    now, asked = app.clock.now(), body.model_dump()
+    wanted = Silence(**{**asked, "id": 0, "starts_at": body.starts_at or now, "by": by})
+    check_silence(wanted, now)
+    return app.incidents.silence(wanted, now)
 
 
 @routed(routes, Operations.end_silence, "End a silence", status_code=204)
 def end_silence(app: App, silence_id: Annotated[int, Path(ge=0, le=_LARGEST)]) -> None:
     """Tell receivers again of what it matched."""
-    app.incidents.end_silence(silence_id)
+    app.incidents.end_silence(silence_id, app.clock.now())
+    app.announce()
 
 
 def _raised(app: Application, raised: RaisedAlert) -> dict[str, Any]:
     return {**alert_data(raised, app.timeline), "seq": raised.seq}
 
 
-def _told(app: Application, incident: Incident) -> JSONResponse:
-    return JSONResponse(incident_data(incident, app.timeline))
+def _incident(app: Application, incident: Incident) -> dict[str, Any]:
+    return incident_data(incident, app.timeline)
+
+
+def _done(app: Application, incident: Incident) -> JSONResponse:
+    """It was changed, which receivers are told of."""
+    app.announce()
+    return JSONResponse(_incident(app, incident))
 
 
 def _changed(app: Application, change: AlertChange) -> dict[str, Any]:
     return {"seq": change.seq, **change_data(change, app.timeline)}
 
 
-def _last_alert(app: Application) -> int:
+def _last(app: Application, kind: str) -> int:
+    if kind == "change":
+        return app.incidents.last_change()
     newest = app.alerts(1)
     return newest[0].seq if newest else 0
 
 
-def _alerts_after(app: Application, seq: int) -> list[dict[str, Any]]:
+def _after(app: Application, kind: str, seq: int) -> list[dict[str, Any]]:
+    if kind == "change":
+        return [_changed(app, each) for each in app.incidents.changes_after(seq, _PAGE)]
     return [_raised(app, each) for each in app.alerts_after(seq, _PAGE)]
-
-
-def _changes_after(app: Application, seq: int) -> list[dict[str, Any]]:
-    return [_changed(app, each) for each in app.incidents.changes_after(seq, _PAGE)]

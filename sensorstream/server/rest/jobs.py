@@ -18,7 +18,7 @@ from sensorstream.app.questions.jobs import RUNNING, Job
 from sensorstream.client.operations import Operations
 from sensorstream.errors import UnfinishedJob
 from sensorstream.history.asking.formats import GRAPHS, SOLUTIONS
-from sensorstream.server.negotiation import choose
+from sensorstream.server.negotiation import accepted, chosen
 from sensorstream.server.problems import ProblemBody, problem_of
 from sensorstream.server.questions import answer_response
 from sensorstream.server.routes import App, AskedBody, routed
@@ -129,17 +129,18 @@ async def result(app: App, job_id: str, request: Request) -> Response:
 
     If the job failed, its error; `unfinished-job` before its end.
     """
-    accept = ",".join(request.headers.getlist("accept"))
+    accept = accepted(request)
     if is_question(job_id):
         app.running.run(job_id)
         raise UnfinishedJob("the answer to a question goes to the client that asked it")
     answer = await run_sync(app.jobs.answer, job_id)
     if answer.question.has_terms:
         return await run_sync(_terms, answer.file, accept)
-    media_type = choose(accept, list(PIECES))
-    if media_type is None:
+    try:
+        media_type = chosen(accept, list(PIECES))
+    except HTTPException:
         answer.file.close()
-        raise HTTPException(406, f"'{accept}' matches none of {', '.join(PIECES)}")
+        raise
     return StreamingResponse(
         _stream(answer.file, PIECES[media_type](answer.file)),
         media_type=media_type,

@@ -26,11 +26,11 @@ from sensorstream.alerts.formats import alert_data, plain_time
 from sensorstream.alerts.records import LoggedDelivery
 from sensorstream.app.application import Application
 from sensorstream.app.life.pipeline import failed
-from sensorstream.app.questions.messages import MOST_INDIVIDUALS, Known
+from sensorstream.app.questions.messages import MOST_INDIVIDUALS, KnownOrigin
 from sensorstream.client.operations import Operations
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import Busy, MessageTooLarge, Position, RepeatedMessage, SensorStreamError
-from sensorstream.history.kept_messages import KeptMessage, Wanted
+from sensorstream.history.kept_messages import Chosen, KeptMessage
 from sensorstream.server.access import check_source
 from sensorstream.server.addresses import admitted
 from sensorstream.server.batches import JSON, LINES, read_batch
@@ -313,7 +313,7 @@ def _repeated(entered: Future[Outcome]) -> bool:
     return isinstance(entered.exception(), RepeatedMessage)
 
 
-async def _known(application: Application, origins: Collection[str]) -> Mapping[str, Known]:
+async def _known(application: Application, origins: Collection[str]) -> Mapping[str, KnownOrigin]:
     return await run_in_threadpool(application.messages.of_origins, origins) if origins else {}
 
 
@@ -402,9 +402,10 @@ def list_messages(
     before: Annotated[int | None, Query(description="`seq` of the page's last one")] = None,
 ) -> JSONResponse:
     """The messages in the journal, newest first, and what became of each."""
-    wanted = Wanted(None if status is None else status.value, source, since, before)
-    found = app.messages.page(wanted, limit)
-    asked = {"status": wanted.status, "source": source, "since": since, "limit": limit}
+    state = None if status is None else status.value
+    chosen = Chosen(state, source=source, since=since, before=before)
+    found = app.messages.page(chosen, limit)
+    asked = {"status": state, "source": source, "since": since, "limit": limit}
     last = found[-1].seq if found else None
     following = next_page("/messages", found, limit, **asked, before=last)
     return JSONResponse({"messages": [_summary(each) for each in found], "next": following})
@@ -414,8 +415,7 @@ def list_messages(
 def show_message(app: App, id_: Id) -> JSONResponse:
     """What a message caused up to now, in the window, in history and in deliveries."""
     life = app.messages.life(id_)
-    line, facts = app.timeline, life.facts
-    known = facts is not None
+    line, known, facts = app.timeline, life.facts is not None, life.facts or {}
 
     def instant(value: int | None) -> int | str | None:
         return None if value is None else plain_time(value, line)
@@ -426,10 +426,10 @@ def show_message(app: App, id_: Id) -> JSONResponse:
     return JSONResponse(
         {
             **_summary(life.message),
-            "time": instant((facts or {}).get("time")),
-            "error": (facts or {}).get("error"),
+            "time": instant(facts.get("time")),
+            "error": facts.get("error"),
             "contradiction": None if contradiction is None else asdict(contradiction),
-            **{name: None if facts is None else facts[name] for name in lists},
+            **{name: facts.get(name) for name in lists},
             "alerts": alerts if known else None,
             "deliveries": jsonable_encoder(life.deliveries) if known else None,
             "replay_of": life.message.replay_of or None,

@@ -123,7 +123,7 @@ def dismiss_messages(app: App, chosen: _Choosing) -> DismissedBody:
     """Take the chosen messages out of quarantine, without anything else all of them; at most
     10,000, oldest first. The journal keeps them.
     """
-    gone, left = app.replays.dismiss_all(chosen)
+    gone, left = app.messages.dismiss_all(chosen)
     return DismissedBody(dismissed=gone, left=left)
 
 
@@ -137,11 +137,11 @@ def replay_messages(
     """Take the chosen messages in anew, as they came, oldest first; without anything chosen,
     all of them. What is in quarantine because of this is chosen by no `next`.
     """
-    choice = app.replays.choose(chosen, limit)
+    choice = app.messages.choose(chosen, limit)
     done: list[Replayed] = []
     if choice.first:
         sender = admitted(app, request.scope, len(choice.first))
-        done += app.replays.replay_all(choice, sender)
+        done += app.messages.replay_all(choice, sender)
     left = choice.count - len(choice.first)
     following = None
     if left > 0:
@@ -162,7 +162,7 @@ def replay_messages(
 @routed(routes, Operations.dismiss, "Take a message out of quarantine", status_code=204)
 def dismiss_message(app: App, id_: _Id) -> None:
     """Take a message out of quarantine; the journal keeps it."""
-    app.replays.dismiss(id_)
+    app.messages.dismiss(id_)
 
 
 @routed(
@@ -188,7 +188,7 @@ async def replay_message(app: App, id_: _Id, request: Request) -> JSONResponse:
     if corrected:
         corrected = xml_of(corrected, request.headers.get("content-type", ""))
     sender = admitted(app, request.scope)
-    entered = await run_in_threadpool(app.replays.replay, id_, corrected or None, sender)
+    entered = await run_in_threadpool(app.messages.replay, id_, corrected or None, sender)
     try:
         outcome = await asyncio.wrap_future(entered)
     except RepeatedMessage:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Annotated, Any, Final, Literal, TypeAlias
 from urllib.parse import quote, unquote
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.sse import format_sse_event
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BaseModel, BeforeValidator, Field, ValidationInfo
 from starlette.exceptions import HTTPException
 from starlette.responses import StreamingResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -19,15 +19,12 @@ from sensorstream.alerts.feed import Subscription
 from sensorstream.alerts.formats import query_report_data
 from sensorstream.analysis.note import Note
 from sensorstream.app.application import Application
-from sensorstream.app.control.queries import TEXT, QueryView
-from sensorstream.app.control.versions import digest_of
-from sensorstream.app.why.trials import QueryTrial
+from sensorstream.app.control.queries import QueryView
+from sensorstream.app.control.versions import QUERY, digest_of
 from sensorstream.client.operations import Operations
 from sensorstream.engine.live_queries import QueryReport
-from sensorstream.history.asking.answer import Answer, Graph, Solutions
 from sensorstream.history.asking.formats import GRAPHS, SOLUTIONS
-from sensorstream.model.timeline import Timeline
-from sensorstream.server.negotiation import choose, media_type_of
+from sensorstream.server.negotiation import accepted, choose, media_type_of
 from sensorstream.server.questions import answer_response
 from sensorstream.server.rest.versioned import (
     IF_MATCH,
@@ -36,13 +33,12 @@ from sensorstream.server.rest.versioned import (
     FaultBody,
     WantedChange,
     add_versions,
-    fault_bodies,
 )
 from sensorstream.server.routes import App, Time, body_of, routed
 
 routes = APIRouter(tags=["queries"])
 _NAMED: Final = (b"/queries/", b"/individuals/")
-_TEXTS: Final = (TEXT, "text/plain")
+_TEXTS: Final = (QUERY, "text/plain")
 _BODY: Final[dict[str, Any]] = {each: {"schema": {"type": "string"}} for each in _TEXTS}
 _STREAM: Final = "text/event-stream"
 _LOOK_AGAIN: Final = 15.0  # seconds; the comment sent then finds out that a client is gone
@@ -95,13 +91,18 @@ class QueriesBody(BaseModel):
     queries: list[QueryBody]
 
 
+def _reports(reports: Sequence[QueryReport], info: ValidationInfo) -> list[dict[str, Any]]:
+    line: Any = info.context
+    return [query_report_data(each.id, each.report, line) for each in reports]
+
+
 class QueryTriedBody(BaseModel):
     """Nothing was put: what is wrong with the query, or what it would report."""
 
     faults: list[FaultBody]
     messages: int = Field(description="how many recent messages were tried, at most 100")
     count: int = Field(description="how many reports came of them")
-    reports: list[dict[str, Any]] = Field(
+    reports: Annotated[list[dict[str, Any]], BeforeValidator(_reports)] = Field(
         description="the first 20 of these, as `/results` sends them"
     )
     stopped: _OrNull = Field(description="why it was stopped on the way, or null")
@@ -183,9 +184,8 @@ async def put_query(
     """Start a query, instead of the one of this name if there is one."""
     text = await _text(request)
     if dry_run is not None:
-        return query_tried_body(
-            await run_in_threadpool(app.queries.try_put, name, text), app.timeline
-        )
+        trial = await run_in_threadpool(app.queries.try_put, name, text)
+        return body_of(QueryTriedBody, trial, app.timeline)
     query = await run_in_threadpool(app.queries.put, name, text, by, match)
     return body_of(QueryBody, query, app.timeline)
 
@@ -206,10 +206,10 @@ add_versions(
     routes,
     "/queries/{name}",
     "a continuous query",
-    lambda app: app.queries.versions,
+    lambda app, name: (app.queries.versions, name),
     _name,
     ("Oldest first.", "The text that a change has put."),
-    {"content": {TEXT: {"schema": {"type": "string"}}}},
+    {"content": {QUERY: {"schema": {"type": "string"}}}},
 )
 
 
@@ -228,7 +228,7 @@ async def results(
     subscription: Subscription = Depends(_subscribed),  # noqa: B008 - FastAPI's way
 ) -> Response:
     """The whole result as it is now; or reports as they come, as server-sent events."""
-    accept = ",".join(request.headers.getlist("accept"))
+    accept = accepted(request)
     if choose(accept, (*SOLUTIONS, *GRAPHS, _STREAM)) != _STREAM:
         return await run_in_threadpool(_results, app, name, accept)
     app.queries.check_followed()
@@ -257,17 +257,6 @@ def end_record(app: App, name: _Unquoted) -> None:
     app.queries.end_record(name)
 
 
-def query_tried_body(trial: QueryTrial, timeline: Timeline) -> QueryTriedBody:
-    """What came of a trial."""
-    return QueryTriedBody(
-        faults=fault_bodies(trial.faults),
-        messages=trial.messages,
-        count=trial.count,
-        reports=[query_report_data(each.id, each.report, timeline) for each in trial.reports],
-        stopped=trial.stopped or None,
-    )
-
-
 async def _text(request: Request) -> str:
     media_type = media_type_of(request.headers.get("content-type", _TEXTS[0]))
     if media_type not in _TEXTS:
@@ -279,13 +268,7 @@ async def _text(request: Request) -> str:
 
 
 def _results(app: Application, name: str, accept: str) -> Response:
-    found = app.queries.results(name)
-    answer: Answer = Solutions(found.variables, iter(found.rows))
-    if found.triples is not None:
-        answer = Graph(iter(found.triples))
-    elif found.answer is not None:
-        answer = found.answer
-    return answer_response(answer, accept)
+    return answer_response(app.queries.results(name), accept)
 
 
 async def _follow(

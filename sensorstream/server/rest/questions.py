@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack, ExitStack
-from dataclasses import dataclass
 from functools import partial
 from typing import IO, Annotated, Any, Final, Literal, TypeAlias, TypeVar
 from urllib.parse import parse_qs
@@ -16,7 +15,7 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from sensorstream.app.application import Application
-from sensorstream.app.questions.asking import Asked
+from sensorstream.app.questions.asking import AskedText
 from sensorstream.cache.protocol import Answered, CacheQuestion, Formats
 from sensorstream.client.operations import Operations
 from sensorstream.errors import Overrun, QueryError
@@ -35,7 +34,7 @@ from sensorstream.history.asking.question import (
 from sensorstream.history.read_only_sql import SqlResult
 from sensorstream.history.sql_formats import PIECES, WHOLE, json_value
 from sensorstream.processes.stopping import Stop
-from sensorstream.server.negotiation import choose, media_type_of
+from sensorstream.server.negotiation import accepted, chosen, media_type_of
 from sensorstream.server.questions import (
     ClientQuestions,
     Questions,
@@ -63,22 +62,6 @@ _FORM: Final = "application/x-www-form-urlencoded"
 _QUERY: Final = "application/sparql-query"
 _UPDATE: Final = "application/sparql-update"
 _SERVED: Final = (CACHE, HISTORY, ALL, ARCHIVE)
-
-
-@dataclass(frozen=True, slots=True)
-class SparqlRequest:
-    """A query and what it is asked of; ``at`` and ``during`` are its valid time."""
-
-    query: str
-    default_graphs: tuple[str, ...]
-    named_graphs: tuple[str, ...]
-    on: str
-    at: str | None
-    during: str | None
-
-    def asked(self, request: Request) -> Asked:
-        """How the list of questions that run names it."""
-        return Asked("sparql", self.query, self.on, client_of(request), self.at, self.during)
 
 
 def parameters(*, of_post: bool) -> list[dict[str, Any]]:
@@ -118,17 +101,17 @@ BODY: Final[dict[str, Any]] = {
 """The body of a POST in OpenAPI's form."""
 
 
-def of_get(request: Request) -> SparqlRequest:
+def of_get(request: Request) -> AskedText:
     """The query of a GET.
 
     Raises:
         HTTPException: 400, the parameters are not those of a query.
     """
     given = request.query_params
-    return _read({name: given.getlist(name) for name in given})
+    return _read(request, {name: given.getlist(name) for name in given})
 
 
-async def of_post(request: Request) -> SparqlRequest:
+async def of_post(request: Request) -> AskedText:
     """The query of a POST, as a form or as it stands.
 
     Raises:
@@ -144,13 +127,13 @@ async def of_post(request: Request) -> SparqlRequest:
     except UnicodeDecodeError as error:
         raise HTTPException(400, f"the query is not UTF-8: {error}") from None
     if media_type == _FORM:
-        return _read(parse_qs(body, keep_blank_values=True))
+        return _read(request, parse_qs(body, keep_blank_values=True))
     given = request.query_params
     others = {name: given.getlist(name) for name in given if name != "query"}
-    return _read({**others, "query": [body]})
+    return _read(request, {**others, "query": [body]})
 
 
-def _read(given: Mapping[str, Sequence[str]]) -> SparqlRequest:
+def _read(request: Request, given: Mapping[str, Sequence[str]]) -> AskedText:
     if "update" in given:
         raise HTTPException(400, NO_UPDATE)
     queries = given.get("query", ())
@@ -162,13 +145,15 @@ def _read(given: Mapping[str, Sequence[str]]) -> SparqlRequest:
         if on == SPARK:
             told += ": 'sensorstream query --on spark' starts Spark, the server does not"
         raise HTTPException(400, told)
-    return SparqlRequest(
+    return AskedText(
+        "sparql",
         queries[0],
-        tuple(given.get("default-graph-uri", ())),
-        tuple(given.get("named-graph-uri", ())),
         on,
+        client_of(request),
         _once(given, "at"),
         _once(given, "during"),
+        tuple(given.get("default-graph-uri", ())),
+        tuple(given.get("named-graph-uri", ())),
     )
 
 
@@ -224,8 +209,8 @@ async def plan_by_post(app: App, questions: ClientQuestions, request: Request) -
 async def _asked(
     questions: Questions,
     request: Request,
-    asked: SparqlRequest,
-    work: Callable[[SparqlRequest, Stop], _T],
+    asked: AskedText,
+    work: Callable[[AskedText, Stop], _T],
 ) -> _T:
     """What is found of a question, when it is its turn; an update is refused as such."""
 
@@ -233,16 +218,16 @@ async def _asked(
         try:
             return work(asked, stop)
         except QueryError:
-            if _is_update(asked.query):
+            if _is_update(asked.text):
                 raise QueryError(NO_UPDATE) from None
             raise
 
-    return await questions.answer(request, asked.asked(request), answer)
+    return await questions.answer(request, asked, answer)
 
 
-def _answer(app: Application, request: Request, asked: SparqlRequest, stop: Stop) -> Response:
-    accept = ",".join(request.headers.getlist("accept"))
-    return (_of_cache if asked.on == CACHE else _of_history)(app, asked, accept, stop)
+def _answer(app: Application, request: Request, asked: AskedText, stop: Stop) -> Response:
+    answer = _of_cache if asked.on == CACHE else _of_history
+    return answer(app, asked, accepted(request), stop)
 
 
 def _is_update(text: str) -> bool:
@@ -252,11 +237,11 @@ def _is_update(text: str) -> bool:
         return False
 
 
-def _plan(app: Application, asked: SparqlRequest, stop: Stop) -> Plan:
+def _plan(app: Application, asked: AskedText, stop: Stop) -> Plan:
     asking = app.asking
     if asked.on == CACHE:
         check_no_time(asked.at, asked.during, CACHE)
-        found = asking.cache_plan(asked.query, asked.default_graphs, asked.named_graphs)
+        found = asking.cache_plan(asked.text, asked.default_graphs, asked.named_graphs)
     elif asked.on == ARCHIVE:
         found = asking.archive_plan(_question(app, asked), stop)
     else:
@@ -264,9 +249,9 @@ def _plan(app: Application, asked: SparqlRequest, stop: Stop) -> Plan:
     return body_of(Plan, found)
 
 
-def _question(app: Application, asked: SparqlRequest) -> Question:
+def _question(app: Application, asked: AskedText) -> Question:
     return read_question(
-        asked.query,
+        asked.text,
         app.timeline,
         at=asked.at,
         during=asked.during,
@@ -275,7 +260,7 @@ def _question(app: Application, asked: SparqlRequest) -> Question:
     )
 
 
-def _of_history(app: Application, asked: SparqlRequest, accept: str, stop: Stop) -> Response:
+def _of_history(app: Application, asked: AskedText, accept: str, stop: Stop) -> Response:
     question = _question(app, asked)
     asking: AbstractContextManager[Answer]
     if asked.on == ARCHIVE:
@@ -286,11 +271,11 @@ def _of_history(app: Application, asked: SparqlRequest, accept: str, stop: Stop)
         return answer_response(answer, accept)
 
 
-def _of_cache(app: Application, asked: SparqlRequest, accept: str, stop: Stop) -> Response:
+def _of_cache(app: Application, asked: AskedText, accept: str, stop: Stop) -> Response:
     check_no_time(asked.at, asked.during, CACHE)
 
     def ask(wanted: Formats, out: IO[bytes]) -> Answered:
-        question = CacheQuestion(asked.query, wanted, asked.default_graphs, asked.named_graphs)
+        question = CacheQuestion(asked.text, wanted, asked.default_graphs, asked.named_graphs)
         return app.asking.cache(question, out, stop)
 
     return cache_response(ask, accept)
@@ -332,12 +317,9 @@ async def run_sql(
     and base64 where not; NaN and infinities as text. History's CSV and Arrow are streamed, all
     rows; an answer of the archive ends at the row limit.
     """
-    accept = ",".join(request.headers.getlist("accept"))
-    media_type = choose(accept, _OFFERED)
-    if media_type is None:
-        raise HTTPException(406, f"'{accept}' matches none of {', '.join(_OFFERED)}")
+    media_type = chosen(accepted(request), _OFFERED)
     query = body.query
-    asked = Asked("sql", query, on, client_of(request))
+    asked = AskedText("sql", query, on, client_of(request))
     if on == ARCHIVE:
         return await questions.answer(
             request, asked, lambda stop: _of_archive(app, query, media_type, stop)

@@ -22,7 +22,7 @@ from sensorstream.app.control.mapping_files import (
     type_of,
 )
 from sensorstream.app.control.rulebook import OnDisk
-from sensorstream.app.control.versions import Match, Version, digest_of
+from sensorstream.app.control.versions import Match, Versions, digest_of
 from sensorstream.app.why.trials import MOST_MESSAGES, MOST_STATEMENTS
 from sensorstream.client.operations import Operations
 from sensorstream.dotr.reader import is_rules
@@ -37,7 +37,7 @@ from sensorstream.errors import (
 from sensorstream.mapping.rule_report import Explanation
 from sensorstream.model.terms import Triple
 from sensorstream.server.negotiation import media_type_of, tagged
-from sensorstream.server.rest.queries import QueryTriedBody, query_tried_body
+from sensorstream.server.rest.queries import QueryTriedBody
 from sensorstream.server.rest.versioned import (
     IF_MATCH,
     By,
@@ -48,7 +48,6 @@ from sensorstream.server.rest.versioned import (
     WantedChange,
     add_versions,
     fault_bodies,
-    tried_body,
 )
 from sensorstream.server.routes import TOLD, App, AskedBody, body_of, routed
 
@@ -139,7 +138,7 @@ def put_rules(
 ) -> ChangedBody | TriedBody:
     """Check and swap, whole or not at all; answers when they are in force."""
     if dry_run is not None:
-        return tried_body(app.rulebook.try_all(body.files))
+        return body_of(TriedBody, app.rulebook.try_all(body.files))
     return ChangedBody(change=app.rulebook.put_all(body.files, by, match))
 
 
@@ -189,8 +188,8 @@ async def put_rule_file(
         return ChangedBody(change=await run_in_threadpool(put, name, text, by, match))
     if is_over_time(name):
         trial = await run_in_threadpool(app.queries.try_put, _query(name), text)
-        return query_tried_body(trial, app.timeline)
-    return tried_body(await run_in_threadpool(app.rulebook.try_put, name, text))
+        return body_of(QueryTriedBody, trial, app.timeline)
+    return body_of(TriedBody, await run_in_threadpool(app.rulebook.try_put, name, text))
 
 
 @routed(routes, Operations.delete_rule_file, "Take a rule file out of force", headers=IF_MATCH[:1])
@@ -228,7 +227,6 @@ class OverTime:
 
     def __init__(self, app: Application) -> None:
         self._queries = app.queries
-        self._others = app.rulebook.versions
 
     def files(self) -> Iterator[tuple[str, str, str]]:
         """The names of all files and queries, and their texts."""
@@ -270,17 +268,11 @@ class OverTime:
         self.text(name)
         return self._queries.remove(_query(name), by, match)
 
-    def all(self, name: str = "") -> Iterator[Version]:
-        """The versions of a rule file, whether its rules are over time or not."""
-        if is_over_time(name):
-            return self._queries.versions.all(_query(name))
-        return self._others.all(name)
 
-    def one(self, change: str, name: str = "") -> Version:
-        """The version that a change has put."""
-        if is_over_time(name):
-            return self._queries.versions.one(change, _query(name))
-        return self._others.one(change, name)
+def _versions(app: Application, name: str) -> tuple[Versions, str]:
+    if is_over_time(name):
+        return app.queries.versions, _query(name)
+    return app.rulebook.versions, name
 
 
 async def _name(name: str) -> str:
@@ -291,7 +283,7 @@ add_versions(
     routes,
     "/rules/{name}",
     "a rule file",
-    OverTime,
+    _versions,
     _name,
     (
         "Oldest first; none while the files of the settings have always been in force.",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable
 from datetime import datetime
-from typing import Annotated, Any, Final, Protocol, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
@@ -12,8 +12,8 @@ from pydantic import BaseModel, BeforeValidator, Field
 from starlette.exceptions import HTTPException
 
 from sensorstream.app.application import Application
-from sensorstream.app.control.versions import Match, Version
-from sensorstream.app.why.trials import DeploymentTrial, Difference
+from sensorstream.app.control.versions import Match, Versions
+from sensorstream.app.why.trials import Difference
 from sensorstream.client.operations import Operations
 from sensorstream.errors import Position, SensorStreamError
 from sensorstream.reasoning.documents import MEDIA_TYPES
@@ -119,26 +119,11 @@ def fault_bodies(faults: Iterable[SensorStreamError]) -> list[FaultBody]:
     return [body_of(FaultBody, each) for each in faults]
 
 
-def tried_body(trial: DeploymentTrial) -> TriedBody:
-    """What came of a trial."""
-    return body_of(TriedBody, trial)
-
-
-class Kept(Protocol):
-    """The versions of all resources of one sort, as :class:`.Versions` has them."""
-
-    def all(self, name: str = "") -> Iterator[Version]:
-        """Those of one, oldest first."""
-
-    def one(self, change: str, name: str = "") -> Version:
-        """The one that a change has put."""
-
-
 def add_versions(
     routes: APIRouter,
     path: str,
     what: str,
-    versions: Callable[[Application], Kept],
+    versions: Callable[[Application, str], tuple[Versions, str]],
     named: Callable[..., Awaitable[str]],
     told: tuple[str, str],
     answer: dict[str, Any],
@@ -149,7 +134,7 @@ def add_versions(
         routes: to which they are added.
         path: of the resource.
         what: the resource, such as "a query".
-        versions: those of its sort.
+        versions: those of its sort, and its name among these.
         named: a dependency that gives the name of the one that is asked for.
         told: about the list, and about a version.
         answer: how OpenAPI describes the answer that is a version.
@@ -157,8 +142,8 @@ def add_versions(
 
     @routes.get(f"{path}/versions", summary=f"List the versions of {what}", description=told[0])
     def list_versions(app: App, name: str = Depends(named)) -> VersionsBody:
-        found = versions(app).all(name)
-        return VersionsBody(versions=[body_of(VersionBody, each) for each in found])
+        sort, known = versions(app, name)
+        return VersionsBody(versions=[body_of(VersionBody, each) for each in sort.all(known)])
 
     @routes.get(
         f"{path}/versions/{{change}}",
@@ -170,7 +155,8 @@ def add_versions(
     def read_version(
         app: App, change: str, request: Request, name: str = Depends(named)
     ) -> Response:
-        found = versions(app).one(change, name)
+        sort, known = versions(app, name)
+        found = sort.one(change, known)
         return tagged(Response(found.text, media_type=found.media_type), request)
 
 
@@ -216,7 +202,8 @@ async def put_ontology(
     if media_type.endswith("+xml"):
         content = xml_of(content, content_type)
     if dry_run is not None:
-        return tried_body(await run_in_threadpool(app.ontologies.try_put, content, media_type))
+        tried = await run_in_threadpool(app.ontologies.try_put, content, media_type)
+        return body_of(TriedBody, tried)
     put = app.ontologies.put
     return ChangedBody(change=await run_in_threadpool(put, content, media_type, by, match))
 
@@ -229,7 +216,7 @@ add_versions(
     routes,
     "/ontology",
     "the ontology",
-    lambda app: app.ontologies.versions,
+    lambda app, name: (app.ontologies.versions, name),
     _unnamed,
     (
         "Oldest first; none while the ontology of the settings has always been in force.",

@@ -212,7 +212,7 @@ add_versions(
     routes,
     "/webhooks/{webhook_id}",
     "a webhook",
-    lambda app: app.webhooks.versions,
+    lambda app, name: (app.webhooks.versions, name),
     _id,
     ("Oldest first.", "The definition that a change has put, which can be put again."),
     {"model": DefinitionBody},

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from datetime import datetime
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from fastapi import APIRouter, Path, Query
 from pydantic import AliasPath, BaseModel, BeforeValidator, Field
 
 from sensorstream.alerts.formats import alert_data
-from sensorstream.app.why.present_state import Applied, Held
 from sensorstream.app.why.reasons import RuleText
 from sensorstream.client.operations import Operations
 from sensorstream.errors import Position
 from sensorstream.mapping.places import Node
 from sensorstream.model.events import Basis
 from sensorstream.model.terms import Term, Triple
-from sensorstream.model.timeline import Timeline
 from sensorstream.server.routes import App, RaisedAlertBody, Time, body_of, routed
 
 routes = APIRouter()
@@ -195,7 +192,7 @@ class HeldBody(ReasonBody):
 class WhyHeldBody(BaseModel):
     """Why a statement holds now."""
 
-    statement: str = Field(description="as N-Triples, without the full stop")
+    statement: _Statement = Field(description="as N-Triples, without the full stop")
     holds: bool
     answer: str
     held: HeldBody | None = Field(description="null: it does not hold")
@@ -264,33 +261,4 @@ def why_statement(
     Asked of the knowledge base of now. Nothing is kept for it: the rules are applied backwards,
     and the messages mapped again.
     """
-    found = app.holding.why(statement)
-    return WhyHeldBody(
-        statement=statement_text(found.statement),
-        holds=found.held is not None,
-        answer=found.answer,
-        held=None if found.held is None else _held(found.held, app.timeline),
-        profile=found.profile,
-        notes=list(found.notes),
-    )
-
-
-def _held(held: Held, line: Timeline) -> HeldBody:
-    entailed = held.entailed
-    return HeldBody.model_construct(
-        **dict(body_of(ReasonBody, held.reason, line)),
-        caused_by=held.caused_by,
-        by=None if held.by is None else _applied(held.by, line),
-        above=held.above,
-        entailed=None
-        if entailed is None
-        else EntailmentBody(
-            premises=[_held(each, line) for each in entailed.premises],
-            axioms=list(entailed.axioms),
-        ),
-    )
-
-
-def _applied(applied: Applied, line: Timeline) -> AppliedBody:
-    told: dict[str, Any] = {each.name: getattr(applied, each.name) for each in fields(applied)}
-    return AppliedBody(**{**told, "premises": [_held(each, line) for each in applied.premises]})
+    return body_of(WhyHeldBody, app.holding.why(statement), app.timeline)

@@ -7,7 +7,6 @@ is a table of its parts.
 
 from __future__ import annotations
 
-import io
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,7 +19,7 @@ from sensorstream.errors import SparkError
 from sensorstream.history.asking.answer import Answer, Graph, Solutions, answer_of
 from sensorstream.history.asking.formats import ARROW, CSV
 from sensorstream.history.read_only_sql import Column, SqlStream
-from sensorstream.history.sql_formats import csv_pieces, json_value
+from sensorstream.history.sql_formats import arrow_stream, csv_pieces, json_value
 from sensorstream.model.terms import Term, Triple, term
 from sensorstream.sql.sparql.scope import SqlQuery
 
@@ -213,15 +212,10 @@ def _csv(answer: IO[bytes]) -> Iterator[bytes]:
 
 
 def _arrow(answer: IO[bytes]) -> Iterator[bytes]:
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    sink = io.BytesIO()
-    with pq.ParquetFile(answer) as file, pa.ipc.new_stream(sink, file.schema_arrow) as writer:
-        for batch in file.iter_batches(_READ):
-            writer.write_batch(batch)
-            yield _taken(sink)
-    yield _taken(sink)
+    with pq.ParquetFile(answer) as file:
+        yield from arrow_stream(file.schema_arrow, file.iter_batches(_READ))
 
 
 def _parquet(answer: IO[bytes]) -> Iterator[bytes]:
@@ -246,10 +240,3 @@ def _stream(answer: IO[bytes]) -> SqlStream:
     file = pq.ParquetFile(answer)
     columns = tuple(Column(name, _TEXT) for name in file.schema_arrow.names)
     return SqlStream(columns, (_rows(batch) for batch in file.iter_batches(_READ)))
-
-
-def _taken(sink: io.BytesIO) -> bytes:
-    piece = sink.getvalue()
-    sink.seek(0)
-    sink.truncate()
-    return piece

@@ -25,7 +25,7 @@ _STOPPING: Final = 10.0
 """Seconds that a process may take to stop Spark."""
 
 
-class WorkerProcess:
+class WorkerProcess(Child):
     """A process with a warm Spark; answers one question at a time.
 
     Args:
@@ -38,16 +38,10 @@ class WorkerProcess:
         self._scratch = scratch
         self._numbers = count(1)
         self._ready = False
-        self._process = Child(
+        super().__init__(
             "sensorstream.spark.jobs.worker", str(scratch), environment={"TMPDIR": str(scratch)}
         )
-        self._connection = self._process.connection
-        self._connection.send(task)
-
-    @property
-    def alive(self) -> bool:
-        """Whether it can be asked."""
-        return self._process.alive
+        self.connection.send(task)
 
     def ask(
         self,
@@ -79,23 +73,23 @@ class WorkerProcess:
         deadline: float | None = None
         try:
             if self._ready:
-                self._connection.send(asked)
+                self.connection.send(asked)
             while True:
                 if deadline is None and cancelled():
                     if not self._ready:
                         raise JobCancelled("the question was cancelled")
-                    self._connection.send(End(asked.number))
+                    self.connection.send(End(asked.number))
                     deadline = monotonic() + _CANCELLING
                 if deadline is not None and monotonic() > deadline:
                     self.kill()
                     raise JobCancelled("the question was cancelled")
-                if not self._connection.poll(_LOOK):
+                if not self.connection.poll(_LOOK):
                     continue
-                match event := self._connection.recv():
+                match event := self.connection.recv():
                     case Begun():
                         self._ready = True
                         told(Progress())
-                        self._connection.send(asked)
+                        self.connection.send(asked)
                     case Progress():
                         told(event)
                     case Over(int(rows)):
@@ -112,17 +106,13 @@ class WorkerProcess:
                 raise JobCancelled("the question was cancelled") from None
             raise LostJob(
                 "the process that ran Spark has ended: it was killed, or had too little memory; "
-                f"exit code {self._process.code()}"
+                f"exit code {self.code()}"
             ) from error
 
-    def close(self) -> None:
+    def close(self, seconds: float = _STOPPING) -> None:
         """Stop Spark and the process, if it runs, and remove its files."""
-        self._process.close(_STOPPING)
+        super().close(seconds)
         shutil.rmtree(self._scratch, ignore_errors=True)
-
-    def kill(self) -> None:
-        """End the process and Spark's JVM at once, from any thread."""
-        self._process.kill()
 
 
 class Runner:

@@ -1,24 +1,48 @@
-"""Groups of graph patterns from the parse tree.
+"""Groups of graph patterns, and expressions, from the parse tree.
 
 Source: SPARQL 1.1 Query, section 18.2.2; EP-SPARQL, section 4.2; for windows see ``streams``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from functools import reduce
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
-from lark import Token, v_args
-from lark.tree import Meta
+from lark import Token
 
-from sensorstream.model.terms import BlankNode
+from sensorstream.model.terms import IRI, BlankNode
 from sensorstream.sparql import algebra
-from sensorstream.sparql.algebra import Expression, Pattern, TriplePattern, Variable
-from sensorstream.sparql.building.expressions import ExpressionBuilder
-from sensorstream.sparql.building.term_builder import NO_PREFIXES, Triples
-from sensorstream.sparql.lexer import Source
-from sensorstream.sparql.walk import visible
+from sensorstream.sparql.algebra import Aggregate, Expression, Pattern, TriplePattern, Variable
+from sensorstream.sparql.building.terms import TermBuilder, Triples, number, rule
+from sensorstream.sparql.extensions import fault_of_call
+from sensorstream.sparql.functions import FUNCTIONS
+from sensorstream.sparql.walk import aggregates, visible
+
+_Of = TypeVar("_Of")
+_SAME_FUNCTION: Final = {"URI": "IRI", "ISURI": "ISIRI"}
+_LUPOSDATE: Final = "http://www.luposdate.org/"
+_LUPOSDATE_AGGREGATES: Final = {
+    f"{_LUPOSDATE}{name}": aggregate
+    for name, aggregate in (
+        ("average", "AVG"),
+        ("avg", "AVG"),
+        ("count", "COUNT"),
+        ("max", "MAX"),
+        ("min", "MIN"),
+        ("sum", "SUM"),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _SignedProduct:
+    """The rest of a sum whose sign the lexer read as part of a number, as in ``?x -1``."""
+
+    sign: str
+    value: Expression
+    offset: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +83,17 @@ class _Operator:
     consumption: algebra.Consumption = algebra.Consumption.UNRESTRICTED
 
 
-class PatternBuilder(ExpressionBuilder):
-    """The rules from ``group`` down to ``data_row``."""
+class PatternBuilder(TermBuilder):
+    """The rules from ``group`` down to ``function``."""
 
-    def __init__(
-        self, source: Source, base: str | None, prefixes: Mapping[str, str] = NO_PREFIXES
-    ) -> None:
-        super().__init__(source, base, prefixes)
-        self.of_rules = False
-        """Whether the text is a rule set, which has EACH."""
-        self._blocks = 0
+    of_rules = False
+    """Whether the text is a rule set, which has EACH."""
+    _makes_iris = False
+    _blocks = 0
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.luposdate_aggregates: set[Aggregate] = set()
         self._block_of: dict[BlankNode, int] = {}
 
     def group(self, children: list[Any]) -> GroupOfPatterns:
@@ -131,34 +156,26 @@ class PatternBuilder(ExpressionBuilder):
 
     # Elements
 
-    @v_args(meta=True)
-    def filter(self, meta: Meta, children: list[Expression]) -> _Filter:
-        return _Filter(self.at(meta.start_pos, self.without_aggregates(children[0], "FILTER")))
+    def filter(self, children: list[Expression]) -> _Filter:
+        return _Filter(self.at(self.here, self.without_aggregates(children[0], "FILTER")))
 
     def bind(self, children: list[Any]) -> _Bind:
         expression, variable = children
         self._places[_bound(variable)] = self._places[variable]
         return _Bind(variable, self.without_aggregates(expression, "BIND"))
 
-    @v_args(meta=True)
-    def optional(self, meta: Meta, children: list[GroupOfPatterns]) -> _Element:
+    def optional(self, children: list[GroupOfPatterns]) -> _Element:
         right, condition = children[0].pattern, children[0].condition
-        return lambda left: self.operation(meta.start_pos, algebra.LeftJoin(left, right, condition))
+        offset = self.here
+        return lambda left: self.operation(offset, algebra.LeftJoin(left, right, condition))
 
-    @v_args(meta=True)
-    def minus(self, meta: Meta, children: list[GroupOfPatterns]) -> _Element:
+    def minus(self, children: list[GroupOfPatterns]) -> _Element:
         right = children[0].whole
-        return lambda left: self.operation(meta.start_pos, algebra.Minus(left, right))
+        offset = self.here
+        return lambda left: self.operation(offset, algebra.Minus(left, right))
 
-    @v_args(meta=True)
-    def graph(self, meta: Meta, children: list[Any]) -> Pattern:
-        return self.operation(meta.start_pos, algebra.Graph(children[0], children[1].whole))
-
-    @v_args(meta=True)
-    def service(self, meta: Meta, children: list[Any]) -> Pattern:
-        *silent, endpoint, group = children
-        made = algebra.Service(endpoint, group.whole, silent=bool(silent))
-        return self.operation(meta.start_pos, made)
+    graph = rule(lambda name, group: algebra.Graph(name, group.whole))
+    service = rule(lambda *of: algebra.Service(of[-2], of[-1].whole, silent=len(of) > 2))
 
     def sequence_of(self, children: list[Token]) -> _Operator:
         word, *policy = children
@@ -177,26 +194,24 @@ class PatternBuilder(ExpressionBuilder):
     def inline_data(self, children: list[algebra.Values]) -> Pattern:
         return children[0]
 
-    @v_args(meta=True)
-    def each(self, meta: Meta, children: list[Any]) -> algebra.Each:
+    def each(self, children: list[Any]) -> algebra.Each:
         member, members, *ends, group = children
         if not self.of_rules:
             self.fail(
-                meta.start_pos,
+                self.here,
                 "EACH belongs to a rule set, whose lists are known before anything streams: "
                 f"expected {members} rdf:rest*/rdf:first {member} for some member of a list",
             )
         if len({member, members, *ends}) < 2 + len(ends):
-            self.fail(meta.start_pos, "EACH: expected different variables")
+            self.fail(self.here, "EACH: expected different variables")
         if missing := [each for each in ends if each not in visible(group.whole)]:
             self.fail_at(missing[0], f"EACH: expected {missing[0]} in the pattern in braces")
-        return self.at(meta.start_pos, algebra.Each(member, members, group.whole, *ends))
+        return self.at(self.here, algebra.Each(member, members, group.whole, *ends))
 
     def data_column(self, children: list[Any]) -> algebra.Values:
         return algebra.Values((children[0],), tuple((value,) for value in children[1:]))
 
-    @v_args(meta=True)
-    def data_rows(self, meta: Meta, children: list[Any]) -> algebra.Values:
+    def data_rows(self, children: list[Any]) -> algebra.Values:
         columns = tuple(child for child in children if isinstance(child, Variable))
         rows = children[len(columns) :]
         for offset, row in rows:
@@ -204,12 +219,140 @@ class PatternBuilder(ExpressionBuilder):
                 self.fail(offset, f"the row has {len(row)} values: expected {len(columns)}")
         return algebra.Values(columns, tuple(row for _, row in rows))
 
-    @v_args(meta=True)
-    def data_row(self, meta: Meta, children: list[Any]) -> tuple[int, tuple[Any, ...]]:
-        return meta.start_pos, tuple(children)
+    def data_row(self, children: list[Any]) -> tuple[int, tuple[Any, ...]]:
+        return self.here, tuple(children)
 
     def undef(self, children: list[Token]) -> None:
         return None
+
+    # Expressions
+
+    def any_of(self, children: list[Expression]) -> Expression:
+        return reduce(algebra.Or, children)
+
+    def all_of(self, children: list[Expression]) -> Expression:
+        return reduce(algebra.And, children)
+
+    def comparison(self, children: list[Any]) -> Expression:
+        left, operator, right = children
+        return self.operation(operator.start_pos, algebra.Comparison(operator.value, left, right))
+
+    def membership(self, children: list[Any]) -> Expression:
+        found = algebra.In(children[0], children[-1])
+        return algebra.Not(found) if len(children) == 3 else found
+
+    def arithmetic(self, children: list[Any]) -> Expression:
+        result, *rest = children
+        parts = iter(rest)
+        for part in parts:
+            if isinstance(part, _SignedProduct):
+                sign: Literal["+", "-"] = "-" if part.sign == "-" else "+"
+                result = self.operation(part.offset, algebra.Arithmetic(sign, result, part.value))
+            else:
+                made = algebra.Arithmetic(part.value, result, next(parts))
+                result = self.operation(part.start_pos, made)
+        return result  # type: ignore[no-any-return]
+
+    def signed_product(self, children: list[Any]) -> _SignedProduct:
+        token, *rest = children
+        first: Expression = number(token.value[1:])
+        product = self.arithmetic([first, *rest]) if rest else first
+        return _SignedProduct(token.value[0], product, token.start_pos)
+
+    def negation(self, children: list[Expression]) -> Expression:
+        return algebra.Not(children[0])
+
+    def sign(self, children: list[Any]) -> Expression:
+        return self.operation(children[0].start_pos, algebra.Sign(children[0].value, children[1]))
+
+    # Functions
+
+    def expression_list(self, children: list[Expression]) -> tuple[Expression, ...]:
+        return tuple(children)
+
+    def arguments(self, children: list[Any]) -> tuple[bool, tuple[Expression, ...]]:
+        distinct = bool(children) and isinstance(children[0], Token)
+        return distinct, tuple(children[1:] if distinct else children)
+
+    def function_call(self, children: list[Any]) -> Expression | Aggregate:
+        function, (distinct, arguments) = children
+        if function in _LUPOSDATE_AGGREGATES:
+            if len(arguments) != 1:
+                self.fail_at(function, f"<{function}> takes one argument, not {len(arguments)}")
+            aggregate = self._aggregate(
+                self._places[function], _LUPOSDATE_AGGREGATES[function], arguments[0], distinct
+            )
+            self.luposdate_aggregates.add(aggregate)
+            return aggregate
+        if distinct:
+            self.fail_at(
+                function, f"DISTINCT is for aggregates, but <{function}> is not an aggregate"
+            )
+        if reason := fault_of_call(function, arguments):
+            self.fail_at(function, f"<{function}>: {reason}")
+        return self.operation(self._places[function], algebra.FunctionCall(function, arguments))
+
+    def builtin(self, children: list[Any]) -> Expression:
+        token, arguments = children
+        name = token.value.upper()
+        least, most = FUNCTIONS[name].least, FUNCTIONS[name].most
+        if len(arguments) < least or (most is not None and len(arguments) > most):
+            self.fail(
+                token.start_pos, f"{name} takes {_many(least, most)}, but has {len(arguments)}"
+            )
+        if name == "BOUND" and not isinstance(arguments[0], Variable):
+            self.fail(token.start_pos, "BOUND takes a variable: expected e.g. BOUND(?x)")
+        name = _SAME_FUNCTION.get(name, name)
+        self._makes_iris |= name == "IRI"
+        return self.operation(token.start_pos, algebra.Call(name, arguments))
+
+    def exists(self, children: list[Any]) -> Expression:
+        found = self.operation(self.here, algebra.Exists(children[-1].whole))
+        return algebra.Not(found) if len(children) == 2 else found
+
+    def aggregate(self, children: list[Any]) -> Aggregate:
+        name, *marks, of = children
+        star = isinstance(of, Token)
+        expression = None if star else of
+        return self._aggregate(self.here, name.value.upper(), expression, bool(marks))
+
+    def group_concat(self, children: list[Any]) -> Aggregate:
+        distinct = isinstance(children[0], Token)
+        expression, *rest = (child for child in children if not isinstance(child, Token))
+        return self._aggregate(
+            self.here, "GROUP_CONCAT", expression, distinct, rest[-1] if rest else None
+        )
+
+    def _aggregate(
+        self,
+        offset: int,
+        name: Any,
+        expression: Expression | None,
+        distinct: bool,
+        separator: str | None = None,
+    ) -> Aggregate:
+        if any(True for _ in aggregates(expression)):
+            self.fail(offset, f"{name} cannot be taken of another aggregate")
+        return self.at(offset, Aggregate(name, expression, distinct, separator))
+
+    def run_time_base(self) -> IRI | None:
+        """The base IRI, if a function that has been read since the last call needs it."""
+        needed, self._makes_iris = self._makes_iris, False
+        return IRI(self.base_iri) if needed and self.base_iri is not None else None
+
+    def without_aggregates(self, expression: _Of, where: str) -> _Of:
+        """The expression, which must not aggregate.
+
+        Raises:
+            QueryError: it has an aggregate; ``where`` names its place in the query.
+        """
+        for aggregate in aggregates(expression):
+            self.fail_at(
+                aggregate,
+                f"{aggregate.name} cannot stand in {where}: aggregates stand in SELECT, HAVING "
+                "and ORDER BY",
+            )
+        return expression
 
 
 def joined(left: Pattern, right: Pattern) -> Pattern:
@@ -235,3 +378,9 @@ def _combined(operator: _Operator, left: GroupOfPatterns, right: GroupOfPatterns
 
 def _bound(variable: Variable) -> tuple[str, Variable]:
     return "bind", variable
+
+
+def _many(least: int, most: int | None) -> str:
+    if least == most:
+        return "1 argument" if least == 1 else f"{least} arguments"
+    return f"{least} to {most} arguments"

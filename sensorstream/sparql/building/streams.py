@@ -1,15 +1,19 @@
-"""Datasets, windows and reports from the parse tree."""
+"""Datasets, windows and reports from the parse tree.
+
+C-SPARQL, CQELS-QL and RSP-QL have other words for them: what they mean becomes the same algebra.
+Sources: Barbieri et al., "C-SPARQL: a continuous query language for RDF data streams", 2010;
+Le-Phuoc et al., "A native and adaptive approach for unified processing of linked streams and linked
+data", 2011; Dell'Aglio et al., "RSP-QL semantics", 2014.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any, Final
 
-from lark import Token, v_args
-from lark.tree import Meta
+from lark import Token
 
 from sensorstream.errors import TermError
 from sensorstream.model.events import SEVERITIES
@@ -18,8 +22,8 @@ from sensorstream.model.xsd import NUMERIC_TYPES, XSD_DATE_TIME, XSD_STRING, par
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Pattern, Variable
 from sensorstream.sparql.building.patterns import PatternBuilder
-from sensorstream.sparql.building.term_builder import NO_PREFIXES
-from sensorstream.sparql.lexer import Source
+from sensorstream.sparql.building.terms import rule
+from sensorstream.sparql.printing import extent_text, part_text
 
 _XSD_DURATIONS: Final = (
     XSD_STRING,
@@ -56,42 +60,71 @@ class Clauses:
     alert: algebra.AlertClause | None = None
 
 
-def _option(name: str) -> Any:
-    """The rule of an option of a window that is what stands beside its word."""
+def _option(name: str, value: object = None) -> Any:
+    """The rule of an option of a window: it is a value, or what stands beside its word."""
 
-    @v_args(meta=True)
-    def option(self: StreamBuilder, meta: Meta, children: list[Any]) -> tuple[int, str, Any]:
-        return meta.start_pos, name, children[0]
+    def option(self: StreamBuilder, children: list[Any]) -> tuple[int, str, Any]:
+        return self.here, name, children[0] if value is None else value
 
     return option
 
 
 def _report(kind: algebra.ReportKind) -> Any:
     """The rule of a report that has no length."""
+    return rule(lambda: algebra.ReportClause(kind))
 
-    @v_args(meta=True)
-    def report(self: StreamBuilder, meta: Meta, children: list[Any]) -> algebra.ReportClause:
-        return self.operation(meta.start_pos, algebra.ReportClause(kind))
+
+def _periodic(unit: timedelta) -> Any:
+    """The rule of a report after each of some length of time; a number is of the unit."""
+
+    def report(self: StreamBuilder, children: list[Any]) -> algebra.ReportClause:
+        length = self._length(self.here, children[0], unit)
+        if length <= timedelta(0):
+            self.fail(self.here, "the time between two reports must be greater than zero")
+        period = algebra.ReportClause(algebra.ReportKind.PERIOD, length)
+        return self.at(self.here, period)
 
     return report
+
+
+_TIMESTAMP: Final = IRI("http://larkc.eu/csparql/sparql/jena/ext#timestamp")
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """What a REGISTER clause says."""
+
+    registration: algebra.Registration
+    report: algebra.ReportClause | None = None
+    """``COMPUTED EVERY``."""
+
+
+_OPTION_NAMES: Final = {
+    "unit": "OF INDIVIDUALS",
+    "instances_of": "OF",
+    "step": "STEP",
+    "kind": "TUMBLING",
+    "origin": "STARTING AT",
+    "start": "START",
+    "end": "END",
+}
 
 
 class StreamBuilder(PatternBuilder):
     """The grammar rules that plain SPARQL does not have, and FROM, which windows extend."""
 
-    def __init__(
-        self, source: Source, base: str | None, prefixes: Mapping[str, str] = NO_PREFIXES
-    ) -> None:
-        super().__init__(source, base, prefixes)
+    _of_c_sparql = False
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
         self._windows: dict[IRI, algebra.WindowDefinition] = {}
 
     # Dataset
 
-    @v_args(meta=True)
-    def clauses(self, meta: Meta, children: list[Any]) -> Clauses:
+    def clauses(self, children: list[Any]) -> Clauses:
         reports = [child for child in children if isinstance(child, algebra.ReportClause)]
         if len(reports) > 1:
-            self.fail(meta.start_pos, "a query reports in one way: expected one REPORT or STREAM")
+            self.fail(self.here, "a query reports in one way: expected one REPORT or STREAM")
         times = [child for child in children if isinstance(child, algebra.ValidTime)]
         if len(times) > 1:
             self.fail_at(times[-1], "a query has one valid time: expected one AT or DURING")
@@ -108,8 +141,7 @@ class StreamBuilder(PatternBuilder):
             alerts[0] if alerts else None,
         )
 
-    @v_args(meta=True)
-    def alert(self, meta: Meta, children: list[Any]) -> algebra.AlertClause:
+    def alert(self, children: list[Any]) -> algebra.AlertClause:
         severity, text, *key = children
         if severity.value not in SEVERITIES:
             self.fail(
@@ -117,18 +149,16 @@ class StreamBuilder(PatternBuilder):
                 f"unknown severity '{severity.value}': expected {', '.join(SEVERITIES)}",
             )
         return self.at(
-            meta.start_pos, algebra.AlertClause(severity.value, text, key[0] if key else None)
+            self.here, algebra.AlertClause(severity.value, text, key[0] if key else None)
         )
 
-    @v_args(meta=True)
-    def valid_at(self, meta: Meta, children: list[Any]) -> algebra.ValidTime:
-        return self.at(meta.start_pos, algebra.ValidTime(self._time(meta.start_pos, children[0])))
+    def valid_at(self, children: list[Any]) -> algebra.ValidTime:
+        return self.at(self.here, algebra.ValidTime(self._time(self.here, children[0])))
 
-    @v_args(meta=True)
-    def valid_during(self, meta: Meta, children: list[Any]) -> algebra.ValidTime:
+    def valid_during(self, children: list[Any]) -> algebra.ValidTime:
         start, _, end = children
-        times = (self._time(meta.start_pos, each) for each in (start, end))
-        return self.at(meta.start_pos, algebra.ValidTime(*times))
+        times = (self._time(self.here, each) for each in (start, end))
+        return self.at(self.here, algebra.ValidTime(*times))
 
     def _time(self, offset: int, time: Literal | Variable) -> str | Variable:
         if isinstance(time, Variable):
@@ -181,7 +211,7 @@ class StreamBuilder(PatternBuilder):
                 self.fail(offset, "a window of triples has no instances: expected INDIVIDUALS")
             if option in made and made[option] != value:
                 self.fail(offset, f"{_OPTION_NAMES[option]} is given twice, or does not fit here")
-            made[option] = value
+            made[option] = (offset, *value) if option == "step" else value
         if "instances_of" in made:
             made["unit"] = algebra.WindowUnit.INDIVIDUALS
         if made.get("kind") is algebra.WindowKind.TUMBLING:
@@ -208,8 +238,7 @@ class StreamBuilder(PatternBuilder):
             if value is not None and (not value or value != abs(value)):
                 self.fail(offset, f"the window's {what} must be greater than zero")
 
-    @v_args(meta=True)
-    def window_range(self, meta: Meta, children: list[Any]) -> tuple[int, dict[str, Any]]:
+    def window_range(self, children: list[Any]) -> tuple[int, dict[str, Any]]:
         word, *value = children
         match word.type:
             case "LANDMARK" | "ALL":
@@ -221,33 +250,31 @@ class StreamBuilder(PatternBuilder):
             case "RANGE" if isinstance(value[0], Token):
                 extent = {"range": int(value[1]), "unit": algebra.WindowUnit.TRIPLES}
             case "RANGE":
-                extent = {"range": self._length(meta.start_pos, value[0], SECOND)}
+                extent = {"range": self._length(self.here, value[0], SECOND)}
             case "TRIPLES":
                 extent = {"range": int(value[0]), "unit": algebra.WindowUnit.TRIPLES}
             case _:
                 extent = {"range": int(value[0]), "unit": algebra.WindowUnit.INDIVIDUALS}
-        return meta.start_pos, extent
+        return self.here, extent
 
-    @v_args(meta=True)
-    def past_range(self, meta: Meta, children: list[Any]) -> tuple[int, dict[str, Any]]:
+    def past_range(self, children: list[Any]) -> tuple[int, dict[str, Any]]:
         since, *until = (
-            self._length(meta.start_pos, child, SECOND)
+            self._length(self.here, child, SECOND)
             for child in children
             if not isinstance(child, Token)
         )
         delay = until[0] if until else timedelta(0)
         if delay >= since:
-            self.fail(meta.start_pos, "the window ends before it begins: write the earlier first")
-        return meta.start_pos, {"range": since - delay, "delay": delay or None}
+            self.fail(self.here, "the window ends before it begins: write the earlier first")
+        return self.here, {"range": since - delay, "delay": delay or None}
 
-    @v_args(meta=True)
-    def ago(self, meta: Meta, children: list[Any]) -> tuple[Decimal | None, timedelta | None]:
+    def ago(self, children: list[Any]) -> tuple[Decimal | None, timedelta | None]:
         first, *rest = children
         if first.type == "MINUS_SIGN":
             return rest[0]  # type: ignore[no-any-return]
         if not first.startswith("-"):
             self.fail_at(first, "a window holds what has happened: write NOW-, not NOW+")
-        return self._spanning(meta.start_pos, first[1:], rest)
+        return self._spanning(self.here, first[1:], rest)
 
     def unknown_range(self, children: list[Any]) -> Any:
         *_, word, number = children
@@ -257,41 +284,30 @@ class StreamBuilder(PatternBuilder):
             f"{number} for the triples of so many subjects",
         )
 
-    @v_args(meta=True)
-    def of_individuals(self, meta: Meta, children: list[Token]) -> tuple[int, str, Any]:
-        return meta.start_pos, "unit", algebra.WindowUnit.INDIVIDUALS
-
-    @v_args(meta=True)
-    def step(self, meta: Meta, children: list[Any]) -> tuple[int, str, Any]:
-        return meta.start_pos, "step", (meta.start_pos, *children[0])
-
-    @v_args(meta=True)
-    def tumbling(self, meta: Meta, children: list[Any]) -> tuple[int, str, Any]:
-        return meta.start_pos, "kind", algebra.WindowKind.TUMBLING
-
+    of_individuals = _option("unit", algebra.WindowUnit.INDIVIDUALS)
+    tumbling = _option("kind", algebra.WindowKind.TUMBLING)
+    step = _option("step")
     of_class = _option("instances_of")
     starting_at = _option("origin")
     start = _option("start")
     end = _option("end")
 
-    @v_args(meta=True)
-    def named_window(self, meta: Meta, children: list[Any]) -> Pattern:
+    def named_window(self, children: list[Any]) -> Pattern:
         name, group = children
         if isinstance(name, IRI) and name not in self._windows:
             self.fail_at(
                 name,
                 f"the window <{name}> is not defined: expected FROM NAMED WINDOW <{name}> ON …",
             )
-        return self.operation(meta.start_pos, algebra.Window(name, group.whole))
+        return self.operation(self.here, algebra.Window(name, group.whole))
 
-    @v_args(meta=True)
-    def typed_window(self, meta: Meta, children: list[Any]) -> Pattern:
+    def typed_window(self, children: list[Any]) -> Pattern:
         *parts, group = children
         offset, extent = next(part for part in parts if isinstance(part[1], dict))
         bounds = [part for part in parts if not isinstance(part[1], dict)]
         definition = self._definition(extent, bounds)
         self._check(offset, definition)
-        return self.operation(meta.start_pos, algebra.Window(self.named(definition), group.whole))
+        return self.operation(self.here, algebra.Window(self.named(definition), group.whole))
 
     def named(self, definition: algebra.WindowDefinition) -> IRI:
         """The name of a window that is unnamed in the text; equal windows share it."""
@@ -303,31 +319,29 @@ class StreamBuilder(PatternBuilder):
             if self._windows.setdefault(name, named) == named:
                 return name
 
-    @v_args(meta=True)
-    def window_type(self, meta: Meta, children: list[Any]) -> tuple[int, dict[str, Any]]:
+    def window_type(self, children: list[Any]) -> tuple[int, dict[str, Any]]:
         *of_class, word, value = children
         extent: dict[str, Any] = {}
         if of_class:
             extent = {"unit": algebra.WindowUnit.INDIVIDUALS, "instances_of": of_class[0]}
         if word.type == "SLIDINGDURATION":
-            extent["range"] = self._length(meta.start_pos, value, _MILLISECOND)
+            extent["range"] = self._length(self.here, value, _MILLISECOND)
         else:
             extent["range"] = int(value)
-        return meta.start_pos, extent
+        return self.here, extent
 
     # Lengths and times
 
-    @v_args(meta=True)
-    def span(self, meta: Meta, children: list[Any]) -> tuple[Decimal | None, timedelta | None]:
+    def span(self, children: list[Any]) -> tuple[Decimal | None, timedelta | None]:
         written, *datatype = children
         if isinstance(written, Token) and written.type == "DURATION":
-            lengths = [self._written(meta.start_pos, each.value) for each in children]
+            lengths = [self._written(self.here, each.value) for each in children]
             return None, sum(lengths, timedelta(0))
         if not isinstance(written, Token):
             if datatype and datatype[0] not in _XSD_DURATIONS:
-                self.fail(meta.start_pos, f"<{datatype[0]}> is not a datatype of durations")
-            return None, self._duration(meta.start_pos, written)
-        return self._spanning(meta.start_pos, written.value, datatype)
+                self.fail(self.here, f"<{datatype[0]}> is not a datatype of durations")
+            return None, self._duration(self.here, written)
+        return self._spanning(self.here, written.value, datatype)
 
     def _spanning(
         self, offset: int, number: str, unit: list[Token]
@@ -371,60 +385,151 @@ class StreamBuilder(PatternBuilder):
         except OverflowError:
             self.fail(offset, f"{number} is too long a time")
 
-    @v_args(meta=True)
-    def instant(self, meta: Meta, children: list[Literal]) -> Literal:
+    def instant(self, children: list[Literal]) -> Literal:
         literal = children[0]
         if literal.datatype not in NUMERIC_TYPES and literal.datatype != XSD_DATE_TIME:
-            self.fail(
-                meta.start_pos, f"{literal} is not a time: expected a number or an xsd:dateTime"
-            )
+            self.fail(self.here, f"{literal} is not a time: expected a number or an xsd:dateTime")
         try:
             _ = literal.value
         except TermError as error:
-            self.fail(meta.start_pos, error.message)
+            self.fail(self.here, error.message)
         return literal
 
     # Reports
 
-    @v_args(meta=True)
-    def report_milliseconds(self, meta: Meta, children: list[Any]) -> algebra.ReportClause:
-        return self.periodic(meta.start_pos, children[0], _MILLISECOND)
+    report_milliseconds = _periodic(_MILLISECOND)
+    report_every = computed = _periodic(SECOND)
 
     def sliding_duration(self, children: list[Any]) -> Any:
         return children[0]
 
-    @v_args(meta=True)
-    def report_every(self, meta: Meta, children: list[Any]) -> algebra.ReportClause:
-        return self.periodic(meta.start_pos, children[0], SECOND)
-
-    def periodic(self, offset: int, span: Any, unit: timedelta) -> algebra.ReportClause:
-        length = self._length(offset, span, unit)
-        if length <= timedelta(0):
-            self.fail(offset, "the time between two reports must be greater than zero")
-        return self.operation(offset, algebra.ReportClause(algebra.ReportKind.PERIOD, length))
-
-    @v_args(meta=True)
-    def report_triples(self, meta: Meta, children: list[Token]) -> algebra.ReportClause:
+    def report_triples(self, children: list[Token]) -> algebra.ReportClause:
         every = next(int(child.value) for child in children if child.type == "INTEGER")
         if every < 1:
-            self.fail(
-                meta.start_pos, "the number of triples between two reports must be at least 1"
-            )
-        return self.operation(
-            meta.start_pos, algebra.ReportClause(algebra.ReportKind.TRIPLES, every)
-        )
+            self.fail(self.here, "the number of triples between two reports must be at least 1")
+        return self.operation(self.here, algebra.ReportClause(algebra.ReportKind.TRIPLES, every))
 
     report_change = _report(algebra.ReportKind.CHANGE)
     report_close = _report(algebra.ReportKind.WINDOW_CLOSE)
     report_instant = _report(algebra.ReportKind.INSTANT)
 
+    # Other languages
 
-_OPTION_NAMES: Final = {
-    "unit": "OF INDIVIDUALS",
-    "instances_of": "OF",
-    "step": "STEP",
-    "kind": "TUMBLING",
-    "origin": "STARTING AT",
-    "start": "START",
-    "end": "END",
-}
+    def from_stream(self, children: list[Any]) -> tuple[str, IRI]:
+        stream, definition = (child for child in children if not isinstance(child, Token))
+        name = self.named(replace(definition, stream=stream, in_default=True))
+        self._of_c_sparql = True
+        return "window", name
+
+    def from_named_stream(self, children: list[Any]) -> tuple[str, IRI]:
+        stream, definition = (child for child in children if not isinstance(child, Token))
+        self.fail_at(
+            stream,
+            "FROM NAMED STREAM: a stream is read through a window: write "
+            f"FROM NAMED WINDOW {stream.n3} ON {stream.n3} [{extent_text(definition)}], "
+            f"and WINDOW {stream.n3} {{ … }} instead of GRAPH {stream.n3} {{ … }}",
+        )
+
+    def stream_window(self, children: list[Any]) -> Pattern:
+        stream, definition, group = children
+        if isinstance(stream, Variable):
+            text = extent_text(definition)
+            self.fail(
+                self.here,
+                f"STREAM {stream}: a window reads one stream, or all: write "
+                f"FROM NAMED WINDOW <w> [{text}] before WHERE, and WINDOW <w> {{ … }} here",
+            )
+        name = self.named(replace(definition, stream=stream))
+        return self.operation(self.here, algebra.Window(name, group.whole))
+
+    def stream_of_events(self, children: list[Any]) -> Pattern:
+        stream, group = children
+        if isinstance(stream, Variable):
+            self.fail_at(
+                stream,
+                f"STREAM {stream}: name the stream, or leave STREAM and its braces out: patterns "
+                "in time match what happens in all streams",
+            )
+        return self.operation(self.here, algebra.Stream(stream, group.whole))
+
+    # Registrations
+
+    def register(self, children: list[Any]) -> Registered:
+        word, name, *how = children
+        relation = None if word.type == "QUERY" else algebra.Relation(word.type)
+        return self._registered(self.here, name, relation, how)
+
+    def register_stream(self, children: list[Any]) -> Registered:
+        name, *how = children
+        return self._registered(self.here, name, algebra.Relation.RSTREAM, how)
+
+    def _registered(
+        self, offset: int, name: Any, relation: algebra.Relation | None, how: list[Any]
+    ) -> Registered:
+        registration = self.operation(
+            offset, algebra.Registration(name if isinstance(name, IRI) else str(name), relation)
+        )
+        if len(how) > 1:
+            self.fail_at(how[1], "a query reports in one way: expected one COMPUTED EVERY")
+        return Registered(registration, how[0] if how else None)
+
+    def regime(self, children: list[IRI]) -> Any:
+        self.fail(
+            self.here,
+            f"UNDER ENTAILMENT REGIME {children[0].n3}: what is inferred is decided for all "
+            "queries together, by reasoning.profile in the settings or --profile of "
+            "'sensorstream run': leave the clause out",
+        )
+
+    to_stream = rule(lambda word: algebra.Relation(word.type), by_value=True)
+
+    # What has another form here
+
+    def function_call(self, children: list[Any]) -> Any:
+        function, (_, arguments) = children
+        if function == _TIMESTAMP:
+            self.fail_at(function, _instead_of_timestamp(algebra.FunctionCall(function, arguments)))
+        return super().function_call(children)
+
+    # Reports
+
+    def reporting(
+        self,
+        registered: Registered | None,
+        relation: algebra.Relation | None,
+        report: algebra.ReportClause | None,
+    ) -> tuple[algebra.Registration | None, algebra.ReportClause | None]:
+        """What a query reports, and when.
+
+        Raises:
+            QueryError: two clauses say it.
+        """
+        registration = None if registered is None else registered.registration
+        if relation is not None:
+            if registration is None:
+                told = f"{relation.value} is of what is registered: write"
+                self.fail_at(relation, f"{told} REGISTER {relation.value} name AS first")
+            registration = replace(registration, relation=relation)
+        computed = None if registered is None else registered.report
+        if computed is not None and report is not None:
+            self.fail_at(computed, "a query reports in one way: leave COMPUTED EVERY or REPORT out")
+        report = report or computed
+        if not self._of_c_sparql:
+            return registration, report
+        # A C-SPARQL query gives its whole result whenever a window closes.
+        if registration is not None and registration.relation is None:
+            registration = replace(registration, relation=algebra.Relation.RSTREAM)
+        if report is None and all(each.step is not None for each in self._windows.values()):
+            report = algebra.ReportClause(algebra.ReportKind.WINDOW_CLOSE)
+        return registration, report
+
+
+def _instead_of_timestamp(call: algebra.FunctionCall) -> str:
+    told = "f:timestamp: a pattern in time knows when things happen: write "
+    if len(call.arguments) != 3:
+        return f"{told}getSTARTTIME() in a query with SEQ"
+    triple = " ".join(map(part_text, call.arguments))
+    return (
+        f"{told}{{ {triple} BIND(getSTARTTIME() AS ?time) }} without a window, or "
+        "{ … } SEQ { … } for what comes first"
+    )

@@ -10,22 +10,8 @@ from sqlglot import exp
 
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.xsd import RDF_LANG_STRING, XSD_STRING
-from sensorstream.sparql.algebra import (
-    Alternative,
-    Comparison,
-    Expression,
-    In,
-    Inverse,
-    NegatedSet,
-    OneOrMore,
-    Path,
-    PatternTerm,
-    TriplePattern,
-    Variable,
-    ZeroOrMore,
-    ZeroOrOne,
-)
-from sensorstream.sparql.algebra import Sequence as PathSequence
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Expression, Path, PatternTerm, TriplePattern, Variable
 from sensorstream.sparql.values import number
 from sensorstream.sql.fragments import any_of, constant, named, sql, table, titled, united
 from sensorstream.sql.sparql.relations import (
@@ -72,27 +58,27 @@ class Paths:
         match path:
             case IRI():
                 return self._step([self._is(path)], subject, object_)
-            case Inverse(inner):
+            case algebra.Inverse(inner):
                 return self._turned(self.pairs(inner, object_, subject))
-            case PathSequence(left, right):
+            case algebra.Sequence(left, right):
                 return self._sequence(left, right, subject, object_)
-            case Alternative(left, right):
+            case algebra.Alternative(left, right):
                 return self._union(
                     [self.pairs(left, subject, object_), self.pairs(right, subject, object_)]
                 )
-            case NegatedSet(forward, backward):
+            case algebra.NegatedSet(forward, backward):
                 ways = []
                 if forward or not backward:
                     ways.append(self._step(self._none_of(forward), subject, object_))
                 if backward:
                     ways.append(self._turned(self._step(self._none_of(backward), object_, subject)))
                 return ways[0] if len(ways) == 1 else self._union(ways)
-            case ZeroOrOne(inner):
+            case algebra.ZeroOrOne(inner):
                 once = self.pairs(inner, subject, object_)
                 return self._union([self._same(subject, object_), once], distinct=True)
-            case OneOrMore(inner):
+            case algebra.OneOrMore(inner):
                 return self._closure(inner, subject, object_)
-            case ZeroOrMore(inner):
+            case algebra.ZeroOrMore(inner):
                 more = self._closure(inner, subject, object_)
                 return self._union([self._same(subject, object_), more], distinct=True)
         raise AssertionError(path)
@@ -224,11 +210,13 @@ def bound(condition: Expression) -> Bound | OneOf | None:
     Of numbers it is a little less than the condition: rounding loses the difference of < and <=.
     """
     match condition:
-        case Comparison("=", Variable(name), (IRI() | Literal()) as term) if _is_plain(term):
+        case algebra.Comparison("=", Variable(name), (IRI() | Literal()) as term) if _is_plain(
+            term
+        ):
             return OneOf(name, (term,))
-        case In(Variable(name), choices) if all(map(_is_plain, choices)):
+        case algebra.In(Variable(name), choices) if all(map(_is_plain, choices)):
             return OneOf(name, tuple(each for each in choices if isinstance(each, IRI | Literal)))
-        case Comparison(
+        case algebra.Comparison(
             "=" | "<" | ">" | "<=" | ">=" as operator, Variable(name), Literal() as term
         ):
             value = number(term)
@@ -274,9 +262,9 @@ def _parted(
         match path:
             case IRI() | Variable():
                 triples.append((subject, path, object_))
-            case Inverse(inner):
+            case algebra.Inverse(inner):
                 add(object_, inner, subject)
-            case PathSequence(left, right):
+            case algebra.Sequence(left, right):
                 between = Variable(compiler.names.fresh("."))
                 add(subject, left, between)
                 add(between, right, object_)

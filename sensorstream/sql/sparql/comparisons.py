@@ -12,6 +12,7 @@ from sqlglot import exp
 from sensorstream.errors import TermError
 from sensorstream.model.terms import Literal
 from sensorstream.model.xsd import FAMILIES
+from sensorstream.sparql.algebra import TURNED
 from sensorstream.sparql.values import number, time_of
 from sensorstream.sql.fragments import null, sql
 from sensorstream.sql.sparql.lexical import (
@@ -30,8 +31,6 @@ _OPERATORS: Final = {
     "<=": ":a <= :b",
     ">=": ":a >= :b",
 }
-
-_TURNED: Final = {"=": "=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 
 def same(a: Value, b: Value) -> exp.Expr:
@@ -151,7 +150,7 @@ def _by_id(a: Value, b: Value) -> exp.Expr | None:
 
 def _numbers(operator: str, a: Value, b: Value) -> exp.Expr:
     if isinstance(a, Constant):
-        a, b, operator = b, a, _TURNED[operator]
+        a, b, operator = b, a, TURNED[operator]
     if isinstance(b, Constant) and isinstance(b.term, Literal):
         return _with_constant(operator, a, b.term)
     return said(

@@ -12,20 +12,8 @@ from sqlglot import exp
 
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.model.terms import IRI, Literal
-from sensorstream.sparql.algebra import (
-    And,
-    Arithmetic,
-    Call,
-    Comparison,
-    Exists,
-    Expression,
-    FunctionCall,
-    In,
-    Not,
-    Or,
-    Sign,
-    Variable,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Expression, Variable
 from sensorstream.sparql.extensions import EXTENSIONS
 from sensorstream.sparql.functions import iri_function
 from sensorstream.sql.fragments import any_of, constant, sql
@@ -73,15 +61,22 @@ def value_of(expression: Expression, frame: Frame) -> Value:
             return constant_of(expression, frame)
         case Variable(name):
             return frame.variable(name)
-        case Or() | And() | Not() | Comparison() | In() | Exists():
+        case (
+            algebra.Or()
+            | algebra.And()
+            | algebra.Not()
+            | algebra.Comparison()
+            | algebra.In()
+            | algebra.Exists()
+        ):
             return Truth(truth_of(expression, frame))
-        case Arithmetic(operator, left, right):
+        case algebra.Arithmetic(operator, left, right):
             return _arithmetic(operator, *_pair(left, right, frame), frame)
-        case Sign(operator, operand):
+        case algebra.Sign(operator, operand):
             return _signed(operator, _compared(operand, frame), frame)
-        case FunctionCall(function, arguments):
+        case algebra.FunctionCall(function, arguments):
             return _cast(function, arguments, frame)
-        case Call(name, arguments):
+        case algebra.Call(name, arguments):
             return _call(name, arguments, frame)
     raise UnsupportedQuery(f"unknown expression: {expression}")
 
@@ -89,26 +84,26 @@ def value_of(expression: Expression, frame: Frame) -> Value:
 def truth_of(expression: Expression, frame: Frame) -> exp.Expr:
     """The effective boolean value of an expression; null is an error."""
     match expression:
-        case Or(left, right):
+        case algebra.Or(left, right):
             return sql(":a OR :b", a=truth_of(left, frame), b=truth_of(right, frame))
-        case And(left, right):
+        case algebra.And(left, right):
             return sql(":a AND :b", a=truth_of(left, frame), b=truth_of(right, frame))
-        case Not(operand):
+        case algebra.Not(operand):
             return sql("NOT :a", a=truth_of(operand, frame))
-        case Comparison("=", left, right):
+        case algebra.Comparison("=", left, right):
             return equal(*_pair(left, right, frame))
-        case Comparison("!=", left, right):
+        case algebra.Comparison("!=", left, right):
             return sql("NOT :a", a=equal(*_pair(left, right, frame)))
-        case Comparison(operator, left, right):
+        case algebra.Comparison(operator, left, right):
             return ordered(operator, *_pair(left, right, frame))
-        case In(operand, choices):
+        case algebra.In(operand, choices):
             value = _compared(operand, frame)
             return any_of(*(equal(value, _compared(each, frame)) for each in choices))
-        case Exists(pattern):
+        case algebra.Exists(pattern):
             return frame.exists(pattern, frame)
-        case Call("BOUND", (Variable(name),)):
+        case algebra.Call("BOUND", (Variable(name),)):
             return _bound(name, frame)
-        case Call("SAMETERM", (left, right)):
+        case algebra.Call("SAMETERM", (left, right)):
             return same(*_pair(left, right, frame))
     return frame.light(value_of(expression, frame)).truth
 
@@ -127,11 +122,11 @@ def id_of(expression: Expression, frame: Frame) -> exp.Expr | None:
         case IRI() | Literal():
             id_ = frame.ids(expression)
             return None if id_ is None else constant(id_)
-        case Call("COALESCE", arguments) if arguments:
+        case algebra.Call("COALESCE", arguments) if arguments:
             ids = [found for each in arguments if (found := id_of(each, frame)) is not None]
             if len(ids) == len(arguments):
                 return exp.Coalesce(this=ids[0], expressions=ids[1:])
-        case Call("IF", (condition, then, otherwise)):
+        case algebra.Call("IF", (condition, then, otherwise)):
             one, other = id_of(then, frame), id_of(otherwise, frame)
             if one is not None and other is not None:
                 return sql(
@@ -199,7 +194,7 @@ def _cast(function: IRI, arguments: tuple[Expression, ...], frame: Frame) -> Val
 def _call(name: str, arguments: tuple[Expression, ...], frame: Frame) -> Value:
     match name, arguments:
         case ("BOUND", _) | ("SAMETERM", _):
-            return Truth(truth_of(Call(name, arguments), frame))
+            return Truth(truth_of(algebra.Call(name, arguments), frame))
         case "COALESCE", _:
             return _coalesce([frame.light(value_of(each, frame)) for each in arguments])
         case "IF", (condition, then, otherwise):

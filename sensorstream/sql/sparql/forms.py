@@ -10,25 +10,8 @@ from sqlglot import exp
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.network.expressions.expression_functions import with_base
-from sensorstream.sparql.algebra import (
-    Aggregate,
-    Ask,
-    Call,
-    Construct,
-    Dataset,
-    Describe,
-    Extend,
-    FunctionCall,
-    Graph,
-    GroupKey,
-    In,
-    PatternTerm,
-    Query,
-    Select,
-    TriplePattern,
-    Values,
-    Variable,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import PatternTerm, Query, TriplePattern, Variable
 from sensorstream.sparql.rewrite import rewritten
 from sensorstream.sparql.walk import nodes, visible
 from sensorstream.sql.fragments import (
@@ -96,7 +79,7 @@ def compile_query(query: Query, scope: Scope) -> SqlQuery:
 
 def _check_size(query: Query) -> None:
     match query.form:
-        case Construct(template, _) if len(template) > _MOST_IN_TEMPLATE:
+        case algebra.Construct(template, _) if len(template) > _MOST_IN_TEMPLATE:
             raise UnsupportedQuery(
                 f"the template has {len(template):,} triples: expected at most "
                 f"{_MOST_IN_TEMPLATE:,} over history"
@@ -104,9 +87,11 @@ def _check_size(query: Query) -> None:
     values = arguments = 0
     for node in nodes(query):
         match node:
-            case Values(variables, rows):
+            case algebra.Values(variables, rows):
                 values += max(1, len(variables)) * len(rows)
-            case In(_, members) | Call(_, members) | FunctionCall(_, members):
+            case (
+                algebra.In(_, members) | algebra.Call(_, members) | algebra.FunctionCall(_, members)
+            ):
                 arguments += len(members)
     if arguments > _MOST_ARGUMENTS:
         raise UnsupportedQuery(
@@ -127,17 +112,17 @@ def _compiled(query: Query, scope: Scope) -> SqlQuery:
     default, graphs = _dataset(query.dataset, scope)
     compiler = PatternCompiler(terms, ids, graphs, beside=scope.beside, marked=scope.marked)
     match form:
-        case Select():
+        case algebra.Select():
             relation = settled(compiler.relation(pattern, Place(default)), compiler.names)
             tree, columns = _decoded(compiler, relation, [each.name for each in visible(pattern)])
             return SqlQuery("SELECT", tree, columns)
-        case Ask():
+        case algebra.Ask():
             relation = compiler.relation(pattern, Place(default, once=True))
             found = from_(selected(()), relation.under("r"))
             return SqlQuery("ASK", selected([named(exp.Exists(this=found), "answer")]), ())
-        case Construct(template, _):
+        case algebra.Construct(template, _):
             return _construct(compiler, template, compiler.relation(pattern, Place(default)))
-        case Describe(described, _):
+        case algebra.Describe(described, _):
             relation = compiler.relation(pattern, Place(default, once=True))
             return _describe(compiler, described, relation, default)
     raise AssertionError(form)
@@ -148,16 +133,20 @@ def _produced(query: Query, graphs: Iterable[IRI]) -> set[Term]:
     found: set[Term] = set()
     for node in nodes(query):
         match node:
-            case Graph(Variable(), _):
+            case algebra.Graph(Variable(), _):
                 found.update(graphs)
-            case Values(_, rows):
+            case algebra.Values(_, rows):
                 found.update(term for row in rows for term in row if term is not None)
             case TriplePattern(subject, path, object_) if not isinstance(path, IRI | Variable):
                 # A path of length zero begins and ends at any constant.
                 found.update(end for end in (subject, object_) if isinstance(end, IRI | Literal))
-            case Describe(terms, _):
+            case algebra.Describe(terms, _):
                 found.update(term for term in terms if isinstance(term, IRI))
-            case Extend(_, _, expression) | GroupKey(expression) | Aggregate(_, expression):
+            case (
+                algebra.Extend(_, _, expression)
+                | algebra.GroupKey(expression)
+                | algebra.Aggregate(_, expression)
+            ):
                 found.update(e for e in nodes(expression) if isinstance(e, IRI | Literal))
     return found
 
@@ -200,7 +189,7 @@ def _parts_of(term: Term, names: Sequence[str] = PARTS) -> list[exp.Expr]:
     return [value.part(each).copy() for each in names]
 
 
-def _dataset(dataset: Dataset, scope: Scope) -> tuple[exp.Select, Mapping[IRI, exp.Select]]:
+def _dataset(dataset: algebra.Dataset, scope: Scope) -> tuple[exp.Select, Mapping[IRI, exp.Select]]:
     """The graphs of FROM and FROM NAMED; without them, all that the scope has."""
     if not dataset.default and not dataset.named:
         return scope.default, scope.named

@@ -10,30 +10,8 @@ from sqlglot import exp
 
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.model.terms import IRI, Term
-from sensorstream.sparql.algebra import (
-    BGP,
-    Call,
-    Distinct,
-    Exists,
-    Expression,
-    Extend,
-    Filter,
-    Graph,
-    Group,
-    Join,
-    LeftJoin,
-    Minus,
-    OrderBy,
-    OrderCondition,
-    Pattern,
-    Project,
-    Reduced,
-    Service,
-    Slice,
-    Union,
-    Values,
-    Variable,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Expression, Pattern, Variable
 from sensorstream.sparql.scope import in_scope, names_in
 from sensorstream.sparql.walk import nodes, variables
 from sensorstream.sql.fragments import all_of, any_of, constant, null, sql, table, titled, united
@@ -73,19 +51,19 @@ class PatternCompiler(Compiler):
             UnsupportedQuery: part of it cannot be said in SQL.
         """
         match pattern:
-            case BGP(patterns):
+            case algebra.BGP(patterns):
                 return blocks.block(self, patterns, place)
-            case Join(left, right):
+            case algebra.Join(left, right):
                 return self._join(self.relation(left, place), self.relation(right, place), place)
-            case LeftJoin():
+            case algebra.LeftJoin():
                 return self._left_join(pattern, place)
-            case Filter():
+            case algebra.Filter():
                 return self._filter(pattern, place)
-            case Union(left, right):
+            case algebra.Union(left, right):
                 return self._union([self.relation(each, place) for each in (left, right)], place)
-            case Minus(left, right):
+            case algebra.Minus(left, right):
                 return self._minus(left, right, place)
-            case Extend(inner, variable, expression):
+            case algebra.Extend(inner, variable, expression):
                 return modifiers.extended(
                     self,
                     self.relation(inner, _below(place, variable.name)),
@@ -93,30 +71,30 @@ class PatternCompiler(Compiler):
                     expression,
                     place,
                 )
-            case Graph(name, inner):
+            case algebra.Graph(name, inner):
                 return self._graph(name, inner, place)
-            case Values(variables, rows):
+            case algebra.Values(variables, rows):
                 return self._values([each.name for each in variables], rows)
-            case Group():
+            case algebra.Group():
                 return modifiers.grouped(self, pattern, self._members(pattern, place), place)
-            case OrderBy(inner, conditions):
+            case algebra.OrderBy(inner, conditions):
                 below = self.relation(inner, place)
                 if place.most is not None:
                     return modifiers.foremost(self, below, conditions[0], place.most, place)
                 return modifiers.ordered(self, below, conditions, place)
-            case Project(inner, variables):
+            case algebra.Project(inner, variables):
                 below = self.relation(inner, Place(place.graph, place.once, most=place.most))
                 kept = below if place.once else self._kept(below, variables)
                 return modifiers.projected(self, kept, [each.name for each in variables])
-            case Distinct(inner):
+            case algebra.Distinct(inner):
                 return modifiers.distinct(self, self.relation(inner, replace(place, once=True)))
-            case Reduced(inner):
+            case algebra.Reduced(inner):
                 return self.relation(inner, place)
-            case Slice(inner, offset, limit):
+            case algebra.Slice(inner, offset, limit):
                 most = _most(pattern)
                 below = self.relation(inner, Place(place.graph, outer=place.outer, most=most))
                 return modifiers.sliced(self, settled(below, self.names), offset, limit)
-            case Service():
+            case algebra.Service():
                 raise UnsupportedQuery("SERVICE: a query cannot call other endpoints")
         raise UnsupportedQuery(
             f"{type(pattern).__name__.upper()}: it belongs to a continuous query; history is "
@@ -130,7 +108,7 @@ class PatternCompiler(Compiler):
             return right if left.is_unit else left
         return self._joined(left, right, place)
 
-    def _left_join(self, pattern: LeftJoin, place: Place) -> Relation:
+    def _left_join(self, pattern: algebra.LeftJoin, place: Place) -> Relation:
         left = self.relation(pattern.left, place)
         right = self.relation(pattern.right, replace(place, bounds=()))
         return self._joined(left, right, place, pattern.condition, "LEFT")
@@ -224,10 +202,10 @@ class PatternCompiler(Compiler):
 
     # -- conditions ---------------------------------------------------------------------------
 
-    def _filter(self, pattern: Filter, place: Place) -> Relation:
+    def _filter(self, pattern: algebra.Filter, place: Place) -> Relation:
         conditions = [pattern.condition]
         inner = pattern.pattern
-        while isinstance(inner, Filter):
+        while isinstance(inner, algebra.Filter):
             conditions.append(inner.condition)
             inner = inner.pattern
         bounds = [found for each in conditions if (found := blocks.bound(each)) is not None]
@@ -245,7 +223,10 @@ class PatternCompiler(Compiler):
                 place.graph,
                 once=True,
                 outer=frame,
-                substituted=any(isinstance(n, LeftJoin | Minus | Exists) for n in nodes(pattern)),
+                substituted=any(
+                    isinstance(n, algebra.LeftJoin | algebra.Minus | algebra.Exists)
+                    for n in nodes(pattern)
+                ),
             ),
         )
         shared = [name for name in inner.layouts if _is_seen(frame, name)]
@@ -272,7 +253,7 @@ class PatternCompiler(Compiler):
             conditions.append(any_of(same, *doubts))
         return exp.Exists(this=where(from_(selected(()), inner.under(alias)), *conditions))
 
-    def _members(self, group: Group, place: Place) -> Relation:
+    def _members(self, group: algebra.Group, place: Place) -> Relation:
         """The solutions that are grouped."""
         once = _is_once(group)
         below = self.relation(group.pattern, Place(place.graph, once, outer=place.outer))
@@ -338,23 +319,28 @@ class PatternCompiler(Compiler):
         return settled(below, self.names)
 
 
-def _most(slice_: Slice) -> int | None:
+def _most(slice_: algebra.Slice) -> int | None:
     """How many solutions are needed of one triple in the order of one variable; else None."""
     match slice_:
-        case Slice(
-            Project(OrderBy(BGP((_,)), (OrderCondition(Variable()),))), offset, int() as limit
+        case algebra.Slice(
+            algebra.Project(
+                algebra.OrderBy(algebra.BGP((_,)), (algebra.OrderCondition(Variable()),))
+            ),
+            offset,
+            int() as limit,
         ) if 0 < offset + limit <= _FEW:
             return offset + limit
     return None
 
 
-def _is_once(group: Group) -> bool:
+def _is_once(group: algebra.Group) -> bool:
     """Whether how often a solution comes, and what else it has, makes no difference to a group."""
     return all(
         each.expression is not None and (each.distinct or each.name in modifiers.EXTREMES)
         for _, each in group.aggregates
     ) and not any(
-        isinstance(each, Exists) or (isinstance(each, Call) and each.name in UNREPEATABLE)
+        isinstance(each, algebra.Exists)
+        or (isinstance(each, algebra.Call) and each.name in UNREPEATABLE)
         for each in nodes((group.keys, group.aggregates))
     )
 

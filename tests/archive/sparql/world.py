@@ -10,7 +10,7 @@ from sqlglot import exp, parse_one
 
 from sensorstream.archive.answering import TERMS
 from sensorstream.archive.asking import ids_of
-from sensorstream.archive.sparql.functions import install
+from sensorstream.archive.sparql import install
 from sensorstream.history.terms import number_of, rounded
 from sensorstream.model.terms import IRI, Literal, Term, Triple
 from sensorstream.sparql.algebra import Query

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
+import re
 import time
 from collections.abc import Callable, Iterator
 from threading import Event, Thread
@@ -219,8 +220,10 @@ class Clients:
 def settle(url: str, seconds: float) -> None:
     """Wait until nothing waits to be delivered; what rests after failures is sent by request.
 
+    Entries that are not stored yet may still bring deliveries: those are waited for first.
+
     Raises:
-        AssertionError: some deliveries still wait.
+        AssertionError: some entries or deliveries still wait.
     """
     deadline = time.monotonic() + seconds
     with httpx.Client(base_url=url, timeout=_PATIENCE) as client:
@@ -232,6 +235,15 @@ def settle(url: str, seconds: float) -> None:
                 time.sleep(1)
             return answer.raise_for_status().json()
 
+        def last(kind: str) -> float:
+            told = client.get("/metrics").raise_for_status().text
+            found = re.search(rf"^sensorstream_{kind}_entry (\S+)$", told, re.MULTILINE)
+            assert found, told
+            return float(found[1])
+
+        while (stored := last("stored")) < (entry := last("journal")):
+            assert time.monotonic() < deadline, f"{stored} of {entry} entries are stored"
+            time.sleep(0.2)
         hooks = [each["id"] for each in ask("GET", "/webhooks")["webhooks"]]
         while waiting := [
             each

@@ -16,7 +16,6 @@ from sensorstream.clock import SystemClock
 from sensorstream.engine.engine import Engine
 from sensorstream.history.terms import TermKey, term_key
 from sensorstream.journal.effects import effects_of, in_order
-from sensorstream.journal.entry import Target
 from sensorstream.journal.kinds import replay
 from sensorstream.journal.records import Effects, Record, number_of_message
 from sensorstream.model.events import Cleared, Ended
@@ -56,8 +55,7 @@ def run_undisturbed(settings: Settings, journal: Iterable[Record]) -> Expected:
     machine = build_machine(deployment, SystemClock().counter)
     engine, expected = machine.engine, Expected()
     with closing(engine):
-        exchange = Exchange(engine, machine.mapper, deployment)
-        target = Target(engine, machine.mapper, exchange)
+        target = Exchange(engine, machine.mapper, deployment)
         for record in journal:
             if record.degraded and not engine.degraded:
                 engine.degrade("it had failed then")

@@ -18,6 +18,8 @@ from typing import Final
 import httpx
 import psutil
 
+from tests.waiting import command_of
+
 PATIENCE: Final = 180.0
 """Seconds within which everything must come back; a slow machine needs a good part of them."""
 SETTINGS: Final[Mapping[str, str]] = {
@@ -106,7 +108,7 @@ class Workspace:
         with suppress(psutil.NoSuchProcess):
             if self.process is not None:
                 found = psutil.Process(self.process.pid).children(recursive=True)
-        return [each for each in found if module in " ".join(_command(each))]
+        return [each for each in found if module in " ".join(command_of(each))]
 
     def close(self) -> None:
         """End all processes, also those that stand still, and give the disk back."""
@@ -131,13 +133,6 @@ def signal_all(processes: Sequence[psutil.Process], number: signal.Signals) -> N
     for each in processes:
         with suppress(psutil.NoSuchProcess):
             each.send_signal(number)
-
-
-def _command(process: psutil.Process) -> Sequence[str]:
-    with suppress(psutil.Error):
-        command: list[str] = process.cmdline()
-        return command
-    return ()
 
 
 def _free_port() -> int:

@@ -10,8 +10,7 @@ import pytest
 
 from sensorstream.language import parse
 from sensorstream.mapping import compile_mapping
-from sensorstream.mapping.rml.ancestors import without_ancestors
-from sensorstream.mapping.rml.from_rules import from_rules
+from sensorstream.mapping.rml.from_rules import from_rules, without_ancestors
 from sensorstream.mapping.rml.writer import print_rml
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline

@@ -12,8 +12,7 @@ from sensorstream.errors import LanguageError, MappingError
 from sensorstream.language import parse, print_rules, syntax
 from sensorstream.mapping import MappingPlan, check, compile_mapping, parse_document
 from sensorstream.mapping.rml import compile_rml, read_rml
-from sensorstream.mapping.rml.ancestors import without_ancestors
-from sensorstream.mapping.rml.from_rules import from_rules
+from sensorstream.mapping.rml.from_rules import from_rules, without_ancestors
 from sensorstream.mapping.rml.to_rules import to_rules
 from sensorstream.mapping.rml.writer import print_rml
 from sensorstream.model.events import Message

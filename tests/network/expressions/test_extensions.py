@@ -30,7 +30,7 @@ from sensorstream.model.xsd import (
 from sensorstream.network.expressions.expression_functions import value_of
 from sensorstream.sparql.algebra import BGP, Extend, FunctionCall, Project, Query, Select, Variable
 from sensorstream.sparql.extensions import DIVIDE, LOCAL, METRIC_DISTANCE, SF_WITHIN, WKT
-from sensorstream.sparql.oxigraph_text import oxigraph_text
+from sensorstream.sparql.oxigraph import oxigraph_text
 from sensorstream.sparql.parser import parse_query
 
 ZONES = ("Europe/Bucharest", "America/New_York", "Asia/Kathmandu", "UTC", "Africa/Monrovia")

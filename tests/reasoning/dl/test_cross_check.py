@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,9 +18,9 @@ from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
 from sensorstream.model.xsd import XSD, XSD_INTEGER
 from sensorstream.reasoning.dl.cross_check import Differences, compare, cross_check
 from sensorstream.reasoning.dl.process import JavaProcess, Worker
-from sensorstream.reasoning.dl.protocol import Message, Realise, Realised, Verify
 from sensorstream.reasoning.dl.reasoner import DlReasoner
 from sensorstream.reasoning.dl.terminology import Terminology
+from sensorstream.reasoning.dl.worker import Served
 from sensorstream.reasoning.ontology import Ontology, load_ontology, to_ntriples
 
 EX = "http://example.org/"
@@ -176,10 +178,9 @@ def test_names_that_one_model_merges_by_chance_raise_no_false_alarm(
     kb = derived(chance, [(iri("c"), IRI(RDF_TYPE), iri("A"))])
     marks = marks_of(kb)
     document = to_ntriples([*chance.triples, (iri("c"), IRI(RDF_TYPE), iri("A"))]).decode()
-    answer = process.exchange(Realise(document, []), 60)
-    assert isinstance(answer, Realised)
-    assert answer.statements is not None
-    listed = {o for s, p, o in answer.statements if s == f"<{EX}c>" and p == f"<{RDF_TYPE}>"}
+    statements = process.exchange(partial(Served.realise, document=document, values=[]), 60)
+    assert statements is not None
+    listed = {o for s, p, o in statements if s == f"<{EX}c>" and p == f"<{RDF_TYPE}>"}
     assert listed > {f"<{EX}A>"}, "HermiT lists no chance findings any more"
     assert compare(chance, marks, process, seconds=60, clock=SystemClock()) == Differences()
     # Nor is it an excuse: what is wrongly inferred is found, listed by HermiT or not.
@@ -202,12 +203,12 @@ def test_what_is_certain_when_the_time_is_up_is_told(
 
         left = 2
 
-        def exchange(self, request: Message, seconds: float, limit: float | None = None) -> Message:
-            if isinstance(request, Verify):
+        def exchange(self, question: Any, seconds: float, limit: float | None = None) -> Any:
+            if question.func is Served.verify:
                 self.left -= 1
                 if self.left < 0:
                     raise ReasonerError("gone")
-            return super().exchange(request, seconds)
+            return super().exchange(question, seconds)
 
     monkeypatch.setattr("sensorstream.reasoning.dl.cross_check._AT_ONCE", 1)
     process = Ending("the cross-check", heap=256, clock=SystemClock())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
 
@@ -15,9 +16,9 @@ from sensorstream.model.vocabulary import OWL, RDF_TYPE
 from sensorstream.model.xsd import GEO_WKT, XSD
 from sensorstream.reasoning.dl.cross_check import Differences, compare, disputed
 from sensorstream.reasoning.dl.process import JavaProcess
-from sensorstream.reasoning.dl.protocol import Explain, Explained
 from sensorstream.reasoning.dl.reasoner import DlReasoner
 from sensorstream.reasoning.dl.terminology import Terminology
+from sensorstream.reasoning.dl.worker import Served
 
 from .test_random_ontologies import marks_of, ontology, resident
 
@@ -247,8 +248,9 @@ def test_an_axiom_that_clashes_is_shown_with_the_datatype_of_its_author(
         ontology(f"<{GEO_WKT}> a rdfs:Datatype . :d rdfs:range <{name}> ; rdfs:comment 'a range' .")
     )
     text = f'{declared("d")} <{BASE}a> <{BASE}d> "a text" .'
-    answer = java.exchange(Explain(told.document().decode(), text, 60), 120)
-    assert isinstance(answer, Explained)
+    axioms = told.document().decode()
+    explain = partial(Served.explain, axioms=axioms, triples=text, seconds=60)
+    answer = java.exchange(explain, 120)
     assert answer.axioms is not None
     assert [told.datatypes.readable(each) for each in answer.axioms] == [
         f"d Range: {word.rpartition('#')[2]}"
@@ -263,8 +265,9 @@ def test_a_bound_of_time_is_shown_without_those_of_others(java: JavaProcess) -> 
         )
     )
     text = f'{declared("d")} <{BASE}a> <{BASE}d> "a text" .'
-    answer = java.exchange(Explain(told.document().decode(), text, 60), 120)
-    assert isinstance(answer, Explained)
+    axioms = told.document().decode()
+    explain = partial(Served.explain, axioms=axioms, triples=text, seconds=60)
+    answer = java.exchange(explain, 120)
     assert answer.axioms is not None
     (axiom,) = map(told.datatypes.readable, answer.axioms)
     assert axiom == 'd Range: dateTime[< "2000-01-01T00:00:00Z"^^dateTime]'
@@ -282,8 +285,9 @@ def test_a_value_that_clashes_is_shown_as_its_author_wrote_it(java: JavaProcess)
     text = (
         f"{declared('once')} <{BASE}a> <{BASE}once> {other.n3} . <{BASE}a> <{RDF_TYPE}> <{BASE}A> ."
     )
-    answer = java.exchange(Explain(told.document().decode(), text, 60), 120)
-    assert isinstance(answer, Explained)
+    axioms = told.document().decode()
+    explain = partial(Served.explain, axioms=axioms, triples=text, seconds=60)
+    answer = java.exchange(explain, 120)
     shown = {told.datatypes.readable(each) for each in answer.axioms or ()}
     assert "Functional: once" in shown
     assert any('once value "2014-08-01"' in each for each in shown)

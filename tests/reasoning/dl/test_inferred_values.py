@@ -193,7 +193,7 @@ def test_links_that_owlready2_infers_are_inferred(
     world = owlready2.World()
     try:
         loaded = world.get_ontology("urn:o#").load(fileobj=io.BytesIO(to_ntriples(told)))
-        sync = getattr(owlready2, f"sync_reasoner_{worker._load.reasoner}")
+        sync = getattr(owlready2, f"sync_reasoner_{worker._load.keywords['reasoner']}")
         with loaded:
             sync(world, infer_property_values=True, debug=0)
         written = io.BytesIO()

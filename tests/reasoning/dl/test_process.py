@@ -13,7 +13,7 @@ from sensorstream.clock import SystemClock
 from sensorstream.errors import OntologyError, ReasonerError
 from sensorstream.kb.graph import KnowledgeBase
 from sensorstream.reasoning.dl.process import JavaProcess, Worker
-from sensorstream.reasoning.dl.protocol import Answer, IslandFacts, Message
+from sensorstream.reasoning.dl.protocol import IslandFacts
 from sensorstream.reasoning.ontology import Ontology
 from sensorstream.reasoning.profiles import make_reasoner
 from tests.waiting import eventually
@@ -117,8 +117,8 @@ def test_an_ontology_that_is_not_classified_is_refused_within_a_minute(
     given = []
 
     def exchange(
-        process: JavaProcess, request: Message, seconds: float, limit: float | None
-    ) -> Message:
+        process: JavaProcess, question: object, seconds: float, limit: float | None
+    ) -> object:
         given.append(seconds)
         raise ReasonerError(f"HermiT gave no answer within {seconds:g} s")
 
@@ -143,11 +143,11 @@ def test_all_parts_of_a_question_share_its_time(monkeypatch: pytest.MonkeyPatch)
     clock, given = Watch(), []
 
     def exchange(
-        process: JavaProcess, request: Message, seconds: float, limit: float | None
-    ) -> Message:
+        process: JavaProcess, question: object, seconds: float, limit: float | None
+    ) -> object:
         given.append(seconds)
         clock.seconds += 4
-        return Answer([])
+        return []
 
     monkeypatch.setattr(JavaProcess, "pid", 1)
     monkeypatch.setattr(JavaProcess, "exchange", exchange)

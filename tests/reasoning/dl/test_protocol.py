@@ -1,8 +1,8 @@
-from sensorstream.reasoning.dl.protocol import Answer, AskTypes
-from sensorstream.reasoning.dl.worker import Served
+from functools import partial
+
+from sensorstream.reasoning.dl.worker import Served, answered
 
 
 def test_a_question_before_the_axioms_is_answered_with_an_error() -> None:
-    answer = Served().answer(AskTypes([]))
-    assert isinstance(answer, Answer)
-    assert answer.error
+    fault, _ = answered(Served(), partial(Served.types, islands=[]))
+    assert fault

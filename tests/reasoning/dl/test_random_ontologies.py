@@ -307,8 +307,7 @@ def resident(java: JavaProcess, name: str, axioms: bytes) -> Worker:
     worker._process = java
     if java.pid is None:
         java.launch()
-    answer = worker._exchange(worker._load, 60)
-    worker._consistent = answer[0] is not None
+    worker._consistent = worker._exchange(worker._load, 60)
     return worker
 
 

@@ -432,15 +432,17 @@ def cells(ranges: Iterable[DataRange]) -> list[Cell]:
     found += [Cell(Value(XSD_BOOLEAN, each), many=False) for each in (True, False)]
     found += [Cell(mark, many=False) for mark in sorted(marks, key=repr) if _is_point(mark)]
     found += _texts(ranges, marks)
-    for moment in _TIMES:
-        found.append(Cell(Value(XSD_DATE_TIME, _unlike(moment, marks)), many=True))
+    for clock, zone in _TIMES:
+        moments = ((clock + number, zone) for number in itertools.count())
+        found.append(Cell(_free(XSD_DATE_TIME, moments, marks), many=True))
     found.append(Cell(Value(XSD_DURATION, (0, 0)), many=False))
-    for length in _DURATIONS:
-        found.append(Cell(Value(XSD_DURATION, _scaled(length, marks)), many=True))
+    for months, seconds in _DURATIONS:
+        lengths = ((months * number, seconds * number) for number in itertools.count(1))
+        found.append(Cell(_free(XSD_DURATION, lengths, marks), many=True))
     spaces = {part.name for part in parts if isinstance(part, Datatype)}
     spaces |= {mark.space for mark in marks} | {_OTHER, RDF_LANG_STRING, XSD_ANY_URI}
     for space in sorted(spaces - _NAMED - DURATIONS):
-        found.append(Cell(_other(space, "zq-", marks), many=True))
+        found.append(Cell(_free(space, _texts_of("zq-"), marks), many=True))
     return found
 
 
@@ -454,7 +456,7 @@ def _texts(ranges: Sequence[DataRange], marks: set[Value]) -> Iterator[Cell]:
     limits = [part.limit for part in parts if isinstance(part, TextFacet)]
     if not limits:
         for beginning in _TEXTS:
-            yield Cell(_other(XSD_STRING, beginning, marks), many=True)
+            yield Cell(_free(XSD_STRING, _texts_of(beginning), marks), many=True)
         return
     measured = [each for each in limits if isinstance(each, int)]
     tried = {max(0, each + more) for each in measured for more in (-1, 0, 1)}
@@ -517,23 +519,11 @@ def _stored(marks: set[Value], kind: str) -> Iterator[Cell]:
             yield Cell(Value(kind, low + 1), many=high - low > _MANY)
 
 
-def _other(space: str, beginning: str, marks: set[Value]) -> Value:
-    """A text that none of the marks is."""
-    number = 0
-    while Value(space, f"{beginning}{number}") in marks:
-        number += 1
-    return Value(space, f"{beginning}{number}")
+def _texts_of(beginning: str) -> Iterator[str]:
+    """As many texts with a beginning as one likes."""
+    return (f"{beginning}{number}" for number in itertools.count())
 
 
-def _unlike(moment: tuple[int, int | None], marks: set[Value]) -> tuple[int, int | None]:
-    clock, zone = moment
-    while Value(XSD_DATE_TIME, (clock, zone)) in marks:
-        clock += 1
-    return clock, zone
-
-
-def _scaled(length: tuple[int, int], marks: set[Value]) -> tuple[int, int]:
-    factor = 1
-    while Value(XSD_DURATION, (length[0] * factor, length[1] * factor)) in marks:
-        factor += 1
-    return length[0] * factor, length[1] * factor
+def _free(space: str, contents: Iterable[Hashable], marks: set[Value]) -> Value:
+    """The first value that none of the marks is."""
+    return next(value for each in contents if (value := Value(space, each)) not in marks)

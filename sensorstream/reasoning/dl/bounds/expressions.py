@@ -8,11 +8,9 @@ entail, of names other than the new ones, exactly what the axioms entail.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Final, TypeAlias
+from typing import Final
 
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.vocabulary import (
@@ -102,6 +100,9 @@ def limits_of(kind: IRI, value: Term) -> tuple[int, bool, bool]:
 
 
 RDFS_LITERAL: Final = IRI(f"{RDFS}Literal")
+ABOVE: Final = "above"
+BELOW: Final = "below"
+OUTSIDE: Final = "outside"
 _DEPTH: Final = 100
 _FEW: Final = 6
 """Neighbours that rules compare; each is one more premise of a rule."""
@@ -112,6 +113,7 @@ _X: Final = Variable("x")
 class _Draft:
     """A clause in the making, over ``x`` and variables that are numbered as they come."""
 
+    name: str
     body: list[TriplePattern] = field(default_factory=list)
     heads: list[Alternative] = field(default_factory=list)
     alike: list[tuple[Variable, ...]] = field(default_factory=list)
@@ -123,17 +125,18 @@ class _Draft:
         self.variables += 1
         return Variable(f"y{self.variables}")
 
-
-_Turn: TypeAlias = Callable[[_Draft, str, Term, Variable], None]
+    def add(self, triple: TriplePattern, positive: bool) -> None:
+        """Add a conclusion beside the other alternatives (``positive``), or a condition."""
+        if positive:
+            self.heads.append(Alternative((triple,)))
+        else:
+            self.body.append(triple)
 
 
 class Expressions:
     """Turns inclusions between class expressions into clauses, which it collects."""
 
-    __slots__ = (
-        *("_above", "_axioms", "_below", "_depth", "_made", "_outside"),
-        *("clauses", "crowds", "values"),
-    )
+    __slots__ = ("_axioms", "_depth", "_made", "_names", "clauses", "crowds", "values")
 
     def __init__(self, axioms: Axioms) -> None:
         """Read the datatype properties.
@@ -143,9 +146,7 @@ class Expressions:
         """
         self._axioms = axioms
         self.values = Values(axioms)
-        self._above: dict[Term, IRI] = {}
-        self._below: dict[Term, IRI] = {}
-        self._outside: dict[Term, IRI] = {}
+        self._names: dict[tuple[str, Term], IRI] = {}
         self._depth = 0
         self._made = 0
         self.clauses: list[Clause] = []
@@ -173,28 +174,17 @@ class Expressions:
 
     def include(self, name: str, lower: Term, upper: Term) -> None:
         """Every member of ``lower`` is one of ``upper``."""
-        with self._deeper():
-            for left in self._parts(lower, UNION):
-                for right in self._parts(upper, OWL_INTERSECTION_OF):
-                    draft = _Draft()
-                    self._left(draft, name, left, _X)
-                    self._right(draft, name, right, _X)
-                    self._finish(draft, name)
-
-    @contextmanager
-    def _deeper(self) -> Iterator[None]:
-        self._depth += 1
-        try:
-            if self._depth > _DEPTH:
-                raise Untreated("an expression that is nested too deeply")
-            yield
-        finally:
-            self._depth -= 1
+        for left in self._parts(lower, UNION):
+            for right in self._parts(upper, OWL_INTERSECTION_OF):
+                draft = _Draft(name)
+                self._say(draft, left, _X, positive=False)
+                self._say(draft, right, _X, positive=True)
+                self._finish(draft)
 
     def forget(self) -> None:
         """Forget the names of expressions, because not all may be said of the last ones."""
-        for names in (self._above, self._below, self._outside):
-            names.clear()
+        self._names.clear()
+        self._depth = 0
 
     def _new(self, kind: str) -> IRI:
         self._made += 1
@@ -202,11 +192,11 @@ class Expressions:
 
     def within(self, name: str, node: Term) -> IRI:
         """The class itself, or a name for an expression that contains no more than it."""
-        return self._known(node) or self._name_below(node, name)
+        return self._known(node) or self._name(BELOW, node, name)
 
     def around(self, name: str, node: Term) -> IRI:
         """The class itself, or a name for an expression that contains all of it."""
-        return self._known(node) or self._name_above(node, name)
+        return self._known(node) or self._name(ABOVE, node, name)
 
     def _known(self, node: Term) -> IRI | None:
         """The name of a class, also if the reasoners read an incomplete expression as a name."""
@@ -218,159 +208,133 @@ class Expressions:
         parts = self._axioms.value(node, link) if isinstance(node, BlankNode) else None
         return [node] if parts is None else self._axioms.members(parts)
 
-    def _finish(self, draft: _Draft, name: str) -> None:
+    def _finish(self, draft: _Draft) -> None:
         if draft.certain:
             return
         if not any(_X in (each.subject, each.object) for each in draft.body):
             draft.body.insert(0, member(_X, THING))
         body = tuple(dict.fromkeys(draft.body))
         heads = tuple(dict.fromkeys(draft.heads))
-        self.clauses.append(Clause(name, body, heads, alike=tuple(draft.alike)))
+        self.clauses.append(Clause(draft.name, body, heads, alike=tuple(draft.alike)))
 
-    def _left(self, draft: _Draft, name: str, node: Term, one: Variable) -> None:
-        """The condition that ``one`` is in the expression."""
-        if node == OWL_THING:
-            return
-        if node == OWL_NOTHING:
-            draft.certain = True
-            return
-        if (of_class := self._known(node)) is not None:
-            draft.body.append(member(one, of_class))
-            return
-        kind, value = kind_of(self._axioms, node)
-        if kind == OWL_INTERSECTION_OF:
-            for each in self._axioms.members(value):
-                self._nested(self._left, draft, name, each, one)
-        elif kind in (UNION, OWL_ONE_OF):
-            draft.body.append(member(one, self._name_above(node, name)))
-        elif kind == OWL_COMPLEMENT_OF:
-            self._nested(self._right, draft, name, value, one)
-        elif kind == OWL_SOME_VALUES_FROM:
-            self._link(draft, name, node, value, one)
-        elif kind == OWL_HAS_VALUE and isinstance(value, Literal):
-            role, other = self._role(node), draft.variable()
-            listed = Listed((known_value(value),))
-            draft.body += [
-                role.between(one, other),
-                member(other, self.values.within(role, listed)),
-            ]
-        elif kind == OWL_HAS_VALUE:
-            draft.body.append(self._role(node).between(one, self._individual(value)))
-        elif kind == SELF:
-            draft.body.append(self._role(node).between(one, one))
-        elif kind == ALL:
-            role, other = self._role(node), draft.variable()
-            triples, made = [role.between(one, other)], []
-            if role.of_values:
-                of_class, mark = self.values.some(role, without(read_range(self._axioms, value)))
-                triples.append(member(other, of_class))
-                made.append(member(other, mark))
-            elif value != OWL_NOTHING:
-                triples.append(member(other, self._name_outside(value, name)))
-            draft.heads.append(Alternative(tuple(triples), (other,), tuple(made)))
+    def _say(self, draft: _Draft, node: Term, one: Variable, *, positive: bool) -> None:
+        """That ``one`` is in the expression is a conclusion (``positive``), or a condition.
+
+        As a condition is a conclusion that is denied, one of a union is what the other is of an
+        intersection, and so are "some" and "all", "at least" and "at most".
+        """
+        self._depth += 1
+        if self._depth > _DEPTH:
+            raise Untreated("an expression that is nested too deeply")
+        if node in (OWL_THING, OWL_NOTHING):
+            draft.certain |= (node == OWL_THING) is positive
+        elif (of_class := self._known(node)) is not None:
+            draft.add(member(one, of_class), positive)
         else:
-            number, least, most = limits_of(kind, value)
-            if least and number:
-                self._counted(draft, name, node, one, number)
-            if most:
-                # The negation of at most n is at least n + 1.
-                draft.heads.append(self._at_least(draft, name, node, one, number + 1))
+            self._say_kind(draft, node, one, positive)
+        self._depth -= 1
 
-    def _right(self, draft: _Draft, name: str, node: Term, one: Variable) -> None:
-        """The conclusion that ``one`` is in the expression, beside the other alternatives."""
-        if node == OWL_THING:
-            draft.certain = True
-            return
-        if node == OWL_NOTHING:
-            return
-        if (of_class := self._known(node)) is not None:
-            draft.heads.append(Alternative((member(one, of_class),)))
-            return
+    def _say_kind(self, draft: _Draft, node: Term, one: Variable, positive: bool) -> None:
         kind, value = kind_of(self._axioms, node)
-        if kind == OWL_INTERSECTION_OF:
-            draft.heads.append(Alternative((member(one, self._name_below(node, name)),)))
-        elif kind == UNION:
+        if kind == (UNION if positive else OWL_INTERSECTION_OF):
             for each in self._axioms.members(value):
-                self._nested(self._right, draft, name, each, one)
+                self._say(draft, each, one, positive=positive)
+        elif kind in (UNION, OWL_INTERSECTION_OF) or (kind == OWL_ONE_OF and not positive):
+            named = self._name(BELOW if positive else ABOVE, node, draft.name)
+            draft.add(member(one, named), positive)
         elif kind == OWL_ONE_OF:
             for each in self._axioms.members(value):
-                same = TriplePattern(one, OWL_SAME_AS, self._individual(each))
-                draft.heads.append(Alternative((same,)))
+                draft.add(TriplePattern(one, OWL_SAME_AS, self._individual(each)), positive)
         elif kind == OWL_COMPLEMENT_OF:
-            self._nested(self._left, draft, name, value, one)
-        elif kind == OWL_SOME_VALUES_FROM:
-            self._some(draft, name, node, one, value)
+            self._say(draft, value, one, positive=not positive)
+        elif kind in (OWL_SOME_VALUES_FROM, ALL):
+            if (kind == ALL) is positive:
+                self._link(draft, node, value, one, positive=positive)
+            else:
+                self._some(draft, node, one, value, positive=positive)
+        elif kind == OWL_HAS_VALUE and isinstance(value, Literal) and not positive:
+            role, other = self._role(node), draft.variable()
+            listed = self.values.within(role, Listed((known_value(value),)))
+            draft.body += [role.between(one, other), member(other, listed)]
         elif kind == OWL_HAS_VALUE:
             role = self._role(node)
-            draft.heads.append(Alternative((role.between(one, self._value(role, value)),)))
+            draft.add(role.between(one, self._value(role, value)), positive)
         elif kind == SELF:
-            draft.heads.append(Alternative((self._role(node).between(one, one),)))
-        elif kind == ALL:
-            role, other = self._role(node), draft.variable()
-            draft.body.append(role.between(one, other))
-            if role.of_values:
-                outside = without(read_range(self._axioms, value))
-                draft.body.append(member(other, self.values.within(role, outside)))
-            else:
-                self._nested(self._right, draft, name, value, other)
+            draft.add(self._role(node).between(one, one), positive)
         else:
-            number, least, most = limits_of(kind, value)
-            if least and most and number:
-                # Both limits: a name below each.
-                draft.heads.append(Alternative((member(one, self._name_below(node, name)),)))
-            elif most:
-                self._counted(draft, name, node, one, number + 1)
-            elif number:
-                draft.heads.append(self._at_least(draft, name, node, one, number))
-            else:
-                draft.certain = True
+            self._limit(draft, node, one, limits_of(kind, value), positive)
 
-    def _nested(self, turn: _Turn, draft: _Draft, name: str, node: Term, one: Variable) -> None:
-        with self._deeper():
-            turn(draft, name, node, one)
-
-    def _some(self, draft: _Draft, name: str, node: Term, one: Variable, filler: Term) -> None:
+    def _some(
+        self, draft: _Draft, node: Term, one: Variable, filler: Term, *, positive: bool
+    ) -> None:
+        """Somebody, or a value, in the filler is linked, or outside of it if not ``positive``."""
         role = self._role(node)
-        values = self._axioms.value(filler, OWL_ONE_OF) if role.of_values else None
+        values = self._axioms.value(filler, OWL_ONE_OF) if role.of_values and positive else None
         if values is None:
-            draft.heads.append(self._at_least(draft, name, node, one, 1, filler))
-        else:
-            for each in self._axioms.members(values):
-                triple = role.between(one, self._value(role, each))
-                draft.heads.append(Alternative((triple,)))
+            self._at_least(draft, node, one, 1, filler, positive=positive)
+            return
+        for each in self._axioms.members(values):
+            draft.add(role.between(one, self._value(role, each)), positive)
 
-    def _link(self, draft: _Draft, name: str, node: Term, filler: Term, one: Variable) -> Variable:
+    def _link(
+        self, draft: _Draft, node: Term, filler: Term, one: Variable, *, positive: bool = False
+    ) -> Variable:
+        """The condition of somebody who is linked, and what is said of him."""
         role, other = self._role(node), draft.variable()
         draft.body.append(role.between(one, other))
         if not role.of_values:
-            self._nested(self._left, draft, name, filler, other)
-        elif (asked := read_range(self._axioms, filler)) != EVERYTHING:
+            self._say(draft, filler, other, positive=positive)
+            return other
+        asked = read_range(self._axioms, filler)
+        if positive:
+            asked = without(asked)
+        if asked != EVERYTHING:
             draft.body.append(member(other, self.values.within(role, asked)))
         return other
 
-    def _counted(self, draft: _Draft, name: str, node: Term, one: Variable, number: int) -> None:
+    def _limit(
+        self,
+        draft: _Draft,
+        node: Term,
+        one: Variable,
+        limits: tuple[int, bool, bool],
+        positive: bool,
+    ) -> None:
+        number, least, most = limits
+        least = least and number > 0
+        if positive and least and most:
+            # Both limits: a name below each.
+            draft.add(member(one, self._name(BELOW, node, draft.name)), positive)
+            return
+        # The negation of at most n is at least n + 1.
+        for said, at_least, count in ((least, positive, number), (most, not positive, number + 1)):
+            if said:
+                (self._at_least if at_least else self._counted)(draft, node, one, count)
+        draft.certain |= positive and not least and not most
+
+    def _counted(self, draft: _Draft, node: Term, one: Variable, number: int) -> None:
         """The condition of so many different neighbours: in the other case two are the same."""
         if number > _FEW:
-            self._crowded(draft, name, node, one, number)
+            self._crowded(draft, node, one, number)
             return
         filler, of_values = self._filler(node), self._role(node).of_values
-        others = [self._link(draft, name, node, filler, one) for _ in range(number)]
+        others = [self._link(draft, node, filler, one) for _ in range(number)]
         if number > 1 and not of_values:
             draft.alike.append(tuple(others))
         for pair in combinations(others, 2):
             same = TriplePattern(pair[0], OWL_SAME_AS, pair[1])
             draft.heads.append(Alternative((self.values.same(*pair) if of_values else same,)))
 
-    def _crowded(self, draft: _Draft, name: str, node: Term, one: Variable, number: int) -> None:
+    def _crowded(self, draft: _Draft, node: Term, one: Variable, number: int) -> None:
         """The same of more than rules compare: who has so many is left to the reasoner."""
-        pair = _Draft()
-        other = self._link(pair, name, node, self._filler(node), _X)
+        pair = _Draft(draft.name)
+        other = self._link(pair, node, self._filler(node), _X)
         if pair.certain:
             draft.certain = True
             return
         link, kind = self._new("neighbour"), self._new("crowd")
         pair.heads.append(Alternative((TriplePattern(_X, link, other),)))
-        self._finish(pair, name)
+        self._finish(pair)
         self.crowds.append(Crowd(link, number, kind, self.clauses.pop()))
         draft.body.append(member(one, kind))
         draft.heads.append(Alternative((member(one, OPEN),)))
@@ -378,21 +342,26 @@ class Expressions:
     def _at_least(
         self,
         draft: _Draft,
-        name: str,
         node: Term,
         one: Variable,
         number: int,
         filler: Term | None = None,
-    ) -> Alternative:
+        *,
+        positive: bool = True,
+    ) -> None:
+        """The conclusion of so many in the filler, or outside of it if not ``positive``."""
         if number > _FEW:
             raise Untreated(f"at least {number} neighbours")
         role = self._role(node)
         filler = self._filler(node) if filler is None else filler
         of_class, mark = OWL_THING, OWL_THING
         if role.of_values:
-            of_class, mark = self.values.some(role, read_range(self._axioms, filler))
-        else:
-            of_class = self.within(name, filler)
+            asked = read_range(self._axioms, filler)
+            of_class, mark = self.values.some(role, asked if positive else without(asked))
+        elif positive:
+            of_class = self.within(draft.name, filler)
+        elif filler != OWL_NOTHING:
+            of_class = self._name(OUTSIDE, filler, draft.name)
         different = DIFFERENT_VALUE if role.of_values else OWL_DIFFERENT_FROM
         others = [draft.variable() for _ in range(number)]
         triples = []
@@ -402,51 +371,37 @@ class Expressions:
                 triples.append(member(other, of_class))
             triples += [TriplePattern(each, different, other) for each in others[:place]]
         made = [member(other, mark) for other in others if role.of_values]
-        return Alternative(tuple(triples), tuple(others), tuple(made))
+        draft.heads.append(Alternative(tuple(triples), tuple(others), tuple(made)))
 
-    def _name_above(self, node: Term, name: str) -> IRI:
-        """A class of at least the members of an expression."""
-        found = self._above.get(node)
+    def _name(self, word: str, node: Term, name: str) -> IRI:
+        """A class with at least the members of an expression, with at most them, or with none."""
+        found = self._names.get((word, node))
         if found is None:
-            found = self._above[node] = self._new("above")
-            kind, value = kind_of(self._axioms, node)
-            if kind == OWL_ONE_OF:
-                for each in self._axioms.members(value):
-                    head = Alternative((member(self._individual(each), found),))
-                    self.clauses.append(Clause(name, (), (head,)))
-            else:
-                self.include(name, node, found)
+            found = self._names[word, node] = self._new(word)
+            self._define(found, word, node, name)
         return found
 
-    def _name_below(self, node: Term, name: str) -> IRI:
-        """A class of at most the members of an expression."""
-        found = self._below.get(node)
-        if found is None:
-            found = self._below[node] = self._new("below")
-            kind, value = kind_of(self._axioms, node)
-            if kind in COUNTS:
-                number, least, most = limits_of(kind, value)
-                if least and number:
-                    draft = _Draft([member(_X, found)])
-                    draft.heads.append(self._at_least(draft, name, node, _X, number))
-                    self._finish(draft, name)
-                if most:
-                    draft = _Draft([member(_X, found)])
-                    self._counted(draft, name, node, _X, number + 1)
-                    self._finish(draft, name)
-            else:
-                self.include(name, found, node)
-        return found
-
-    def _name_outside(self, node: Term, name: str) -> IRI:
-        """A class without the members of an expression."""
-        found = self._outside.get(node)
-        if found is None:
-            found = self._outside[node] = self._new("outside")
-            draft = _Draft([member(_X, found)])
-            self._nested(self._left, draft, name, node, _X)
-            self._finish(draft, name)
-        return found
+    def _define(self, found: IRI, word: str, node: Term, name: str) -> None:
+        if word == OUTSIDE:
+            draft = _Draft(name, [member(_X, found)])
+            self._say(draft, node, _X, positive=False)
+            self._finish(draft)
+            return
+        kind, value = kind_of(self._axioms, node)
+        if word == ABOVE and kind == OWL_ONE_OF:
+            for each in self._axioms.members(value):
+                head = Alternative((member(self._individual(each), found),))
+                self.clauses.append(Clause(name, (), (head,)))
+        elif word == ABOVE:
+            self.include(name, node, found)
+        elif kind in COUNTS:
+            number, least, most = limits_of(kind, value)
+            for limit in ((number, least, False), (number, False, most)):
+                draft = _Draft(name, [member(_X, found)])
+                self._limit(draft, node, _X, limit, positive=True)
+                self._finish(draft)
+        else:
+            self.include(name, found, node)
 
     def _role(self, node: Term) -> Role:
         term = self._axioms.value(node, OWL_ON_PROPERTY)

@@ -21,8 +21,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
-from sensorstream.model.terms import IRI, BlankNode, Literal
+from sensorstream.kb.index import TripleIndex
+from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
+from sensorstream.network.recursion.kinds import KindIndex
+from sensorstream.network.recursion.reads import Kind, written
 from sensorstream.reasoning.dl.bounds.clauses import (
     PREFIX,
     SAME_VALUE,
@@ -33,13 +36,11 @@ from sensorstream.reasoning.dl.bounds.clauses import (
     member,
     renamed,
 )
+from sensorstream.reasoning.rulesets.solving import bound, filled_triple, solutions
 from sensorstream.sparql.algebra import Call, PatternTerm, TriplePattern, Variable
 from sensorstream.sparql.walk import triple_variables
 
-_Ground: TypeAlias = IRI | Literal
-Fact: TypeAlias = tuple[_Ground, IRI, _Ground]
-Row: TypeAlias = dict[Variable, _Ground]
-_Key: TypeAlias = tuple[object, object]
+Row: TypeAlias = dict[Variable, IRI]
 _ROUNDS: Final = 5
 """How often what was found may lead to more."""
 
@@ -79,95 +80,46 @@ def _concluded(certain: Certain, clause: Clause) -> Iterator[Clause]:
                     yield implies(clause.name, clause.body, member(variable, o))
 
 
-def ground(triple: TriplePattern, names: Row) -> Fact:
+def ground(triple: TriplePattern, names: Row) -> Triple:
     """The triple with a name for each variable."""
-
-    def named(end: PatternTerm) -> _Ground:
-        if isinstance(end, Variable):
-            return names.setdefault(end, IRI(f"{PREFIX}someone-{len(names)}"))
-        assert not isinstance(end, BlankNode)
-        return end
-
-    assert isinstance(triple.predicate, IRI)
-    return named(triple.subject), triple.predicate, named(triple.object)
+    for each in triple_variables(triple):
+        names.setdefault(each, IRI(f"{PREFIX}someone-{len(names)}"))
+    return filled_triple(triple, {each.name: name for each, name in names.items()})
 
 
 class Certain:
     """The clauses with one conclusion and nobody unnamed, found by what they need."""
 
     def __init__(self, clauses: Iterable[Clause]) -> None:
-        self._found: dict[_Key, list[tuple[Clause, int]]] = {}
+        self._found: KindIndex[tuple[Clause, TriplePattern]] = KindIndex()
         for clause in clauses:
             if len(clause.heads) == 1 and not clause.heads[0].unnamed and not clause.apart:
                 self.add(clause)
 
     def add(self, clause: Clause) -> None:
         """Use one more clause; equality is left to the rules."""
-        if clause.heads[0].triples[0].predicate in (OWL_SAME_AS, SAME_VALUE):
-            return
-        for place, triple in enumerate(clause.body):
-            self._found.setdefault(_key(triple.predicate, triple.object), []).append(
-                (clause, place)
-            )
+        if clause.heads[0].triples[0].predicate not in (OWL_SAME_AS, SAME_VALUE):
+            for triple in clause.body:
+                self._found.add(written(triple), (clause, triple))
 
-    def closure(self, facts: list[Fact]) -> set[Fact]:
+    def closure(self, facts: list[Triple]) -> set[Triple]:
         """The facts with all that the clauses conclude from them."""
-        known = dict.fromkeys(facts)
-        ahead = list(known)
+        index = TripleIndex()
+        ahead = list(dict.fromkeys(facts))
+        for fact in ahead:
+            index.add(fact)
         while ahead:
             fact = ahead.pop()
-            for clause, place in self._found.get(_key(fact[1], fact[2]), ()):
-                first = _match(clause.body[place], fact, {})
-                rest = [*clause.body[:place], *clause.body[place + 1 :]]
-                if first is None:
-                    continue
-                for row in list(_rows(rest, known, first)):
+            for clause, first in self._found.meeting(Kind(fact[1], fact[2])):
+                given = bound((first.subject, first.predicate, first.object), fact)
+                rest = [each for each in clause.body if each is not first]
+                for row in [] if given is None else list(solutions(rest, index, given)):
                     for triple in clause.heads[0].triples:
-                        made = _filled(triple, row)
-                        if made is not None and made not in known:
-                            known[made] = None
+                        made = filled_triple(triple, row)
+                        if not isinstance(made[0], Literal) and made not in index:
+                            index.add(made)
                             ahead.append(made)
-        return set(known)
-
-
-def _key(predicate: object, end: object) -> _Key:
-    """What a triple is found by: its property, and its class if that is rdf:type."""
-    return predicate, end if predicate == RDF_TYPE else None
-
-
-def _rows(body: list[TriplePattern], known: Iterable[Fact], row: Row) -> Iterator[Row]:
-    if not body:
-        yield row
-        return
-    for fact in tuple(known):
-        extended = _match(body[0], fact, row)
-        if extended is not None:
-            yield from _rows(body[1:], known, extended)
-
-
-def _match(triple: TriplePattern, fact: Fact, row: Row) -> Row | None:
-    if triple.predicate != fact[1]:
-        return None
-    extended = dict(row)
-    for end, name in ((triple.subject, fact[0]), (triple.object, fact[2])):
-        if isinstance(end, Variable):
-            if extended.setdefault(end, name) != name:
-                return None
-        elif end != name:
-            return None
-    return extended
-
-
-def _filled(triple: TriplePattern, row: Row) -> Fact | None:
-    """The conclusion; None: it would be about a literal."""
-    ends = [
-        row[end] if isinstance(end, Variable) else end for end in (triple.subject, triple.object)
-    ]
-    one, other = ends
-    assert isinstance(triple.predicate, IRI)
-    if isinstance(one, Literal | BlankNode) or isinstance(other, BlankNode):
-        return None
-    return one, triple.predicate, other
+        return set(index)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from sensorstream.errors import Overrun, TooCostly
 from sensorstream.model.terms import IRI, Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import CONTRADICTION, OWL_SAME_AS, RDF_TYPE
 from sensorstream.network.budget import Budget, Limits, Meter
+from sensorstream.network.components import reached
 from sensorstream.reasoning.dl.bounds.rules import Conclusion
 from sensorstream.reasoning.dl.gap.plans import (
     Derivation,
@@ -207,17 +208,9 @@ class Closure:
 
     def grounds(self, triple: Triple) -> list[Triple]:
         """Assertions from which a triple follows, or that it is."""
-        ahead = dict[Triple, None]({triple: None})
-        found = []
-        for each in (queue := [triple]):
-            if each in self._told:
-                found.append(each)
-                continue
-            for premise in self.first_premises(each):
-                if premise not in ahead:
-                    ahead[premise] = None
-                    queue.append(premise)
-        return found
+        told = self._told
+        behind = reached([triple], lambda each: () if each in told else self.first_premises(each))
+        return [each for each in behind if each in told]
 
     def _equating(self) -> Counter[str]:
         """The names of the rules that derive equalities, and how often, by a sample of these."""

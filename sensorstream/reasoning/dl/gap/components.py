@@ -15,6 +15,7 @@ from sensorstream.errors import Overrun, TooCostly
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.network.budget import Meter
+from sensorstream.network.components import reached
 from sensorstream.reasoning.dl.bounds.clauses import PREFIX, THING
 from sensorstream.reasoning.dl.gap.pair import Moved, Pair, whole
 from sensorstream.reasoning.dl.gap.plans import Derivation, owner_of
@@ -176,18 +177,15 @@ class Components:
 
     def _seeds(self, root: Triple, joined: dict[Triple, tuple[Triple, ...]]) -> list[Triple]:
         """The root, after the facts of individuals that one about nobody in particular needs."""
-        if individuals_of(root):
-            return [root]
-        found: dict[Triple, None] = {root: None}
-        for fact in (ahead := [root]):
+
+        def needed(fact: Triple) -> tuple[Triple, ...]:
+            if individuals_of(fact):
+                return ()
             if fact not in joined:
                 joined[fact] = self._joined(fact)
-            for other in joined[fact]:
-                if other not in found:
-                    found[other] = None
-                    if not individuals_of(other):
-                        ahead.append(other)
-        return sorted(found, key=lambda each: not individuals_of(each))
+            return joined[fact]
+
+        return sorted(reached([root], needed), key=lambda each: not individuals_of(each))
 
     def _joined(self, fact: Triple) -> tuple[Triple, ...]:
         """The open facts of which a fact follows, or with which it is said.
@@ -334,11 +332,13 @@ class Components:
     def _give(self, component: Component, fact: Triple) -> None:
         """Enter a fact of the lower bound, or those that it was derived from."""
         least = self._pair.least
-        for each in (ahead := [fact]):
-            if not is_own(each):
-                component.given[each] = None
-            elif not least.is_told(each) and each[2] != THING:
-                ahead.extend(e for e in least.first_premises(each) if e not in ahead)
+
+        def behind(each: Triple) -> tuple[Triple, ...]:
+            is_given = not is_own(each) or least.is_told(each) or each[2] == THING
+            return () if is_given else least.first_premises(each)
+
+        found = reached([fact], behind)
+        component.given.update((each, None) for each in found if not is_own(each))
 
     def _enter(self, component: Component) -> None:
         for fact in component.open:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from sensorstream.errors import Overrun
+from sensorstream.model.events import Delta, net_delta
 from sensorstream.model.terms import IRI, Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.network.budget import NO_LIMITS, Budget, Limits
+from sensorstream.network.recursion.implied import Implied
 from sensorstream.network.recursion.rule import constant
 from sensorstream.reasoning.dl.axioms import EQUALITY
 from sensorstream.reasoning.dl.bounds.clauses import NAMED, PREFIX, THING, Crowd, member
@@ -175,9 +177,9 @@ class Pair:
         self._counts_things = any(
             kind_of(triple) == THING for each in (*below, *above) for triple in each.premises
         )
-        # What each assertion tells, and how many tell a fact.
         self._told: dict[Triple, tuple[Triple, ...]] = {}
-        self._counts: dict[Triple, int] = {}
+        """What each assertion tells."""
+        self._implied = Implied(self._told.__getitem__)
 
     @property
     def choices(self) -> frozenset[str]:
@@ -248,19 +250,14 @@ class Pair:
             self.most.touched.clear()
 
     def _tell(
-        self, added: Iterable[Triple], removed: Iterable[Triple]
-    ) -> tuple[dict[Triple, None], dict[Triple, None]]:
+        self, added: Sequence[Triple], removed: Sequence[Triple]
+    ) -> tuple[Sequence[Triple], Sequence[Triple]]:
         """The facts that the bounds are told now, and those that they are told no longer."""
-        come = {triple: tuple(self._facts(triple)) for triple in added}
-        new, gone = dict[Triple, None](), dict[Triple, None]()
-        for facts in come.values():
-            for fact in facts:
-                self._count(fact, 1, new, gone)
-        self._told.update(come)
+        self._told.update({triple: tuple(self._facts(triple)) for triple in added})
+        facts = self._implied.change(Delta(0, tuple(added), tuple(removed)))
         for triple in removed:
-            for fact in self._told.pop(triple):
-                self._count(fact, -1, new, gone)
-        return new, gone
+            del self._told[triple]
+        return facts.added, facts.removed
 
     def _follow(self, new: Iterable[Triple], gone: Iterable[Triple]) -> Moved:
         least = self.least.update(new, gone)
@@ -284,19 +281,12 @@ class Pair:
 
     def _follow_crowds(self, change: Change) -> Change:
         """Tell the upper bound who has many neighbours after a change of it; returns all of it."""
-        weights = dict.fromkeys(change.added, 1) | dict.fromkeys(change.removed, -1)
-        while True:
-            come, gone = self._crowds.follow(*change)
-            if not come and not gone:
-                break
-            change = self.most.update(come, gone)
-            for facts, by in ((change.added, 1), (change.removed, -1)):
-                for fact in facts:
-                    weights[fact] = weights.get(fact, 0) + by
-        return Change(
-            tuple(fact for fact, weight in weights.items() if weight > 0),
-            tuple(fact for fact, weight in weights.items() if weight < 0),
-        )
+        parts = [Delta(0, *change)]
+        while any(told := self._crowds.follow(*change)):
+            change = self.most.update(*told)
+            parts.append(Delta(0, *change))
+        whole = net_delta(0, parts)
+        return Change(whole.added, whole.removed)
 
     def _facts(self, triple: Triple) -> Iterator[Triple]:
         """What the bounds are told of an assertion."""
@@ -318,26 +308,6 @@ class Pair:
         yield from self._lower.facts_of(s)
         if self._counts_things:
             yield s, RDF_TYPE, THING
-
-    def _count(
-        self, fact: Triple, by: int, new: dict[Triple, None], gone: dict[Triple, None]
-    ) -> None:
-        before = self._counts.get(fact, 0)
-        now = before + by
-        if now:
-            self._counts[fact] = now
-        else:
-            del self._counts[fact]
-        if not before:
-            if fact in gone:
-                del gone[fact]
-            else:
-                new[fact] = None
-        elif not now:
-            if fact in new:
-                del new[fact]
-            else:
-                gone[fact] = None
 
 
 def _of_kinds(facts: Iterable[Triple], kinds: frozenset[Term]) -> list[Triple]:

@@ -28,6 +28,7 @@ from sensorstream.model.vocabulary import (
     RDF_TYPE,
 )
 from sensorstream.network.budget import Budget, Limits
+from sensorstream.network.components import reached
 from sensorstream.reasoning.dl.axioms import AT_MOST, Axioms, name_of
 from sensorstream.reasoning.dl.gap.components import Components
 from sensorstream.reasoning.dl.gap.pair import TIMES, Pair
@@ -190,12 +191,7 @@ def ways(axioms: Axioms, schema: Schema, names: frozenset[str]) -> Iterator[Way]
     for triple in axioms.triples:
         if name_of(triple) not in names:
             continue
-        nodes: dict[Term, None] = {triple[0]: None, triple[2]: None}
-        for node in (ahead := list(nodes)):  # grows while it is read
-            parts = (o for _, _, o in axioms.about(node)) if isinstance(node, BlankNode) else ()
-            fresh = [each for each in parts if each not in nodes]
-            nodes.update(dict.fromkeys(fresh))
-            ahead += fresh
+        nodes = reached((triple[0], triple[2]), lambda each: _parts_of(axioms, each))
         kinds = [each for each in nodes if isinstance(each, IRI) and each in schema.classes]
         for link in schema.object_properties.intersection(nodes):
             # Who is said to have values is at one end, of what class they are at the other.
@@ -214,6 +210,11 @@ def ways(axioms: Axioms, schema: Schema, names: frozenset[str]) -> Iterator[Way]
         if (link, outward) not in few:
             for kind, hub in pairs:
                 yield Way(link, kind, outward, hub)
+
+
+def _parts_of(axioms: Axioms, node: Term) -> list[Term]:
+    """What an expression is made of; a name is made of nothing."""
+    return [o for _, _, o in axioms.about(node)] if isinstance(node, BlankNode) else []
 
 
 def _few(axioms: Axioms) -> set[tuple[Term, bool]]:

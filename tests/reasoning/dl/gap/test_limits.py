@@ -78,7 +78,13 @@ class Followed:
 
     def state(self) -> tuple[object, ...]:
         pair = self.pair
-        return (set(pair.least), set(pair.most), dict(pair._counts), set(pair._told), self.parts())
+        return (
+            set(pair.least),
+            set(pair.most),
+            dict(pair._implied._counts),
+            set(pair._told),
+            self.parts(),
+        )
 
     def parts(self) -> set[tuple[frozenset[Triple], frozenset[Triple]]]:
         """The components: what is decided together, and with what."""

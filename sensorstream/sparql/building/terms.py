@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from types import MappingProxyType
-from typing import Any, Final, NoReturn, TypeVar, cast
+from typing import Any, Final, NoReturn, TypeVar
 
-from lark import Discard, Token, v_args
-from lark.tree import Meta
+from lark import Discard, Token, Tree
 from lark.visitors import Transformer_NonRecursive
 
 from sensorstream.errors import Position, QueryError
@@ -18,7 +17,7 @@ from sensorstream.model.terms import IRI, BlankNode, Literal
 from sensorstream.model.vocabulary import RDF_FIRST, RDF_NIL, RDF_REST, RDF_TYPE
 from sensorstream.model.xsd import XSD_BOOLEAN, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.sparql import algebra
-from sensorstream.sparql.algebra import Path, PatternTerm, TriplePattern, Variable
+from sensorstream.sparql.algebra import PatternTerm, TriplePattern, Variable
 from sensorstream.sparql.iris import resolve
 from sensorstream.sparql.lexer import Source
 
@@ -50,6 +49,15 @@ class Triples:
     patterns: tuple[TriplePattern, ...]
 
 
+def rule(make: Callable[..., Any], *, by_value: bool = False) -> Any:
+    """A rule of the grammar whose node is made of its parts; its place is where its text begins."""
+
+    def built(self: TermBuilder, children: list[Any]) -> Any:
+        return (self.at if by_value else self.operation)(self.here, make(*children))
+
+    return built
+
+
 class TermBuilder(Transformer_NonRecursive[Token, Any]):
     """One method for each rule of the grammar, bottom up and from left to right."""
 
@@ -57,6 +65,8 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
         self, source: Source, base: str | None, prefixes: Mapping[str, str] = NO_PREFIXES
     ) -> None:
         super().__init__()
+        self.here = 0
+        """Where the text begins of the rule that is built."""
         self.source = source
         self.base_iri = base
         self.prefixes = {f"{name}:": iri for name, iri in prefixes.items()}
@@ -68,6 +78,11 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
         self._operations: list[tuple[object, int]] = []
         self._labels = set(_LABEL.findall(source.text))
         self._fresh = 0
+
+    def _call_userfunc(self, tree: Tree[Token], new_children: list[Any] | None = None) -> Any:
+        if not tree.meta.empty:
+            self.here = tree.meta.start_pos
+        return super()._call_userfunc(tree, new_children)  # type: ignore[no-untyped-call]
 
     # Faults
 
@@ -137,10 +152,9 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
     def nil(self, children: list[Token]) -> IRI:
         return RDF_NIL
 
-    @v_args(meta=True)
-    def blank(self, meta: Meta, children: list[Token]) -> BlankNode:
+    def blank(self, children: list[Token]) -> BlankNode:
         node = BlankNode(children[0].value) if children else self._fresh_blank()
-        return self.at(meta.start_pos, node)
+        return self.at(self.here, node)
 
     def _fresh_blank(self) -> BlankNode:
         while f"b{self._fresh}" in self._labels:
@@ -184,21 +198,15 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
     def property_list(self, children: list[Any]) -> list[Any]:
         return children
 
-    def property(self, children: list[Any]) -> tuple[Any, ...]:
-        return tuple(children)
+    property = object_list = property_list
 
-    def object_list(self, children: list[Any]) -> list[Any]:
-        return children
-
-    @v_args(meta=True)
-    def blank_properties(self, meta: Meta, children: list[Any]) -> Node:
-        node = Node(self.at(meta.start_pos, self._fresh_blank()))
+    def blank_properties(self, children: list[Any]) -> Node:
+        node = Node(self.at(self.here, self._fresh_blank()))
         _describe(node, children[0])
         return node
 
-    @v_args(meta=True)
-    def collection(self, meta: Meta, children: list[Any]) -> Node:
-        cells = [self.at(meta.start_pos, self._fresh_blank()) for _ in children]
+    def collection(self, children: list[Any]) -> Node:
+        cells = [self.at(self.here, self._fresh_blank()) for _ in children]
         list_of = Node(cells[0])
         rests: list[PatternTerm] = [*cells[1:], RDF_NIL]
         for cell, rest, member in zip(cells, rests, children, strict=True):
@@ -210,26 +218,11 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
 
     # Paths
 
-    @v_args(meta=True)
-    def alternative(self, meta: Meta, children: list[Path]) -> Path:
-        return self.at(meta.start_pos, reduce(algebra.Alternative, children))
-
-    @v_args(meta=True)
-    def sequence(self, meta: Meta, children: list[Any]) -> Path:
-        return self.at(meta.start_pos, cast(Path, reduce(algebra.Sequence, children[::2])))
-
-    @v_args(meta=True)
-    def inverse(self, meta: Meta, children: list[Any]) -> Path:
-        return self.at(meta.start_pos, algebra.Inverse(children[-1]))
-
-    @v_args(meta=True)
-    def repeated(self, meta: Meta, children: list[Any]) -> Path:
-        path: Path = _REPEATS[children[1].value](children[0])
-        return self.at(meta.start_pos, path)
-
-    @v_args(meta=True)
-    def negated_set(self, meta: Meta, children: list[algebra.NegatedSet]) -> Path:
-        return self.at(meta.start_pos, children[0])
+    alternative = rule(lambda *paths: reduce(algebra.Alternative, paths), by_value=True)
+    sequence = rule(lambda *parts: reduce(algebra.Sequence, parts[::2]), by_value=True)
+    inverse = rule(lambda *parts: algebra.Inverse(parts[-1]), by_value=True)
+    repeated = rule(lambda path, mark: _REPEATS[mark.value](path), by_value=True)
+    negated_set = rule(lambda negated: negated, by_value=True)
 
     def negated(self, children: list[tuple[bool, IRI]]) -> algebra.NegatedSet:
         return algebra.NegatedSet(

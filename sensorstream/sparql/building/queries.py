@@ -1,27 +1,28 @@
-"""Queries from the parse tree: solution modifiers and forms.
+"""Queries and updates from the parse tree.
 
-Source: SPARQL 1.1 Query, sections 18.2.4 and 18.2.5.
+Source: SPARQL 1.1 Query, sections 18.2.4 and 18.2.5; SPARQL 1.1 Update, section 3.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, Final
 
-from lark import Token, v_args
-from lark.tree import Meta
+from lark import Token
 
-from sensorstream.model.terms import BlankNode
+from sensorstream.model.terms import IRI, BlankNode
 from sensorstream.sparql import algebra
-from sensorstream.sparql.algebra import Expression, Pattern, Query, TriplePattern, Variable
-from sensorstream.sparql.building.dialects import DialectBuilder
+from sensorstream.sparql.algebra import Expression, Pattern, Query, TriplePattern, Update, Variable
 from sensorstream.sparql.building.patterns import joined
-from sensorstream.sparql.building.streams import Clauses
-from sensorstream.sparql.building.term_builder import Triples
-from sensorstream.sparql.walk import aggregates, replaced, variables, visible
+from sensorstream.sparql.building.streams import Clauses, StreamBuilder
+from sensorstream.sparql.building.terms import NO_PREFIXES, Triples, rule
+from sensorstream.sparql.lexer import Source
+from sensorstream.sparql.walk import aggregates, nodes, replaced, variables, visible
 
+_Quads = tuple[algebra.Quad, ...]
 _HOLE: Final = re.compile(r"\{\?(\w+)\}")
 _Item = tuple[int, Variable, Expression | algebra.Aggregate | None]
 
@@ -60,8 +61,37 @@ class _Form:
     offset: int = 0
 
 
-class QueryBuilder(DialectBuilder):
-    """The rules from ``query`` down to the solution modifiers."""
+def _several(name: str) -> Callable[[Any, list[Any]], tuple[str, Any]]:
+    """The rule of a solution modifier that has several parts."""
+    return lambda _, children: (name, tuple(children))
+
+
+def _of_graphs(kinds: Callable[..., Any] | Mapping[str, Callable[..., Any]]) -> Any:
+    """The rule of an operation on whole graphs; of several kinds the first word tells which."""
+
+    def made(*children: Any) -> Any:
+        words = [each for each in children if isinstance(each, Token)]
+        graphs = [each for each in children if not isinstance(each, Token)]
+        kind = kinds if callable(kinds) else kinds[words[0].type]
+        return kind(*graphs, silent=any(each.type == "SILENT" for each in words))
+
+    return rule(made, by_value=True)
+
+
+class QueryBuilder(StreamBuilder):
+    """The rules from ``query`` and ``update`` down to the solution modifiers and quads."""
+
+    def __init__(
+        self,
+        source: Source,
+        base: str | None,
+        prefixes: Mapping[str, str] = NO_PREFIXES,
+        given: Collection[str] | None = None,
+    ) -> None:
+        """``given`` names the variables with a value from outside; empty outside rules."""
+        super().__init__(source, base, prefixes)
+        self._given = given
+        self._used: set[BlankNode] = set()
 
     def query(self, children: list[Any]) -> Query:
         *registered, form, values = children
@@ -122,17 +152,15 @@ class QueryBuilder(DialectBuilder):
             offset=clause.offset,
         )
 
-    @v_args(meta=True)
-    def sub_select(self, meta: Meta, children: list[Any]) -> Pattern:
+    def sub_select(self, children: list[Any]) -> Pattern:
         clause, where, modifiers, values = children
         if clause.relation is not None:
             told = f"{clause.relation.value} is of the whole query, not of a sub-select"
             self.fail_at(clause.relation, told)
         made = self._modified(where.whole, modifiers, values, clause)
-        return self.operation(meta.start_pos, made)
+        return self.operation(self.here, made)
 
-    @v_args(meta=True)
-    def construct(self, meta: Meta, children: list[Any]) -> _Form:
+    def construct(self, children: list[Any]) -> _Form:
         *relation, template, clauses, where, modifiers = children
         return _Form(
             algebra.Construct,
@@ -141,60 +169,50 @@ class QueryBuilder(DialectBuilder):
             clauses,
             extra=template,
             relation=relation[0] if relation else None,
-            offset=meta.start_pos,
+            offset=self.here,
         )
 
-    @v_args(meta=True)
-    def construct_where(self, meta: Meta, children: list[Any]) -> _Form:
+    def construct_where(self, children: list[Any]) -> _Form:
         clauses, template, modifiers = children
         where = self.block(template)
-        return _Form(
-            algebra.Construct, where, modifiers, clauses, extra=template, offset=meta.start_pos
-        )
+        return _Form(algebra.Construct, where, modifiers, clauses, extra=template, offset=self.here)
 
     def template(self, children: list[Triples]) -> tuple[TriplePattern, ...]:
         triples = children[0].patterns if children else ()
         self.refuse_paths(triples, "the template of CONSTRUCT")
         return triples
 
-    @v_args(meta=True)
-    def describe_query(self, meta: Meta, children: list[Any]) -> _Form:
+    def describe_query(self, children: list[Any]) -> _Form:
         split = next(number for number, child in enumerate(children) if isinstance(child, Clauses))
         terms = () if isinstance(children[0], Token) else tuple(children[:split])
         clauses = children[split]
         *where, modifiers = children[split + 1 :]
         pattern = where[0].whole if where else algebra.BGP()
-        return _Form(
-            algebra.Describe, pattern, modifiers, clauses, extra=terms, offset=meta.start_pos
-        )
+        return _Form(algebra.Describe, pattern, modifiers, clauses, extra=terms, offset=self.here)
 
-    @v_args(meta=True)
-    def ask_query(self, meta: Meta, children: list[Any]) -> _Form:
+    def ask_query(self, children: list[Any]) -> _Form:
         clauses, where, modifiers = children
-        return _Form(algebra.Ask, where.whole, modifiers, clauses, offset=meta.start_pos)
+        return _Form(algebra.Ask, where.whole, modifiers, clauses, offset=self.here)
 
     # Clauses
 
-    @v_args(meta=True)
-    def select_clause(self, meta: Meta, children: list[Any]) -> _SelectClause:
+    def select_clause(self, children: list[Any]) -> _SelectClause:
         relation = children.pop(0) if isinstance(children[0], algebra.Relation) else None
         mark = ""
         if isinstance(children[0], Token) and children[0].type != "STAR":
             mark = children.pop(0).type
         star = isinstance(children[0], Token)
         items = None if star else tuple(children)
-        return _SelectClause(items, mark, meta.start_pos, relation)
+        return _SelectClause(items, mark, self.here, relation)
 
-    @v_args(meta=True)
-    def select_item(self, meta: Meta, children: list[Any]) -> _Item:
+    def select_item(self, children: list[Any]) -> _Item:
         *computed, variable = children
-        return meta.start_pos, variable, computed[0] if computed else None
+        return self.here, variable, computed[0] if computed else None
 
     def solution_modifier(self, children: list[tuple[str, Any]]) -> _Modifiers:
         return _Modifiers(**dict(children))
 
-    def group_by(self, children: list[algebra.GroupKey]) -> tuple[str, Any]:
-        return "keys", tuple(children)
+    group_by, having, order_by = map(_several, ("keys", "having", "order"))
 
     def group_key(self, children: list[Any]) -> algebra.GroupKey:
         expression = self.without_aggregates(children[0], "GROUP BY")
@@ -205,17 +223,9 @@ class QueryBuilder(DialectBuilder):
             expression, expression if isinstance(expression, Variable) else None
         )
 
-    def having(self, children: list[Any]) -> tuple[str, Any]:
-        return "having", tuple(children)
-
-    def order_by(self, children: list[algebra.OrderCondition]) -> tuple[str, Any]:
-        return "order", tuple(children)
-
-    @v_args(meta=True)
-    def order_condition(self, meta: Meta, children: list[Any]) -> algebra.OrderCondition:
-        *direction, expression = children
-        descending = bool(direction) and direction[0].type == "DESC"
-        return self.operation(meta.start_pos, algebra.OrderCondition(expression, descending))
+    order_condition = rule(
+        lambda *of: algebra.OrderCondition(of[-1], len(of) > 1 and of[0].type == "DESC")
+    )
 
     def limit(self, children: list[Token]) -> tuple[str, int]:
         return "limit", int(children[0].value)
@@ -339,6 +349,109 @@ class QueryBuilder(DialectBuilder):
             return fresh[part]
 
         return replaced(pattern, renamed)
+
+    # Updates
+
+    def update(self, children: list[Any]) -> Update:
+        return Update(tuple(children))
+
+    def deletion(self, children: list[Any]) -> Update:
+        return Update((self.delete_where([self.quads(children)]),))
+
+    load, create = _of_graphs(algebra.Load), _of_graphs(algebra.Create)
+    clear = _of_graphs({"CLEAR": algebra.Clear, "DROP": algebra.Drop})
+    transfer = _of_graphs(
+        {verb: partial(algebra.Transfer, verb) for verb in ("ADD", "MOVE", "COPY")}
+    )
+
+    def graph_set(self, children: list[Any]) -> IRI | algebra.GraphSet:
+        return children[0] if isinstance(children[0], IRI) else algebra.GraphSet(children[0].type)
+
+    def graph_or_default(self, children: list[Any]) -> IRI | None:
+        return children[0] if isinstance(children[0], IRI) else None
+
+    def insert_data(self, children: list[_Quads]) -> algebra.InsertData:
+        self._refuse_variables(children[0], "INSERT DATA")
+        self._refuse_known_labels(children[0])
+        return algebra.InsertData(children[0])
+
+    def delete_data(self, children: list[_Quads]) -> algebra.DeleteData:
+        self._refuse_variables(children[0], "DELETE DATA")
+        self._refuse_blank_nodes(children[0], "DELETE DATA")
+        return algebra.DeleteData(children[0])
+
+    def delete_where(self, children: list[_Quads]) -> algebra.DeleteWhere:
+        self._refuse_blank_nodes(children[0], "DELETE WHERE")
+        return algebra.DeleteWhere(children[0])
+
+    def modify(self, children: list[Any]) -> algebra.Modify:
+        parts = {child[0]: child[1] for child in children[:-1] if child[0] != "using"}
+        using = [child for child in children[:-1] if child[0] == "using"]
+        # A blank node of a pattern belongs to its operation.
+        self._block_of.clear()
+        return algebra.Modify(
+            parts.get("delete"),
+            parts.get("insert"),
+            children[-1].whole,
+            algebra.Dataset(
+                tuple(iri for _, named, iri in using if not named),
+                tuple(iri for _, named, iri in using if named),
+            ),
+            parts.get("with"),
+            self.run_time_base(),
+        )
+
+    def delete(self, children: list[_Quads]) -> tuple[str, _Quads]:
+        self._refuse_blank_nodes(children[0], "DELETE")
+        return "delete", children[0]
+
+    def insert(self, children: list[_Quads]) -> tuple[str, _Quads]:
+        return "insert", children[0]
+
+    def with_graph(self, children: list[IRI]) -> tuple[str, IRI]:
+        return "with", children[0]
+
+    def using(self, children: list[Any]) -> tuple[str, bool, IRI]:
+        return "using", len(children) == 2, children[-1]
+
+    def quads(self, children: list[Any]) -> _Quads:
+        quads: list[algebra.Quad] = []
+        for child in children:
+            if isinstance(child, Triples):
+                quads += (algebra.Quad(triple) for triple in child.patterns)
+            else:
+                quads += child
+        triples: tuple[TriplePattern, ...] = tuple(quad.triple for quad in quads)
+        self.refuse_paths(triples, "the triples of an update")
+        return tuple(quads)
+
+    def quads_of_graph(self, children: list[Any]) -> list[algebra.Quad]:
+        graph, *triples = children
+        return [algebra.Quad(triple, graph) for each in triples for triple in each.patterns]
+
+    # Rules beyond the grammar (section 19.8, notes 5 to 11)
+
+    def _refuse_variables(self, quads: _Quads, where: str) -> None:
+        for part in nodes(quads):
+            if isinstance(part, Variable) and part.name not in (self._given or ()):
+                self.fail_at(
+                    part,
+                    f"{part} cannot stand in {where}: it takes no variables"
+                    if self._given is None
+                    else f"{part} has no value: {where} has no WHERE that binds it",
+                )
+
+    def _refuse_blank_nodes(self, quads: _Quads, where: str) -> None:
+        for part in nodes(quads):
+            if isinstance(part, BlankNode):
+                self.fail_at(part, f"a blank node cannot stand in {where}: expected a name")
+
+    def _refuse_known_labels(self, quads: _Quads) -> None:
+        """A blank node that is inserted as data belongs to one operation of a request."""
+        labels = {part for part in nodes(quads) if isinstance(part, BlankNode)}
+        for label in sorted(labels & self._used):
+            self.fail_at(label, f"{label} stands already in another operation")
+        self._used |= labels
 
 
 def _named(expression: Any, named: dict[algebra.Aggregate, Variable]) -> Any:
