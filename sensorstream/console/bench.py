@@ -25,7 +25,7 @@ from sensorstream.console.elements import (
 from sensorstream.console.ontology import terms_of
 from sensorstream.console.places import local_name
 from sensorstream.console.places import text_of as read_text
-from sensorstream.console.rules import COLOURS, language, put_over, text_in_force
+from sensorstream.console.rules import RULE_SET, language, put_over, text_in_force
 from sensorstream.console.visits import Visit
 
 _RECENT: Final = 20
@@ -51,7 +51,7 @@ async def build(visit: Visit) -> None:
     """The page; ``asked["message"]`` and ``asked["rule"]`` say what stands in it to begin with."""
     client = visit.client
     files = [each["name"] for each in (await client.rule_files())["files"]]
-    mapping = [each for each in files if language(each) != "rule set of the reasoner"]
+    mapping = [each for each in files if not each.endswith(RULE_SET)]
     recent = [str(each["message_id"]) for each in await client.messages(_RECENT)]
     asked = visit.asked.get("rule") or (mapping[0] if mapping else "new.rules")
     page = _Page(client, recent, list(dict.fromkeys([*mapping, asked])), asked)
@@ -75,7 +75,7 @@ class _Page:
             with ui.element("section"):
                 self._file = _choice("Rule file", files, asked)
                 self._file.on_value_change(self._read_rule)
-                self._rule = code_editor("Rules", language=COLOURS.get(language(asked)))
+                self._rule = code_editor("Rules", language=language(asked)[1])
                 self._completion = Completion(self._rule)
         with ui.element("div").classes("form"):
             self._source = ui.input("Source of the message", value="rest")
