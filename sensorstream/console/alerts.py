@@ -128,17 +128,16 @@ def silence_form(
         comment = ui.input("Comment")
 
         async def make() -> None:
-            with notice.of():
-                await visit.client.silence(
-                    datetime.now(UTC) + timedelta(hours=float(hours.value or 1)),
-                    rule=rule.value or None,
-                    key=key.value or None,
-                    severity=severity.value or None,
-                    comment=comment.value,
-                )
-                await then()
+            await visit.client.silence(
+                datetime.now(UTC) + timedelta(hours=float(hours.value or 1)),
+                rule=rule.value or None,
+                key=key.value or None,
+                severity=severity.value or None,
+                comment=comment.value,
+            )
+            await then()
 
-        change_button("Silence", make)
+        change_button("Silence", make, notice)
 
 
 _CHANGES: Final = (
@@ -207,12 +206,11 @@ def _actions(visit: Visit, id_: str, notice: Notice, read: Callable[[], Awaitabl
 
     def button(name: str, do: Callable[[str], Awaitable[Any]]) -> None:
         async def act() -> None:
-            with notice.of():
-                await do(text.value)
-                text.set_value("")
-                await read()
+            await do(text.value)
+            text.set_value("")
+            await read()
 
-        change_button(name, act)
+        change_button(name, act, notice)
 
     button("Acknowledge", lambda said: client.acknowledge(id_, said))
     button("Comment", lambda said: client.comment(id_, said))
@@ -309,13 +307,12 @@ async def _deliveries(visit: Visit, webhook_id: str) -> None:
         outcome = ui.label().props("role=status")
 
         async def recover() -> None:
-            with table.notice.of():
-                since = datetime.now(UTC) - timedelta(hours=float(hours.value or 24))
-                number = await client.recover(webhook_id, since)
-                outcome.set_text(f"{number} deliveries are sent again")
-                await table.read()
+            since = datetime.now(UTC) - timedelta(hours=float(hours.value or 24))
+            number = await client.recover(webhook_id, since)
+            outcome.set_text(f"{number} deliveries are sent again")
+            await table.read()
 
-        change_button("Send again all that were given up", recover)
+        change_button("Send again all that were given up", recover, table.notice)
 
 
 def _came(came: Row) -> str:

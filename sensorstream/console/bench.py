@@ -82,9 +82,9 @@ class _Page:
             self._after = ui.number(
                 "After so many of the last messages", value=0, min=0, max=_MOST, step=10
             ).classes("wide")
-            change_button("Try the rules on the message", self._attempt)
-            change_button("Compare on recent messages", self._compare)
-            self._put_button = change_button("Put the rules in force", self._put)
+            change_button("Try the rules on the message", self._attempt, self._notice)
+            change_button("Compare on recent messages", self._compare, self._notice)
+            self._put_button = change_button("Put the rules in force", self._put, self._notice)
             self._put_button.set_visibility(False)
             link("All rules", places.address(places.RULES.path))
         self._trial = Trial()
@@ -128,30 +128,27 @@ class _Page:
         stand_at(places.bench(self._pick.value or None, self._file.value))
 
     async def _attempt(self) -> None:
-        with self._notice.of():
-            text, source = self._rule.value, self._source.value or "rest"
-            tried = await self._client.try_message(
-                self._message.value,
-                {self._name: text} if text.strip() else {},
-                source,
-                after=int(self._after.value or 0),
-            )
-            mark_faults(self._rule, tried["faults"], self._name)
-            self._outcome.show(tried)
+        text, source = self._rule.value, self._source.value or "rest"
+        tried = await self._client.try_message(
+            self._message.value,
+            {self._name: text} if text.strip() else {},
+            source,
+            after=int(self._after.value or 0),
+        )
+        mark_faults(self._rule, tried["faults"], self._name)
+        self._outcome.show(tried)
 
     async def _compare(self) -> None:
-        with self._notice.of():
-            tried = await self._client.try_put("rules", self._rule.value.encode(), self._name)
-            mark_faults(self._rule, tried["faults"], self._name)
-            self._put_button.set_visibility(self._trial.show(tried))
+        tried = await self._client.try_put("rules", self._rule.value.encode(), self._name)
+        mark_faults(self._rule, tried["faults"], self._name)
+        self._put_button.set_visibility(self._trial.show(tried))
 
     async def _put(self) -> None:
-        with self._notice.of():
-            name, text = self._name, self._rule.value
-            change = await put_over(self._client, name, text, self._before)
-            self._before = text
-            self._forget()
-            ui.notify(f"{name} is in force: change {change}")
+        name, text = self._name, self._rule.value
+        change = await put_over(self._client, name, text, self._before)
+        self._before = text
+        self._forget()
+        ui.notify(f"{name} is in force: change {change}")
 
     def _forget(self) -> None:
         """What was compared is not what stands there now."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
@@ -71,14 +71,20 @@ ONCE: Final = "event.detail < 2"
 """In JavaScript: this click is not the second of a double click (DOM, ``UIEvent.detail``)."""
 
 
-def change_button(name: str, do: Callable[[], Awaitable[None]]) -> ui.button:
-    """A button that cannot be pressed again until what it does is done."""
+def change_button(
+    name: str, do: Callable[[], Awaitable[None]], notice: Notice | None = None
+) -> ui.button:
+    """A button that cannot be pressed again until what it does is done.
+
+    An error of the server stands in the ``notice``; without one, ``do`` sees to it.
+    """
     button = ui.button(name).props("no-caps")
 
     async def act() -> None:
         button.disable()
         try:
-            await do()
+            with nullcontext() if notice is None else notice.of():
+                await do()
         finally:
             button.enable()
 

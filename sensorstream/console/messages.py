@@ -237,11 +237,10 @@ async def _edit(visit: Visit, message_id: str) -> None:
     outcome = ui.label().props("role=status")
 
     async def send() -> None:
-        with notice.of():
-            came = await visit.client.replay(message_id, editor.value.encode())
-            outcome.set_text(_came({"message_id": message_id}, came))
+        came = await visit.client.replay(message_id, editor.value.encode())
+        outcome.set_text(_came({"message_id": message_id}, came))
 
-    change_button("Take this in instead", send)
+    change_button("Take this in instead", send, notice)
     await keep_draft(editor, message_id)
 
 

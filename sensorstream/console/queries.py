@@ -103,11 +103,10 @@ def _editor(visit: Visit, asked: str) -> None:
             stand_at(places.preset(chosen.name))
 
     async def attempt() -> None:
-        with notice.of():
-            text = editor.value.encode()
-            tried = await visit.client.try_put("queries", text, name.value or "trial")
-            mark_faults(editor, tried["faults"])
-            trial.show(tried)
+        text = editor.value.encode()
+        tried = await visit.client.try_put("queries", text, name.value or "trial")
+        mark_faults(editor, tried["faults"])
+        trial.show(tried)
 
     async def register() -> None:
         with notice.of(editor):
@@ -121,7 +120,7 @@ def _editor(visit: Visit, asked: str) -> None:
     with ui.element("div").classes("form"):
         preset = ui.select(list(known), label="Begin with", on_change=begin).classes("wide")
         name = ui.input("Name (if the text has none)")
-        change_button("Try it on recent messages", attempt)
+        change_button("Try it on recent messages", attempt, notice)
         change_button("Register", register)
     editor = code_editor("Query", language="SPARQL")
     completion = Completion(editor)
@@ -153,9 +152,8 @@ async def build_one(visit: Visit) -> None:
     notice = Notice()
 
     async def stop() -> None:
-        with notice.of():
-            await client.unregister(name)
-            go(places.address(places.QUERIES.path))
+        await client.unregister(name)
+        go(places.address(places.QUERIES.path))
 
     with ui.tabs().props("no-caps align=left") as tabs:
         results, graph, steps, text = (ui.tab(each) for each in _TABS)
@@ -189,7 +187,7 @@ async def build_one(visit: Visit) -> None:
     tabs.on_value_change(lambda event: stand_at(places.query(name, event.value)))
     keep_fresh(_PAUSE, read)
     with ui.element("div").classes("form"):
-        change_button("Stop this query", stop).props("flat")
+        change_button("Stop this query", stop, notice).props("flat")
         link("All queries", places.address(places.QUERIES.path))
     if "at" in visit.asked:
         await single.read(visit.asked["at"], visit.asked.get("operator"))

@@ -189,25 +189,19 @@ async def build_file(visit: Visit) -> None:
         ui.notify(f"{name} is in force: change {change}")
 
     async def attempt() -> None:
-        with notice.of():
-            tried = await client.try_put("rules", editor.value.encode(), name)
-            mark_faults(editor, tried["faults"], name)
-            trial.show(tried)
-
-    async def put_it() -> None:
-        with notice.of():
-            await put(editor.value)
+        tried = await client.try_put("rules", editor.value.encode(), name)
+        mark_faults(editor, tried["faults"], name)
+        trial.show(tried)
 
     async def take_out() -> None:
-        with notice.of():
-            change = await client.delete_rule_file(name)
-            await read()
-            ui.notify(f"{name} is out of force: change {change}")
+        change = await client.delete_rule_file(name)
+        await read()
+        ui.notify(f"{name} is out of force: change {change}")
 
     with ui.element("div").classes("form"):
-        change_button("Try it on recent messages", attempt)
-        change_button("Put it in force", put_it)
-        change_button("Take it out of force", take_out).props("flat")
+        change_button("Try it on recent messages", attempt, notice)
+        change_button("Put it in force", lambda: put(editor.value), notice)
+        change_button("Take it out of force", take_out, notice).props("flat")
         link("Try it on one message", places.bench(None, name))
         link("All rules", places.address(places.RULES.path))
     heading("Versions")
