@@ -28,7 +28,6 @@ from sensorstream.app.life.recovery import Start, recover
 from sensorstream.history import embedded
 from sensorstream.history.pipeline import PositionReader, Writes
 from sensorstream.history.store import PostgresStore
-from sensorstream.journal.entry import Target
 from sensorstream.journal.records import Record
 from sensorstream.model.events import Message
 from sensorstream.resources import bundled
@@ -100,9 +99,7 @@ def server(settings: Settings, url: str) -> Measured:
     """One engine with history, as a server that has all to process that is in its journal."""
     deployment = read_deployment(settings)
     machine = build_machine(deployment, time.perf_counter)
-    target = Target(
-        machine.engine, machine.mapper, Exchange(machine.engine, machine.mapper, deployment)
-    )
+    target = Exchange(machine.engine, machine.mapper, deployment)
     with PostgresStore.open(url, settings.time.timeline) as store:
         begin, spent = time.perf_counter(), time.process_time()
         count = recover(target, store, Start(), lambda _: None, NOW)

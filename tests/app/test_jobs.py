@@ -69,7 +69,7 @@ class Answering(WorkerProcess):
         (folder / ANSWER).write_bytes(b"1" * 100)
         return 1
 
-    def close(self) -> None:
+    def close(self, seconds: float = 0.0) -> None:
         self.closed.set()
 
     def kill(self) -> None:

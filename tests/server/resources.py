@@ -37,7 +37,6 @@ from sensorstream.app.questions.individuals import Individuals, KnownIndividual,
 from sensorstream.app.questions.jobs import Job, JobAnswer, Jobs
 from sensorstream.app.questions.messages import Life, Messages
 from sensorstream.app.why.present_state import (
-    Applied,
     Holding,
     Unmet,
     WhyHeld,
