@@ -12,6 +12,7 @@ from typing import Final
 from sensorstream.app.life.arrival import arrival_of
 from sensorstream.app.life.in_work import Death, InWork
 from sensorstream.engine.checkpoint import dump, load
+from sensorstream.engine.elapsing import elapse
 from sensorstream.engine.engine import EngineState
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Outcome, Status
@@ -207,8 +208,9 @@ class _Replay:
             self._passed = True
             due = self._store.told_until(message.id)
             if due is not None:
-                is_message = record.kind == TakeMessage.kind
-                engine.elapse_again(message, due, waiting_only=is_message)
+                # What was due by then has been told, and is not told once more; all else that the
+                # entry has done does not happen.
+                elapse(engine, message, due, waiting_only=record.kind == TakeMessage.kind)
         with concerning(message_id=message.id, source=message.source):
             outcome = replay(record, self._target, self._refused)
         self._publish(reports_of([outcome]))
