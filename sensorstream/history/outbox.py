@@ -18,11 +18,11 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 
 from sensorstream.alerts.poster import Attempt
 from sensorstream.alerts.records import AlertGroup, Backlog, Delivery, KeptReport, Told
-from sensorstream.history.alerts import raised_alert
+from sensorstream.history.alerts import ALERT, raised_alert
 from sensorstream.history.database import rows_of, translating
 from sensorstream.history.incidents import change_of, end_of_system, last_event
 from sensorstream.history.rows import text_of
-from sensorstream.history.tables import alerts, deliveries, events, webhooks
+from sensorstream.history.tables import deliveries, events, webhooks
 from sensorstream.history.webhooks import NUMBERS, WEBHOOK, webhook_of
 from sensorstream.journal.notice import WEBHOOK_DISABLED
 
@@ -169,7 +169,6 @@ def is_for(event: str, receiver: str) -> str:
     end"""
 
 
-_ALERT: Final = ", ".join(f"a.{each.name} as alert_{each.name}" for each in alerts.c)
 # What is new is taken in the order of its numbers, for the receiver's place passes all below. Their
 # times are not in this order: each was read before the transaction that gave the number.
 _DUE: Final = text(
@@ -201,7 +200,7 @@ _DUE: Final = text(
     select e.seq as event, w.number, taken.attempts, e.report_id, e.report_query, e.report_data,
       e.group_data, e.raised_at as reported_at, e.change as change_seq, c.*,
       i.rule, i.kind, i.key, i.first_at,
-      {_ALERT}, {WEBHOOK}
+      {ALERT}, {WEBHOOK}
     from taken join store.webhooks w on w.number = taken.number
     join store.events e on e.seq = taken.seq left join store.alerts a on a.id = e.alert_id
     left join store.alert_changes c on c.seq = e.change
