@@ -22,7 +22,7 @@ from sensorstream.history.alerts import ALERT, raised_alert
 from sensorstream.history.database import rows_of, translating
 from sensorstream.history.incidents import change_of, end_of_system, last_event
 from sensorstream.history.rows import text_of
-from sensorstream.history.tables import deliveries, events, webhooks
+from sensorstream.history.tables import deliveries, events, is_for, webhooks
 from sensorstream.history.webhooks import NUMBERS, WEBHOOK, webhook_of
 from sensorstream.journal.notice import WEBHOOK_DISABLED
 
@@ -154,19 +154,6 @@ class PostgresOutbox:
             connection.execute(command.on_conflict_do_update(index_elements=["id"], set_=told))
         since: datetime | None = receiver.failing_since
         return attempt.at if since is None else since
-
-
-def is_for(event: str, receiver: str) -> str:
-    """The condition of SQL that a receiver is told of an event; store.outbox says the same."""
-    return f"""case
-      when {event}.receiver is not null then {event}.receiver = {receiver}.id
-      when {event}.report_query is not null then {event}.report_query = any({receiver}.queries)
-      when {receiver}.group_by is not null then false
-      when {receiver}.escalated then {event}.escalated
-        and ({receiver}.changes or {event}.said in ('escalated', 'cleared'))
-      else {event}.change is null or {receiver}.changes
-        or {event}.said in ('flapping', 'settled')
-    end"""
 
 
 # What is new is taken in the order of its numbers, for the receiver's place passes all below. Their
