@@ -249,16 +249,14 @@ def _operands(pattern: Pattern) -> Iterator[Pattern]:
 
 def _merged(left: Pattern, right: Pattern) -> Pattern | None:
     match left, right:
-        case BGP(one), BGP(other) if not _blank_nodes(left) & _blank_nodes(right):
+        case BGP(one), BGP(other) if set(nodes(left, BlankNode)).isdisjoint(
+            nodes(right, BlankNode)
+        ):
             return BGP((*one, *other))
         case Window(IRI() as name, BGP() as one), Window(same, BGP() as other) if name == same:
             merged = _merged(one, other)
             return None if merged is None else Window(name, merged)
     return None
-
-
-def _blank_nodes(pattern: Pattern) -> set[object]:
-    return {each for each in nodes(pattern) if isinstance(each, BlankNode)}
 
 
 RULES: Final[tuple[Rule, ...]] = (
