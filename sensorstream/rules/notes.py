@@ -21,7 +21,7 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Term, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import OWL, RDF_FIRST, RDF_TYPE, RDFS_SUBCLASS_OF
-from sensorstream.rules.actions import parsed_deletion, parsed_update
+from sensorstream.rules.actions import parsed_change
 from sensorstream.rules.history import read_history_query
 from sensorstream.rules.reading import in_rule_file, parsed_condition, returning, select_query
 from sensorstream.rules.triggers import (
@@ -151,11 +151,8 @@ def updates_of(
         LanguageError: one cannot be read.
     """
     for action in rule.actions:
-        match action:
-            case syntax.SparqlUpdate(update=block):
-                yield parsed_update(block, file, given)
-            case syntax.DeletePattern(pattern=block):
-                yield parsed_deletion(block, file)
+        if isinstance(action, syntax.SparqlUpdate | syntax.DeletePattern):
+            yield parsed_change(action, file, given)
 
 
 # Rules whose trigger class never gets a member
@@ -308,8 +305,8 @@ def _inserts(action: syntax.Action, file: syntax.RuleFile, triple: Triple) -> bo
                 )
                 or any(file.resolve(each.property) == triple[1] for each in action.properties)
             )
-        case syntax.SparqlUpdate(update=update):
-            said = _said_by(parsed_update(update, file, ()))
+        case syntax.SparqlUpdate():
+            said = _said_by(parsed_change(action, file, ()))
             return any(_fits(each.triple, triple) for each in said)
     return False
 
