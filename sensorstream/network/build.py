@@ -24,7 +24,7 @@ from sensorstream.network.intervals.simple import (
     TimedUnion,
     same_occurrence,
 )
-from sensorstream.network.intervals.source import Holds, Known, Occurrences, Occurring
+from sensorstream.network.intervals.source import Known, Occurrences, Occurring
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node
 from sensorstream.network.operators.closure import Closure
@@ -51,7 +51,7 @@ from sensorstream.network.plan.paths import add_path
 from sensorstream.network.plan.text import plan_text
 from sensorstream.network.reevaluate import Reevaluated
 from sensorstream.network.rows import TIMES, Row, rearranged, shown, slots_of
-from sensorstream.network.sources import DEFAULT, Source
+from sensorstream.network.sources import DEFAULT, Knowledge, Source
 from sensorstream.sparql.algebra import Aggregate, Expression, OneOrMore, ZeroOrMore
 from sensorstream.sparql.printing import part_text
 from sensorstream.sparql.scope import names_in
@@ -63,13 +63,12 @@ Indexes = Mapping[Source, TripleIndex | Scope]
 class Happening:
     """What operators of patterns in time read.
 
-    ``holds``: whether a triple of the background holds always, as all those of named ``graphs`` do.
+    All triples of named ``graphs`` hold always.
     """
 
     network: Network
     source: Occurring
-    background: TripleIndex
-    holds: Holds
+    knowledge: Knowledge
     clock: Clock
     graphs: Mapping[IRI, TripleIndex] = field(default_factory=dict)
 
@@ -145,9 +144,10 @@ class _Builder:
         happening = self._happening
         match plan:
             case plans.Occurrence() if happening is not None:
-                return Occurrences(plan, happening.source, happening.background, happening.holds)
+                return Occurrences(plan, happening.source, happening.knowledge)
             case plans.Known(graph=None) if happening is not None:
-                return Known(plan, happening.background, happening.holds, self._pairs)
+                known = happening.knowledge
+                return Known(plan, known.background, known.holds, self._pairs)
             case plans.Known(graph=IRI() as graph) if happening is not None:
                 return Known(plan, happening.graphs[graph], _always, self._pairs)
         return None

@@ -146,9 +146,10 @@ class Kept(Lasting):
         super().__init__(key)
         self._idle = idle
         self._rank = rank
-        self._longest = longest
+        self.longest = longest
+        """What has ended so long ago is let go; None: nothing is."""
         self._last = last
-        self._lanes: dict[Any, _Lane] = {}
+        self._lanes: dict[Any, Lane] = {}
         # Ends and keys of all rows that can get too old, oldest first.
         self._ends: deque[tuple[Instant, Any]] = deque()
         self._size = 0
@@ -162,12 +163,12 @@ class Kept(Lasting):
 
     def add(self, rows: Iterable[TimedRow]) -> None:
         lanes, key, rank = self._lanes, self._key, self._rank
-        ends = self._ends if self._longest is not None else None
+        ends = self._ends if self.longest is not None else None
         for row in rows:
             at = key(row)
             lane = lanes.get(at)
             if lane is None:
-                lane = lanes[at] = _Lane() if rank is None else _RankedLane(rank)
+                lane = lanes[at] = Lane() if rank is None else _RankedLane(rank)
             lane.put(row)
             self._size += 1
             if ends is not None:
@@ -192,7 +193,7 @@ class Kept(Lasting):
         lane = self._lanes[key]
         lane.used.add(row)
         self._size -= 1
-        if self._longest is None:
+        if self.longest is None:
             # No one else drops what stands first.
             while lane and lane.rows[lane.head] in lane.used:
                 lane.used.discard(lane.rows[lane.head])
@@ -206,9 +207,9 @@ class Kept(Lasting):
         return happened if always is None else [*happened, *always]
 
     def forget(self, now: Instant) -> None:
-        if self._longest is None:
+        if self.longest is None:
             return
-        ends, horizon = self._ends, now - self._longest
+        ends, horizon = self._ends, now - self.longest
         while ends and ends[0][0] < horizon:
             _, key = ends.popleft()
             lane = self._lanes[key]
@@ -255,7 +256,7 @@ class Present(Lasting):
         return chain.from_iterable(self._rows.values())
 
 
-class _Lane:
+class Lane:
     """Rows of one key; the first ``head`` are gone already."""
 
     __slots__ = ("head", "old", "rows", "used")
@@ -283,6 +284,11 @@ class _Lane:
             del self.rows[: self.head]
             self.head = 0
 
+    def span(self, first: Instant, last: Instant) -> range:
+        """The places of the rows that ended in a span of time, both ends included."""
+        start = bisect_left(self.rows, first, lo=self.head, key=ended)
+        return range(start, bisect_right(self.rows, last, lo=start, key=ended))
+
     def all(self) -> Sequence[TimedRow]:
         return self.rows[self.head :] if self.head else self.rows
 
@@ -294,7 +300,7 @@ class _Lane:
         return rows if not head and until == len(rows) else rows[head:until]
 
 
-class _RankedLane(_Lane):
+class _RankedLane(Lane):
     """Rows of one key that are also in the order of a value."""
 
     __slots__ = ("_others", "_rank", "_ranked", "_ranks", "_values")

@@ -29,6 +29,7 @@ from sensorstream.network.plan.nodes import Occurrence, constant
 from sensorstream.network.recursion.kinds import Conclusions
 from sensorstream.network.recursion.reads import steps
 from sensorstream.network.rows import ALWAYS, Row, compiled
+from sensorstream.network.sources import Knowledge
 from sensorstream.sparql.algebra import Variable
 
 _MOST_ROUNDS: Final = 1000
@@ -40,7 +41,6 @@ _MOST_TYPES: Final = 65_536
 
 
 Fit: TypeAlias = Callable[[Term, Term, Term, Any, Any], Any]
-Holds: TypeAlias = Callable[[Triple], bool]
 
 
 class Occurrences(TimedNode):
@@ -52,14 +52,11 @@ class Occurrences(TimedNode):
     after that began.
     """
 
-    def __init__(
-        self, pattern: Occurrence, source: Occurring, background: TripleIndex, holds: Holds
-    ) -> None:
+    def __init__(self, pattern: Occurrence, source: Occurring, knowledge: Knowledge) -> None:
         super().__init__((), pattern.variables, pattern.certain)
         self._pattern = pattern
         self._source = source
-        self._background = background
-        self._holds = holds
+        self._knowledge = knowledge
         self.predicate = constant(pattern.predicate)
         self.object = constant(pattern.object)
         self.stream = pattern.stream
@@ -74,7 +71,7 @@ class Occurrences(TimedNode):
         if pattern.stream is not None:
             return
         ends: tuple[Any, Any, Any] = (constant(pattern.subject), self.predicate, self.object)
-        found = (self.fit(*t, *ALWAYS) for t in self._background.match(*ends) if self._holds(t))
+        found = (self.fit(*t, *ALWAYS) for t in self._knowledge.match(*ends))
         self.always = [row for row in found if row is not None]
 
     def load(self) -> None:
@@ -96,7 +93,7 @@ class Known(TimedNode):
         self,
         pattern: KnownPlan,
         index: TripleIndex,
-        holds: Holds,
+        holds: Callable[[Triple], bool],
         ends: Callable[[KnownPlan, Iterable[Triple]], Iterable[Row]],
     ) -> None:
         super().__init__((), pattern.variables, pattern.certain)
