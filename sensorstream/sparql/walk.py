@@ -152,6 +152,6 @@ def _visible(pattern: Pattern) -> Iterator[Variable]:
 
 def triple_variables(triple: TriplePattern) -> Iterator[Variable]:
     """The variables of a triple pattern, in its order; a variable may come twice."""
-    for part in (triple.subject, triple.predicate, triple.object):
+    for part in triple.parts:
         if isinstance(part, Variable):
             yield part
