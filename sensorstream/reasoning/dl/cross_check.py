@@ -24,7 +24,7 @@ from sensorstream.model.xsd import (
 )
 from sensorstream.reasoning.dl.contradictions import BLANK, axioms_of, named_blanks
 from sensorstream.reasoning.dl.datatypes import Numbers, meaning
-from sensorstream.reasoning.dl.process import Failed, JavaProcess
+from sensorstream.reasoning.dl.process import JavaProcess, Unanswered
 from sensorstream.reasoning.dl.protocol import Statement
 from sensorstream.reasoning.dl.questions import whole_window
 from sensorstream.reasoning.dl.terminology import Terminology
@@ -107,7 +107,7 @@ def cross_check(
             _LOG.warning("the cross-check has no second opinion: %s", error)
             return found
         return replace(found, disputed=tuple(t for t in other if t not in known))
-    except Failed as error:
+    except Unanswered as error:
         raise ReasonerError(f"the cross-check: {error}") from None
     finally:
         process.close()
@@ -191,7 +191,7 @@ def disputed(
     try:
         process.exchange(load, seconds)
         (found,) = process.exchange(partial(Served.types, islands=[whole.facts]), seconds)
-    except Failed as error:
+    except Unanswered as error:
         raise ReasonerError(f"Pellet: {error}") from None
     if found is None:
         raise ReasonerError("Pellet: the window contradicts the ontology")
