@@ -17,9 +17,8 @@ from sensorstream.errors import ReasonerError, TermError
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple, term
 from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
-from sensorstream.reasoning.dl.bounds.data_ranges import value_of
 from sensorstream.reasoning.dl.contradictions import BLANK, axioms_of, named_blanks
-from sensorstream.reasoning.dl.datatypes import Numbers
+from sensorstream.reasoning.dl.datatypes import Numbers, value_of
 from sensorstream.reasoning.dl.process import JavaProcess, Unanswered
 from sensorstream.reasoning.dl.protocol import Statement
 from sensorstream.reasoning.dl.questions import whole_window
