@@ -146,7 +146,7 @@ class Kept(Lasting):
         super().__init__(key)
         self._idle = idle
         self._rank = rank
-        self._longest = longest
+        self.longest = longest
         self._last = last
         self._lanes: dict[Any, Lane] = {}
         # Ends and keys of all rows that can get too old, oldest first.
@@ -162,7 +162,7 @@ class Kept(Lasting):
 
     def add(self, rows: Iterable[TimedRow]) -> None:
         lanes, key, rank = self._lanes, self._key, self._rank
-        ends = self._ends if self._longest is not None else None
+        ends = self._ends if self.longest is not None else None
         for row in rows:
             at = key(row)
             lane = lanes.get(at)
@@ -192,7 +192,7 @@ class Kept(Lasting):
         lane = self._lanes[key]
         lane.used.add(row)
         self._size -= 1
-        if self._longest is None:
+        if self.longest is None:
             # No one else drops what stands first.
             while lane and lane.rows[lane.head] in lane.used:
                 lane.used.discard(lane.rows[lane.head])
@@ -206,9 +206,9 @@ class Kept(Lasting):
         return happened if always is None else [*happened, *always]
 
     def forget(self, now: Instant) -> None:
-        if self._longest is None:
+        if self.longest is None:
             return
-        ends, horizon = self._ends, now - self._longest
+        ends, horizon = self._ends, now - self.longest
         while ends and ends[0][0] < horizon:
             _, key = ends.popleft()
             lane = self._lanes[key]
