@@ -17,9 +17,9 @@ from sensorstream.engine.outcome import Status
 from sensorstream.engine.query_alerts import KIND
 from sensorstream.errors import HistoryError
 from sensorstream.journal.records import Effects, MessageStatus, Record, Settled
-from sensorstream.kb.oxigraph import from_oxigraph
+from sensorstream.kb.oxigraph import triple_from_oxigraph
 from sensorstream.model.events import Alert, Delta, Message
-from sensorstream.model.terms import IRI, Literal, Triple
+from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant, Timeline
 
 Item = TypeVar("Item")
@@ -225,12 +225,8 @@ def triples(turtle: str) -> tuple[Triple, ...]:
 
     Blank nodes keep their labels; those without one get a new one in every call.
     """
-    found: list[Triple] = []
-    for quad in ox.parse(turtle, format=ox.RdfFormat.TURTLE):
-        subject = from_oxigraph(quad.subject)
-        assert not isinstance(subject, Literal)
-        found.append((subject, IRI(quad.predicate.value), from_oxigraph(quad.object)))
-    return tuple(dict.fromkeys(found))
+    quads = ox.parse(turtle, format=ox.RdfFormat.TURTLE)
+    return tuple(dict.fromkeys(map(triple_from_oxigraph, quads)))
 
 
 def assert_delta(delta: Delta, *, added: str = "", removed: str = "", prefixes: str = "") -> None:

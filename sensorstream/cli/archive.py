@@ -126,7 +126,7 @@ def _opened(settings: Settings) -> Iterator[tuple[str, Progress]]:
 
 def _bound(settings: Settings, url: str, age: str) -> int:
     """The instant ``age`` ago."""
-    from sensorstream.archive.age import instant_ago
+    from sensorstream.history.partitions import instant_ago
 
     line = settings.time.timeline
     try:
@@ -151,7 +151,7 @@ def _rows(settings: Settings, found: Iterable[Part]) -> list[dict[str, Any]]:
     ]
 
 
-@click.command("backfill")
+@deployed(click.command("backfill"), json=True)
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @click.option(
     "--source",
@@ -170,14 +170,12 @@ def _rows(settings: Settings, found: Iterable[Part]) -> list[dict[str, Any]]:
     default=None,
     help="Map in Spark's executors; by default if spark.master is a cluster.",
 )
-@config_option
-@json_option
 def backfill(
+    settings: Settings,
     folder: Path,
     source: str,
     processes: int | None,
     on_spark: bool | None,
-    config: Path,
     as_json: bool,
 ) -> None:
     """Fill history from folders and archives of XML messages.
@@ -192,7 +190,6 @@ def backfill(
     from sensorstream.backfill.filling import backfill
     from sensorstream.history.opening import open_shown
 
-    settings = load_settings(config)
     if on_spark is None:
         on_spark = processes is None and not settings.spark.master.startswith("local")
     if on_spark and processes is not None:

@@ -78,10 +78,12 @@ _HOMES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "alerts": ("why", "why-not"),
         "archive": ("backfill",),
+        "backup": ("restore",),
         "check": ("test",),
         "doctor": ("config",),
         "fmt": ("language-server",),
-        "history": ("journal", "db", "erase", "rereason", "replay", "backup", "restore"),
+        "history": ("db", "erase", "rereason"),
+        "journal": ("replay",),
         "map": ("try-message",),
         "query": ("sql", "jobs"),
         "rules": ("ontology", "queries"),

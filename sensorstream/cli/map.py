@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sensorstream.cli.client import Client
-from sensorstream.cli.options import FILE, config_option, json_option
+from sensorstream.cli.options import FILE
 from sensorstream.cli.printers import mapped_turtle, prefixes_of
-from sensorstream.cli.served import served
+from sensorstream.cli.served import deployed, served
 from sensorstream.cli.terminal import print_json, print_lines
 from sensorstream.clock import SystemClock
 from sensorstream.errors import MessageError
 from sensorstream.settings import Settings
-from sensorstream.settings_file import load_settings
 
 if TYPE_CHECKING:
     from sensorstream.mapping.plan import Mapped
@@ -43,9 +42,8 @@ class _Result:
         return () if self.mapped is None else self.mapped.warnings
 
 
-@click.command("map")
+@deployed(click.command("map"), json=True, is_first=True)
 @click.argument("messages", metavar="MESSAGE...", nargs=-1, required=True)
-@config_option
 @click.option(
     "--explain",
     "explained",
@@ -59,9 +57,8 @@ class _Result:
     show_default=True,
     help="The source of the messages, which selects the schema and the stylesheets.",
 )
-@json_option
 def command(
-    messages: tuple[str, ...], config: Path, explained: bool, name: str, as_json: bool
+    settings: Settings, messages: tuple[str, ...], explained: bool, name: str, as_json: bool
 ) -> None:
     """Show what the mapping rules make of messages, as Turtle or TriG.
 
@@ -72,7 +69,6 @@ def command(
     from sensorstream.cli.send import sources
     from sensorstream.model.events import Message
 
-    settings = load_settings(config)
     timeline = settings.time.timeline
     result_of, prefixes = _mapping(settings, explained)
     arrival = timeline.of(SystemClock().now())

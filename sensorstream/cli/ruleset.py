@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sensorstream.cli.options import config_option, json_option
+from sensorstream.cli.options import json_option
+from sensorstream.cli.served import deployed
 from sensorstream.cli.terminal import print_json
 from sensorstream.errors import LanguageError, SettingsError
-from sensorstream.settings_file import load_settings
+from sensorstream.settings import Settings
 
 if TYPE_CHECKING:
-    from sensorstream.model.schema import Schema
     from sensorstream.reasoning.rulesets.rule_set import RuleSet
 
 _FILE = click.Path(path_type=Path)
@@ -187,23 +187,23 @@ def rml() -> None:
     """
 
 
-@rml.command("export")
+@deployed(rml.command("export"), is_first=True)
 @click.argument("rules", type=_MAPPING)
-@config_option
 @click.option(
     "--source",
     type=_MAPPING,
     help="A file with messages, as rml:source: for processors that read files. They may find "
     "values below an iteration only, so values above it get triples maps of their own.",
 )
-def export(rules: Path, config: Path, source: Path | None) -> None:
+def export(settings: Settings, rules: Path, source: Path | None) -> None:
     """Print the mapping rules of RULES as RML, in Turtle."""
     from sensorstream.language.parser import parse
     from sensorstream.mapping.check import check
     from sensorstream.mapping.rml.from_rules import from_rules, without_ancestors
     from sensorstream.mapping.rml.writer import print_rml
+    from sensorstream.reasoning.ontology import deployed_ontology
 
-    schema = _schema(config)
+    schema = deployed_ontology(settings.ontology).schema
     file = parse(rules.read_text(encoding="utf-8"), str(rules))
     for fault in check([file], schema):
         raise fault
@@ -214,30 +214,23 @@ def export(rules: Path, config: Path, source: Path | None) -> None:
     _report(refused)
 
 
-@rml.command("import")
+@deployed(rml.command("import"))
 @click.argument("mapping", type=_MAPPING)
-@config_option
-def import_(mapping: Path, config: Path) -> None:
+def import_(settings: Settings, mapping: Path) -> None:
     """Print the RML of MAPPING (Turtle) as mapping rules."""
     from sensorstream.language.printer import print_rules
     from sensorstream.mapping.rml.reader import read_rml
     from sensorstream.mapping.rml.rml_check import faults
     from sensorstream.mapping.rml.to_rules import to_rules
+    from sensorstream.reasoning.ontology import deployed_ontology
 
-    schema = _schema(config)
-    base = load_settings(config).rules.base
-    read = read_rml(mapping.read_text(encoding="utf-8"), str(mapping), base)
+    schema = deployed_ontology(settings.ontology).schema
+    read = read_rml(mapping.read_text(encoding="utf-8"), str(mapping), settings.rules.base)
     for fault in faults(read, schema):
         raise fault
     rules, refused = to_rules(read, schema)
     click.echo(print_rules(rules), nl=False)
     _report(refused)
-
-
-def _schema(config: Path) -> Schema:
-    from sensorstream.reasoning.ontology import deployed_ontology
-
-    return deployed_ontology(load_settings(config).ontology).schema
 
 
 def _report(refused: Sequence[LanguageError]) -> None:

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from ssl import SSLContext
 
     from sensorstream.app.application import Application
-    from sensorstream.app.life.progress import Progress
     from sensorstream.settings import HttpSettings
 
 _TURN: Final = 0.0005
@@ -86,9 +85,8 @@ def command(config: Path, host: str | None, port: int | None, verbose: bool) -> 
             tls = None if certificate is None else stack.enter_context(certificate).context
             at = base_url(host, listener.getsockname()[1], secure=tls is not None)
             stack.enter_context(telling(settings, at))
-            doing = _Doing()
             with (
-                lasting("starting", after=_SOON, tell=_telling(settings.log.format)) as say,
+                lasting("starting", after=_SOON, tell=_telling(settings.log.format)) as doing,
                 Waiting(
                     listener,
                     settings.limits,
@@ -98,32 +96,13 @@ def command(config: Path, host: str | None, port: int | None, verbose: bool) -> 
                 ),
             ):
                 application = stack.enter_context(
-                    Application.open(settings, progress=doing.also(say), in_work=in_work)
+                    Application.open(settings, progress=doing, in_work=in_work)
                 )
-                say("starting the inputs")
+                doing("starting the inputs")
                 stack.enter_context(Inputs(application))
             spare_what_stays()
             if not signals:
                 _run(application, listener, host, tls, given)
-
-
-class _Doing:
-    """What the start does now, for those who ask."""
-
-    def __init__(self) -> None:
-        self._now = "starting"
-
-    def told(self) -> str:
-        return self._now
-
-    def also(self, say: Progress) -> Progress:
-        """Tells it to ``say``, too."""
-
-        def tell_both(what: str, done: str = "", /) -> None:
-            self._now = f"{what}: {done}" if done else what
-            say(what, done)
-
-        return tell_both
 
 
 def _telling(form: str) -> Callable[[str], None]:

@@ -19,6 +19,7 @@ from typing import IO, TYPE_CHECKING, Final
 import click
 
 from sensorstream.cli.options import config_option
+from sensorstream.cli.served import deployed
 from sensorstream.cli.terminal import lasting, print_solutions, print_table, signalled, working
 from sensorstream.own_folders import own_folder
 from sensorstream.settings import Settings
@@ -66,9 +67,8 @@ def command() -> None:
 command.add_command(prepare)
 
 
-@command.command("shell")
-@config_option
-def shell(config: Path) -> None:
+@deployed(command.command("shell"))
+def shell(settings: Settings) -> None:
     """Read questions in SQL or SPARQL, and answer each, until the input ends (Ctrl-D).
 
     A question ends with a semicolon outside of all brackets, or with an empty line. Ctrl-C ends the
@@ -79,7 +79,6 @@ def shell(config: Path) -> None:
     from sensorstream.extras import require
 
     require("spark", "a shell of Spark")
-    settings = load_settings(config)
     live, failed = sys.stdin.isatty(), False
     with ExitStack() as stack:
         questions = _Shell(settings, stack)

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from sensorstream.app.life.progress import Progress, silent
 from sensorstream.clock import SystemClock
 
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
+
+    from sensorstream.app.life.progress import Progress
 
 Advance = Callable[[], None]
 Item = TypeVar("Item")
@@ -43,30 +44,30 @@ def lasting(
     again: float = _AGAIN,
     quiet: bool | None = None,
     tell: Callable[[str], None] = tell,
-) -> Iterator[Progress]:
+) -> Iterator[Doing]:
     """Say on stderr what goes on while the block runs, if it lasts over ``after`` seconds.
 
-    Then again every ``again`` seconds. Yields a function that says what goes on from now on, and
-    how far it is; ``quiet`` says nothing at all (None: so does a command with ``--json``), and
-    ``tell`` writes a line elsewhere.
+    Then again every ``again`` seconds. Yields what is told what goes on from now on, and how far it
+    is; ``quiet`` says nothing at all (None: so does a command with ``--json``), and ``tell`` writes
+    a line elsewhere.
     """
     context = click.get_current_context(silent=True)
     if quiet is None and context is not None:
         quiet = bool(context.params.get("as_json"))
+    doing = Doing(what, SystemClock().counter, tell)
     if quiet:
-        yield silent
+        yield doing
         return
-    state = _State(what, SystemClock().counter, tell)
-    watch = Thread(target=state.watch, args=(after, again), daemon=True)
+    watch = Thread(target=doing.watch, args=(after, again), daemon=True)
     watch.start()
     try:
-        yield state.say
+        yield doing
     finally:
-        state.stop()
+        doing.stop()
         watch.join()
 
 
-class _State:
+class Doing:
     """What goes on now; set by the thread that works, told by the one that watches it."""
 
     def __init__(
@@ -79,17 +80,24 @@ class _State:
         self._changed = Event()
         self._over = False
 
-    def say(self, what: str, done: str = "") -> None:
+    def __call__(self, what: str, done: str = "", /) -> None:
         before, _, since = self._now
         self._now = (what, done, since if what == before else self._counter())
         if what != before:
             self._changed.set()
 
+    def told(self) -> str:
+        """What goes on, and how far it is."""
+        what, done, _ = self._now
+        return f"{what}: {done}" if done else what
+
     def stop(self) -> None:
+        """The block is over."""
         self._over = True
         self._changed.set()
 
     def watch(self, after: float, again: float) -> None:
+        """Tell it, until it is over."""
         wait = after
         while True:
             changed = self._changed.wait(wait)
@@ -99,9 +107,7 @@ class _State:
                 self._changed.clear()
                 wait = after
                 continue
-            what, done, since = self._now
-            told = f"{what}: {done}" if done else what
-            self._tell(f"{told} … {self._counter() - since:.0f} s")
+            self._tell(f"{self.told()} … {self._counter() - self._now[2]:.0f} s")
             wait = again
 
 

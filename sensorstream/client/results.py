@@ -10,24 +10,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from sensorstream.extras import require
+from sensorstream.model.xsd import (
+    INTEGER_TYPES,
+    XSD_BOOLEAN,
+    XSD_DATE_TIME,
+    XSD_DECIMAL,
+    XSD_DOUBLE,
+    XSD_FLOAT,
+)
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
     import pyarrow
-
-_XSD: Final = "http://www.w3.org/2001/XMLSchema#"
-_WHOLE: Final = frozenset(
-    f"{_XSD}{name}"
-    for name in (
-        *("integer", "long", "int", "short", "byte", "nonNegativeInteger", "positiveInteger"),
-        *("nonPositiveInteger", "negativeInteger", "unsignedLong", "unsignedInt"),
-        *("unsignedShort", "unsignedByte"),
-    )
-)
-_FLOATING: Final = frozenset({f"{_XSD}double", f"{_XSD}float"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +78,15 @@ def value_of(term: Mapping[str, str]) -> Any:
     """The Python value of a term; its text if there is no such value, or the text is invalid."""
     text, datatype = term["value"], term.get("datatype", "")
     try:
-        if datatype in _WHOLE:
+        if datatype in INTEGER_TYPES:
             return int(text)
-        if datatype in _FLOATING:
+        if datatype in (XSD_DOUBLE, XSD_FLOAT):
             return float(text)
-        if datatype == f"{_XSD}decimal":
+        if datatype == XSD_DECIMAL:
             return Decimal(text)
-        if datatype == f"{_XSD}boolean":
+        if datatype == XSD_BOOLEAN:
             return {"true": True, "1": True, "false": False, "0": False}.get(text, text)
-        if datatype == f"{_XSD}dateTime":
+        if datatype == XSD_DATE_TIME:
             return datetime.fromisoformat(text)
     except (ValueError, ArithmeticError):
         pass

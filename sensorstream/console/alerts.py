@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any, Final
 
 from nicegui import ui
@@ -21,6 +22,7 @@ from sensorstream.console.elements import (
     heading,
     keep_fresh,
     link,
+    moments,
 )
 from sensorstream.console.places import moment
 from sensorstream.console.visits import Visit
@@ -42,27 +44,39 @@ def _open_it(row: Row) -> str:
     return places.alert(str(row["id"]))
 
 
+def cause(row: Row) -> str:
+    """The rule that raised an alert; of one that no rule raised, its kind."""
+    return str(row["rule"] or row["kind"])
+
+
+def _notes(row: Row) -> str:
+    notes = [name for name in ("silenced", "flapping", "escalated") if row[name]]
+    if row["acknowledged_by"]:
+        notes.append(f"acknowledged by {row['acknowledged_by']}")
+    return ", ".join(notes)
+
+
 _INCIDENTS: Final[tuple[Column, ...]] = (
     Column("severity", "Severity"),
-    Column("cause", "Rule", _open_it),
+    Column("cause", "Rule", _open_it, value=cause),
     Column("key", "Of"),
     Column("text", "Text"),
     Column("count", "Times", is_number=True),
-    Column("last_at", "Last"),
+    moments("last_at", "Last"),
     Column("assignee", "Assigned to"),
-    Column("notes", ""),
+    Column("notes", "", value=_notes),
 )
 _ALERTS: Final[tuple[Column, ...]] = (
     Column("severity", "Severity"),
-    Column("cause", "Rule", _open_it),
+    Column("cause", "Rule", _open_it, value=cause),
     Column("text", "Text"),
-    Column("raised_at", "Raised"),
+    moments("raised_at", "Raised"),
 )
 _SILENCES: Final = (
     Column("rule", "Rule"),
     Column("key", "Of"),
     Column("severity", "Severity"),
-    Column("ends_at", "Until"),
+    moments("ends_at", "Until"),
     Column("by", "By"),
     Column("comment", "Comment"),
 )
@@ -87,39 +101,17 @@ async def build(visit: Visit) -> None:
 
 def _list(visit: Visit, state: str) -> None:
     of = "" if state == _RAISED else f"state={state}&"
-    columns = _ALERTS if state == _RAISED else _INCIDENTS
-
-    async def rows() -> list[Row]:
-        if state == _RAISED:
-            raised = await visit.client.alerts(_MOST)
-            return [
-                {**each, "cause": cause(each), "raised_at": moment(each["raised_at"])}
-                for each in raised
-            ]
-        return [_incident(each) for each in await visit.client.alerts_in(state, _MOST)]
-
+    client = visit.client
+    columns, rows = (
+        (_ALERTS, partial(client.alerts, _MOST))
+        if state == _RAISED
+        else (_INCIDENTS, partial(client.alerts_in, state, _MOST))
+    )
     LiveTable(columns, rows, _PAUSE, f"/alerts?{of}limit={_MOST}", key="id", most=_MOST)
 
 
-def cause(row: Row) -> str:
-    """The rule that raised an alert; of one that no rule raised, its kind."""
-    return str(row["rule"] or row["kind"])
-
-
-def _incident(row: Row) -> Row:
-    notes = [name for name in ("silenced", "flapping", "escalated") if row[name]]
-    if row["acknowledged_by"]:
-        notes.append(f"acknowledged by {row['acknowledged_by']}")
-    last = moment(row["last_at"])
-    return {**row, "cause": cause(row), "last_at": last, "notes": ", ".join(notes)}
-
-
 def _silences(visit: Visit) -> None:
-    async def rows() -> list[Row]:
-        found = await visit.client.silences()
-        return [{**each, "ends_at": moment(each["ends_at"])} for each in found]
-
-    table = LiveTable(_SILENCES, rows, _PAUSE, "/silences", key="id")
+    table = LiveTable(_SILENCES, visit.client.silences, _PAUSE, "/silences", key="id")
     table.act("end", "End this silence", lambda row: visit.client.end_silence(int(row["id"])))
     silence_form(visit, table.notice, {}, table.read)
 
@@ -136,21 +128,20 @@ def silence_form(
         comment = ui.input("Comment")
 
         async def make() -> None:
-            with notice.of():
-                await visit.client.silence(
-                    datetime.now(UTC) + timedelta(hours=float(hours.value or 1)),
-                    rule=rule.value or None,
-                    key=key.value or None,
-                    severity=severity.value or None,
-                    comment=comment.value,
-                )
-                await then()
+            await visit.client.silence(
+                datetime.now(UTC) + timedelta(hours=float(hours.value or 1)),
+                rule=rule.value or None,
+                key=key.value or None,
+                severity=severity.value or None,
+                comment=comment.value,
+            )
+            await then()
 
-        change_button("Silence", make)
+        change_button("Silence", make, notice)
 
 
 _CHANGES: Final = (
-    Column("at", "When"),
+    moments("at", "When"),
     Column("change", "What"),
     Column("by", "By"),
     Column("text", "Text"),
@@ -158,8 +149,8 @@ _CHANGES: Final = (
 _MESSAGES: Final = (
     Column("message_id", "Message", lambda row: places.message(str(row["message_id"]))),
     Column("source", "Source"),
-    Column("received_at", "Received"),
-    Column("kept", ""),
+    moments("received_at", "Received"),
+    Column("kept", "", value=lambda row: "not kept any more" if row["dropped"] else ""),
 )
 
 
@@ -182,13 +173,11 @@ async def build_one(visit: Visit) -> None:
 
     async def read() -> None:
         facts.show(_facts(await visit.client.alert(id_)))
-        found = await visit.client.alert_history(id_, 1000)
-        changes.show([{**each, "at": moment(each["at"])} for each in found["changes"]])
+        changes.show((await visit.client.alert_history(id_, 1000))["changes"])
 
     with actions:
         _actions(visit, id_, notice, read)
-    behind = await visit.client.alert_messages(id_, 100)
-    messages.show([_message(each) for each in behind["messages"]])
+    messages.show((await visit.client.alert_messages(id_, 100))["messages"])
     keep_fresh(_PAUSE, read)
     why = await visit.client.why(id_)
     with reason:
@@ -211,23 +200,17 @@ def _facts(alert: Row) -> dict[str, str]:
     }
 
 
-def _message(row: Row) -> Row:
-    kept = "not kept any more" if row["dropped"] else ""
-    return {**row, "received_at": moment(row["received_at"]), "kept": kept}
-
-
 def _actions(visit: Visit, id_: str, notice: Notice, read: Callable[[], Awaitable[None]]) -> None:
     text = ui.input("Text").classes("wide")
     client = visit.client
 
     def button(name: str, do: Callable[[str], Awaitable[Any]]) -> None:
         async def act() -> None:
-            with notice.of():
-                await do(text.value)
-                text.set_value("")
-                await read()
+            await do(text.value)
+            text.set_value("")
+            await read()
 
-        change_button(name, act)
+        change_button(name, act, notice)
 
     button("Acknowledge", lambda said: client.acknowledge(id_, said))
     button("Comment", lambda said: client.comment(id_, said))
@@ -243,12 +226,25 @@ _DELIVERY_STATES: Final = {
     "delivered": "delivered",
     "dead": "given up",
 }
+
+
+def _state(row: Row) -> str:
+    if not row["enabled"]:
+        return f"disabled since {moment(row['disabled_at'])}"
+    return f"failing since {moment(row['failing_since'])}" if row["failing_since"] else "enabled"
+
+
+def _last(row: Row) -> str:
+    last = row["last_delivery"]
+    return "" if last is None else f"{last['state']} {moment(last['attempted_at'])}"
+
+
 _WEBHOOKS: Final = (
     Column("url", "Address", lambda row: places.address("/receivers", webhook=row["id"])),
     Column("format", "Format"),
-    Column("queries", "Queries"),
-    Column("state", "State"),
-    Column("last", "Last delivery"),
+    Column("queries", "Queries", value=lambda row: ", ".join(row["queries"])),
+    Column("state", "State", value=_state),
+    Column("last", "Last delivery", value=_last),
 )
 _DELIVERIES: Final = (
     Column("id", "Delivery", is_number=True),
@@ -259,7 +255,7 @@ _DELIVERIES: Final = (
     ),
     Column("state", "State"),
     Column("attempts", "Attempts that failed", is_number=True),
-    Column("attempted_at", "Last attempt"),
+    moments("attempted_at", "Last attempt"),
     Column("status", "Status", is_number=True),
     Column("error", "Error"),
 )
@@ -269,16 +265,12 @@ async def build_receivers(visit: Visit) -> None:
     """All webhooks; with ``asked["webhook"]`` what became of the deliveries of one."""
     client = visit.client
 
-    async def rows() -> list[Row]:
-        return [_webhook(each) for each in await client.webhooks()]
-
     async def test(row: Row) -> None:
         came = await client.test_webhook(str(row["id"]))
         outcome.set_text(f"{row['url']}: {_came(came)}")
 
-    table = LiveTable(
-        _WEBHOOKS, rows, _PAUSE_OF_RECEIVERS, "/webhooks", "No webhook is registered.", key="id"
-    )
+    empty = "No webhook is registered."
+    table = LiveTable(_WEBHOOKS, client.webhooks, _PAUSE_OF_RECEIVERS, "/webhooks", empty, key="id")
     table.act("test", "Send a test event", test)
     table.act(
         "enable",
@@ -305,10 +297,7 @@ async def _deliveries(visit: Visit, webhook_id: str) -> None:
         lambda each: places.address("/receivers", webhook=webhook_id, state=each or None),
     )
 
-    async def rows() -> list[Row]:
-        found = await client.deliveries(webhook_id, state or None, _MOST_DELIVERIES)
-        return [{**each, "attempted_at": moment(each["attempted_at"])} for each in found]
-
+    rows = partial(client.deliveries, webhook_id, state or None, _MOST_DELIVERIES)
     chosen = f"&state={state}" if state else ""
     path = f"/webhooks/{webhook_id}/deliveries?limit={_MOST_DELIVERIES}{chosen}"
     table = LiveTable(_DELIVERIES, rows, _PAUSE_OF_RECEIVERS, path, most=_MOST_DELIVERIES)
@@ -318,25 +307,12 @@ async def _deliveries(visit: Visit, webhook_id: str) -> None:
         outcome = ui.label().props("role=status")
 
         async def recover() -> None:
-            with table.notice.of():
-                since = datetime.now(UTC) - timedelta(hours=float(hours.value or 24))
-                number = await client.recover(webhook_id, since)
-                outcome.set_text(f"{number} deliveries are sent again")
-                await table.read()
+            since = datetime.now(UTC) - timedelta(hours=float(hours.value or 24))
+            number = await client.recover(webhook_id, since)
+            outcome.set_text(f"{number} deliveries are sent again")
+            await table.read()
 
-        change_button("Send again all that were given up", recover)
-
-
-def _webhook(row: Row) -> Row:
-    last = row["last_delivery"]
-    if not row["enabled"]:
-        state = f"disabled since {moment(row['disabled_at'])}"
-    elif row["failing_since"]:
-        state = f"failing since {moment(row['failing_since'])}"
-    else:
-        state = "enabled"
-    told = "" if last is None else f"{last['state']} {moment(last['attempted_at'])}"
-    return {**row, "queries": ", ".join(row["queries"]), "state": state, "last": told}
+        change_button("Send again all that were given up", recover, table.notice)
 
 
 def _came(came: Row) -> str:

@@ -23,9 +23,10 @@ from sensorstream.console.elements import (
     change_button,
     heading,
     keep_fresh,
+    moments,
     stand_at,
 )
-from sensorstream.console.places import moment, seconds
+from sensorstream.console.places import seconds
 from sensorstream.console.visits import Visit
 
 SPARQL: Final = {
@@ -67,13 +68,29 @@ _SQL_TIME: Final = "SQL says its moment itself, by valid_from and valid_to."
 _NOT_CODE: Final = re.compile(r"#[^\n]*|<[^<>\s]*>|\"[^\"\n]*\"|'[^'\n]*'")
 _FORM: Final = re.compile(r"\b(SELECT|ASK|CONSTRUCT|DESCRIBE)\b", re.IGNORECASE)
 _SPAN: Final = "select min(valid_from) as first, max(valid_to) as last from history.statements"
+
+
+def _question(row: Row) -> str:
+    return f"{'plan of ' if row['plan'] else ''}{row['text'][:200]}"
+
+
+def _state(row: Row) -> str:
+    error = row["error"]
+    return str(row["state"] if error is None else f"{row['state']}: {error.get('detail', '')}")
+
+
+def _progress(row: Row) -> str:
+    done = row["progress"]
+    return "" if done is None else f"{done['tasks_done']} of {done['tasks']} tasks"
+
+
 _JOBS: Final = (
     Column("id", "Job"),
-    Column("text", "Question"),
-    Column("state", "State"),
-    Column("progress", "Progress"),
+    Column("text", "Question", value=_question),
+    Column("state", "State", value=_state),
+    Column("progress", "Progress", value=_progress),
     Column("rows", "Rows", is_number=True),
-    Column("submitted_at", "Since"),
+    moments("submitted_at", "Since"),
 )
 _PARTS: Final = {"algebra": "Algebra", "sql": "SQL", "plan": "Plan"}
 """The parts of a plan, with their titles."""
@@ -221,21 +238,19 @@ class _Page:
 
     async def read_jobs(self) -> None:
         """Show the jobs that there are now."""
-        self._jobs.show([_job(each) for each in await self._client.jobs()])
+        self._jobs.show(await self._client.jobs())
 
     async def _show_job(self, row: Row) -> None:
-        with self._notice.of():
-            found = await self._client.job_results(str(row["id"]))
-            if row["plan"]:
-                self._show_plan({_PARTS[part]: text for part, text in found.rows})
-                return
-            with self._answered():
-                show_answer(found, f"/jobs/{row['id']}/result")
+        found = await self._client.job_results(str(row["id"]))
+        if row["plan"]:
+            self._show_plan({_PARTS[part]: text for part, text in found.rows})
+            return
+        with self._answered():
+            show_answer(found, f"/jobs/{row['id']}/result")
 
     async def _end_job(self, row: Row) -> None:
-        with self._notice.of():
-            await self._client.delete_job(str(row["id"]))
-            await self.read_jobs()
+        await self._client.delete_job(str(row["id"]))
+        await self.read_jobs()
 
 
 def form_of(text: str) -> str:
@@ -255,19 +270,3 @@ def moment_at(first: Any, last: Any, part: float) -> str:
 def _known(choices: Mapping[str, str], asked: str | None) -> str:
     """What an address asks for, or the first choice if there is no such."""
     return asked if asked is not None and asked in choices else next(iter(choices))
-
-
-def _job(row: dict[str, Any]) -> Row:
-    done = row["progress"]
-    progress = "" if done is None else f"{done['tasks_done']} of {done['tasks']} tasks"
-    error = row["error"]
-    state = row["state"] if error is None else f"{row['state']}: {error.get('detail', '')}"
-    return {
-        "id": row["id"],
-        "text": f"{'plan of ' if row['plan'] else ''}{row['text'][:200]}",
-        "plan": row["plan"],
-        "state": state,
-        "progress": progress,
-        "rows": row["rows"],
-        "submitted_at": moment(row["submitted_at"]),
-    }

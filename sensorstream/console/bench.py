@@ -25,7 +25,7 @@ from sensorstream.console.elements import (
 from sensorstream.console.ontology import terms_of
 from sensorstream.console.places import local_name
 from sensorstream.console.places import text_of as read_text
-from sensorstream.console.rules import COLOURS, language, put_over, text_in_force
+from sensorstream.console.rules import RULE_SET, language, put_over, text_in_force
 from sensorstream.console.visits import Visit
 
 _RECENT: Final = 20
@@ -51,7 +51,7 @@ async def build(visit: Visit) -> None:
     """The page; ``asked["message"]`` and ``asked["rule"]`` say what stands in it to begin with."""
     client = visit.client
     files = [each["name"] for each in (await client.rule_files())["files"]]
-    mapping = [each for each in files if language(each) != "rule set of the reasoner"]
+    mapping = [each for each in files if not each.endswith(RULE_SET)]
     recent = [str(each["message_id"]) for each in await client.messages(_RECENT)]
     asked = visit.asked.get("rule") or (mapping[0] if mapping else "new.rules")
     page = _Page(client, recent, list(dict.fromkeys([*mapping, asked])), asked)
@@ -75,16 +75,16 @@ class _Page:
             with ui.element("section"):
                 self._file = _choice("Rule file", files, asked)
                 self._file.on_value_change(self._read_rule)
-                self._rule = code_editor("Rules", language=COLOURS.get(language(asked)))
+                self._rule = code_editor("Rules", language=language(asked)[1])
                 self._completion = Completion(self._rule)
         with ui.element("div").classes("form"):
             self._source = ui.input("Source of the message", value="rest")
             self._after = ui.number(
                 "After so many of the last messages", value=0, min=0, max=_MOST, step=10
             ).classes("wide")
-            change_button("Try the rules on the message", self._attempt)
-            change_button("Compare on recent messages", self._compare)
-            self._put_button = change_button("Put the rules in force", self._put)
+            change_button("Try the rules on the message", self._attempt, self._notice)
+            change_button("Compare on recent messages", self._compare, self._notice)
+            self._put_button = change_button("Put the rules in force", self._put, self._notice)
             self._put_button.set_visibility(False)
             link("All rules", places.address(places.RULES.path))
         self._trial = Trial()
@@ -128,30 +128,27 @@ class _Page:
         stand_at(places.bench(self._pick.value or None, self._file.value))
 
     async def _attempt(self) -> None:
-        with self._notice.of():
-            text, source = self._rule.value, self._source.value or "rest"
-            tried = await self._client.try_message(
-                self._message.value,
-                {self._name: text} if text.strip() else {},
-                source,
-                after=int(self._after.value or 0),
-            )
-            mark_faults(self._rule, tried["faults"], self._name)
-            self._outcome.show(tried)
+        text, source = self._rule.value, self._source.value or "rest"
+        tried = await self._client.try_message(
+            self._message.value,
+            {self._name: text} if text.strip() else {},
+            source,
+            after=int(self._after.value or 0),
+        )
+        mark_faults(self._rule, tried["faults"], self._name)
+        self._outcome.show(tried)
 
     async def _compare(self) -> None:
-        with self._notice.of():
-            tried = await self._client.try_put("rules", self._rule.value.encode(), self._name)
-            mark_faults(self._rule, tried["faults"], self._name)
-            self._put_button.set_visibility(self._trial.show(tried))
+        tried = await self._client.try_put("rules", self._rule.value.encode(), self._name)
+        mark_faults(self._rule, tried["faults"], self._name)
+        self._put_button.set_visibility(self._trial.show(tried))
 
     async def _put(self) -> None:
-        with self._notice.of():
-            name, text = self._name, self._rule.value
-            change = await put_over(self._client, name, text, self._before)
-            self._before = text
-            self._forget()
-            ui.notify(f"{name} is in force: change {change}")
+        name, text = self._name, self._rule.value
+        change = await put_over(self._client, name, text, self._before)
+        self._before = text
+        self._forget()
+        ui.notify(f"{name} is in force: change {change}")
 
     def _forget(self) -> None:
         """What was compared is not what stands there now."""

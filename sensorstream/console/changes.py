@@ -10,8 +10,7 @@ from nicegui import ui
 
 from sensorstream.client.deployment import Kind
 from sensorstream.console import places
-from sensorstream.console.elements import Column, Listing, Notice, Row, Table, link
-from sensorstream.console.places import moment
+from sensorstream.console.elements import Column, Listing, Row, Table, link, moments
 from sensorstream.console.visits import Visit
 
 _MOST: Final = 20
@@ -101,9 +100,9 @@ def lines(side: Mapping[str, Any], difference: Mapping[str, Any]) -> Sequence[st
 
 _COLUMNS: Final = (
     Column("change", "Change"),
-    Column("at", "When"),
+    moments("at", "When"),
     Column("by", "By"),
-    Column("what", ""),
+    Column("what", "", value=lambda row: "taken out of force" if row["digest"] is None else ""),
 )
 
 
@@ -120,20 +119,17 @@ class Versions:
     ) -> None:
         self._visit, self._kind, self._name = visit, kind, name
         path = f"/{kind}/{name}/versions" if name else f"/{kind}/versions"
-        self._notice = Notice()
         self._table = Table(_COLUMNS, path, "It was never changed on this server.")
         self._difference = Listing("", "Difference")
 
         async def compare(row: Row) -> None:
-            with self._notice.of():
-                text = (await visit.client.version(kind, row["change"], name))[0]
-                told = difference(text.decode(), in_force(), row["change"])
-                self._difference.show(told or "There is no difference.")
+            text = (await visit.client.version(kind, row["change"], name))[0]
+            told = difference(text.decode(), in_force(), row["change"])
+            self._difference.show(told or "There is no difference.")
 
         async def go_back(row: Row) -> None:
-            with self._notice.of():
-                text, media_type = await visit.client.version(kind, row["change"], name)
-                await put_again(text.decode(), media_type)
+            text, media_type = await visit.client.version(kind, row["change"], name)
+            await put_again(text.decode(), media_type)
 
         def has_text(row: Row) -> bool:
             return row["digest"] is not None
@@ -144,12 +140,7 @@ class Versions:
     async def read(self) -> None:
         """Show what the server has now."""
         found = await self._visit.client.versions(self._kind, self._name)
-        self._table.show([_version(each) for each in reversed(found)])
-
-
-def _version(row: dict[str, Any]) -> Row:
-    what = "taken out of force" if row["digest"] is None else ""
-    return {**row, "at": moment(row["at"]), "what": what}
+        self._table.show(found[::-1])
 
 
 def difference(old: str, new: str, change: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
@@ -13,7 +13,7 @@ from nicegui.elements.mixins.text_element import TextElement
 from nicegui.events import GenericEventArguments
 
 from sensorstream.console.code_editor import mark_faults
-from sensorstream.console.places import BASE, twin
+from sensorstream.console.places import BASE, moment, twin
 from sensorstream.errors import SensorStreamError
 
 
@@ -71,14 +71,20 @@ ONCE: Final = "event.detail < 2"
 """In JavaScript: this click is not the second of a double click (DOM, ``UIEvent.detail``)."""
 
 
-def change_button(name: str, do: Callable[[], Awaitable[None]]) -> ui.button:
-    """A button that cannot be pressed again until what it does is done."""
+def change_button(
+    name: str, do: Callable[[], Awaitable[None]], notice: Notice | None = None
+) -> ui.button:
+    """A button that cannot be pressed again until what it does is done.
+
+    An error of the server stands in the ``notice``; without one, ``do`` sees to it.
+    """
     button = ui.button(name).props("no-caps")
 
     async def act() -> None:
         button.disable()
         try:
-            await do()
+            with nullcontext() if notice is None else notice.of():
+                await do()
         finally:
             button.enable()
 
@@ -143,6 +149,13 @@ class Column:
     link: Callable[[Row], str] | None = None
     """An address from a row; empty: this row has none."""
     is_number: bool = False
+    value: Callable[[Row], object] | None = None
+    """What stands there, from a row; None: its value of this name."""
+
+
+def moments(name: str, heading: str) -> Column:
+    """A column of moments of the HTTP interface."""
+    return Column(name, heading, value=lambda row: moment(row[name]))
 
 
 Do: TypeAlias = Callable[[Row], Awaitable[object]]
@@ -150,7 +163,7 @@ Do: TypeAlias = Callable[[Row], Awaitable[object]]
 
 
 class Table:
-    """A table that shows the latest rows it was given.
+    """A table that shows the latest rows it was given; errors of its buttons stand above it.
 
     ``path`` is the operation of the HTTP interface that the rows come from ("": they cannot be read
     by GET), ``empty`` what is said where there are none; ``key`` names the column whose values tell
@@ -167,7 +180,9 @@ class Table:
         rows_a_page: int = 20,
         most: int | None = None,
     ) -> None:
+        self.notice = Notice()
         self._most = most
+        self._values = {each.name: each.value for each in columns if each.value is not None}
         self._links = {each.name: each.link for each in columns if each.link is not None}
         self._offered: dict[str, Callable[[Row], bool]] = {}
         self._rows_a_page = rows_a_page
@@ -201,7 +216,12 @@ class Table:
         column = {"name": name, "label": "", "field": name, "align": "left", "title": title}
         self.table.columns = [*self.table.columns, column]
         self.table.add_slot(f"body-cell-{name}", _BUTTON)
-        self.table.on(name, lambda event: do(event.args))
+
+        async def done(row: Row) -> None:
+            with self.notice.of():
+                await do(row)
+
+        self.table.on(name, lambda event: done(event.args))
 
     def show(self, rows: Sequence[Row]) -> None:
         """Show these rows."""
@@ -215,11 +235,12 @@ class Table:
     def _extras(self, row: Row) -> dict[str, object]:
         links = {f"{name}{_LINK}": link(row) for name, link in self._links.items()}
         offers = {f"{name}{_OFFERED}": offered(row) for name, offered in self._offered.items()}
-        return {**links, **offers}
+        values = {name: value(row) for name, value in self._values.items()}
+        return {**links, **offers, **values}
 
 
 class LiveTable(Table):
-    """A table that is read again and again; errors of its buttons stand above it."""
+    """A table that is read again and again."""
 
     def __init__(
         self,
@@ -230,7 +251,6 @@ class LiveTable(Table):
         **how: Any,
     ) -> None:
         """``rows`` reads them, again after so many seconds; None: what is shown stays."""
-        self.notice = Notice()
         super().__init__(columns, *given, **how)
         self._rows = rows
         keep_fresh(pause, self.read)
@@ -247,9 +267,8 @@ class LiveTable(Table):
         """Offer what is done in a row, after which the table is read anew."""
 
         async def acted(row: Row) -> None:
-            with self.notice.of():
-                await do(row)
-                await self.read()
+            await do(row)
+            await self.read()
 
         self.add(name, title, acted, is_offered)
 

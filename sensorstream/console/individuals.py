@@ -283,8 +283,13 @@ def _bars(lane: Lane, top: int, begin: float, length: float) -> Iterator[str]:
 _PAUSE: Final = 3.0
 _MOST_SHOWN: Final = 500
 _COLUMNS: Final = (
-    Column("name", "Individual", lambda row: places.individual(str(row["iri"]))),
-    Column("types", "Classes"),
+    Column(
+        "name",
+        "Individual",
+        lambda row: places.individual(str(row["iri"])),
+        value=lambda row: local_name(row["iri"]),
+    ),
+    Column("types", "Classes", value=lambda row: ", ".join(map(local_name, row["types"]))),
     Column("entered", "Entered"),
     Column("time", "Time"),
     Column("statements", "Statements", is_number=True),
@@ -331,7 +336,7 @@ async def build(visit: Visit) -> None:
         total.set_text(
             told if count <= _MOST_SHOWN else f"{told}; the newest {_MOST_SHOWN} are shown"
         )
-        table.show([_row(each) for each in reversed(found["individuals"])])
+        table.show(found["individuals"][::-1])
 
     keep_fresh(_PAUSE, read)
 
@@ -350,11 +355,6 @@ async def _members(visit: Visit, iri: str) -> None:
             for each in found["individuals"]
         ]
     )
-
-
-def _row(row: dict[str, Any]) -> Row:
-    types = ", ".join(map(local_name, row["types"]))
-    return {**row, "name": local_name(row["iri"]), "types": types}
 
 
 @dataclass(frozen=True, slots=True)
@@ -433,16 +433,14 @@ async def build_one(visit: Visit) -> None:
     ui.label(iri).classes("iri")
     state = ui.label().props("role=status")
     path = places.address("/individuals", iri=iri).removeprefix(places.BASE)
-    notice = Notice()
     table = Table(_STATEMENTS, path, "Nothing is known of it.", key="key", rows_a_page=50)
     reason = ui.element("div").props("role=status")
 
     async def why(row: Row) -> None:
-        with notice.of():
-            told = await visit.client.why_statement(str(row["statement"]))
-            reason.clear()
-            with reason:
-                show_statement(told)
+        told = await visit.client.why_statement(str(row["statement"]))
+        reason.clear()
+        with reason:
+            show_statement(told)
 
     table.add("why", "Why", why, lambda row: bool(row["now"]))
 

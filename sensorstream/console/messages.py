@@ -23,6 +23,7 @@ from sensorstream.console.elements import (
     heading,
     keep_fresh,
     link,
+    moments,
 )
 from sensorstream.console.places import local_name, moment, text_of
 from sensorstream.console.visits import Visit
@@ -42,7 +43,7 @@ STATES: Final = {
 """What may have become of a message, with the names that pages give it."""
 _COLUMNS: Final = (
     Column("message_id", "Message", lambda row: places.message(str(row["message_id"]))),
-    Column("received_at", "Received"),
+    moments("received_at", "Received"),
     Column("source", "Source"),
     Column("bytes", "Bytes", is_number=True),
     Column("status", "Status"),
@@ -82,7 +83,7 @@ async def build(visit: Visit) -> None:
         )
         shown[:] = found
         older.set_enabled(len(found) == _MOST)
-        return [{**each, "received_at": moment(each["received_at"])} for each in found]
+        return [*found]
 
     LiveTable(_COLUMNS, rows, _PAUSE, path, key="seq", rows_a_page=_MOST)
 
@@ -97,7 +98,7 @@ _PAUSE_OF_ONE: Final = 3.0
 _MOST_BYTES: Final = 200_000
 _ALERTS: Final = (
     Column("severity", "Severity"),
-    Column("rule", "Rule", lambda row: places.alert(str(row["id"]))),
+    Column("rule", "Rule", lambda row: places.alert(str(row["id"])), value=cause),
     Column("text", "Text"),
 )
 _DELIVERIES: Final = (
@@ -122,7 +123,7 @@ async def build_one(visit: Visit) -> None:
     async def read() -> None:
         life = await visit.client.message(id_)
         facts.show(facts_of(life))
-        alerts.show([{**each, "rule": cause(each)} for each in life["alerts"]])
+        alerts.show(life["alerts"])
         deliveries.show(life["deliveries"])
         if life["individuals"] != shown:
             shown[:] = life["individuals"]
@@ -184,7 +185,7 @@ _KEPT_COLUMNS: Final = (
     Column("message_id", "Message", lambda row: places.message(str(row["message_id"]))),
     Column("status", "Status"),
     Column("source", "Source"),
-    Column("received_at", "Received"),
+    moments("received_at", "Received"),
     Column("reason", "Why"),
 )
 
@@ -202,7 +203,9 @@ async def build_quarantine(visit: Visit) -> None:
 
     async def rows() -> list[Row]:
         said: Any = {"status": status} if status else {}
-        return [_shown(each) for each in await client.quarantine(_MOST_KEPT, **said)]
+        names = [each.name for each in _KEPT_COLUMNS]  # not the content, which may be long
+        found = await client.quarantine(_MOST_KEPT, **said)
+        return [{name: each[name] for name in names} for each in found]
 
     async def replay(row: Row) -> None:
         outcome.set_text(_came(row, await client.replay(str(row["message_id"]))))
@@ -234,17 +237,11 @@ async def _edit(visit: Visit, message_id: str) -> None:
     outcome = ui.label().props("role=status")
 
     async def send() -> None:
-        with notice.of():
-            came = await visit.client.replay(message_id, editor.value.encode())
-            outcome.set_text(_came({"message_id": message_id}, came))
+        came = await visit.client.replay(message_id, editor.value.encode())
+        outcome.set_text(_came({"message_id": message_id}, came))
 
-    change_button("Take this in instead", send)
+    change_button("Take this in instead", send, notice)
     await keep_draft(editor, message_id)
-
-
-def _shown(row: Row) -> Row:
-    shown = {name: row[name] for name in ("message_id", "status", "source", "reason")}
-    return {**shown, "received_at": moment(row["received_at"])}
 
 
 def _came(row: Row, came: Row) -> str:

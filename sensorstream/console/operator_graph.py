@@ -302,7 +302,7 @@ class Steps:
             self._button("last_page", "Last", lambda: self._go(len(self._steps) - 1))
             self._timer = ui.timer(_PAUSE, self._advance, active=False)
             ui.switch("Animate", on_change=lambda event: self._animate(event.value))
-            change_button("End the record", self._end).props("flat")
+            change_button("End the record", self._end, self._notice).props("flat")
         self._where = ui.label().props("role=status")
         self._graph = OperatorGraph()
         self._changes = ui.element("div")
@@ -328,9 +328,8 @@ class Steps:
                 self._where.set_text(f"{_GONE} {self._where.text}")
 
     async def _end(self) -> None:
-        with self._notice.of():
-            await self._client.end_steps(self._name)
-            self._where.set_text("The record has ended.")
+        await self._client.end_steps(self._name)
+        self._where.set_text("The record has ended.")
 
     def _go(self, at: int) -> None:
         if not self._steps:

@@ -66,6 +66,10 @@ def _read(folder: Path, path: Path) -> Preset:
     return Preset(path.relative_to(folder).as_posix(), " ".join(comment), text)
 
 
+def _state(row: Row) -> str:
+    return str(row["state"] if row["stopped"] is None else f"{row['state']}: {row['stopped']}")
+
+
 _PAUSE: Final = 2.0
 _COLUMNS: Final = (
     Column("name", "Query", lambda row: places.query(str(row["name"]))),
@@ -73,18 +77,14 @@ _COLUMNS: Final = (
     Column("reports", "Reports", is_number=True),
     Column("last_report", "Last at"),
     Column("next_report", "Next at"),
-    Column("state", "State"),
-    Column("anew", "Evaluated anew, because"),
+    Column("state", "State", value=_state),
+    Column("anew", "Evaluated anew, because", value=lambda row: row["anew"] or ""),
 )
 
 
 async def build(visit: Visit) -> None:
     """The queries; below them the editor."""
-
-    async def rows() -> list[Row]:
-        return [_row(each) for each in await visit.client.queries()]
-
-    table = LiveTable(_COLUMNS, rows, _PAUSE, "/queries", "No query runs.")
+    table = LiveTable(_COLUMNS, visit.client.queries, _PAUSE, "/queries", "No query runs.")
     table.act("stop", "Stop", lambda row: visit.client.unregister(str(row["name"])))
     heading("A new query")
     _editor(visit, visit.asked.get("preset", ""))
@@ -103,11 +103,10 @@ def _editor(visit: Visit, asked: str) -> None:
             stand_at(places.preset(chosen.name))
 
     async def attempt() -> None:
-        with notice.of():
-            text = editor.value.encode()
-            tried = await visit.client.try_put("queries", text, name.value or "trial")
-            mark_faults(editor, tried["faults"])
-            trial.show(tried)
+        text = editor.value.encode()
+        tried = await visit.client.try_put("queries", text, name.value or "trial")
+        mark_faults(editor, tried["faults"])
+        trial.show(tried)
 
     async def register() -> None:
         with notice.of(editor):
@@ -121,7 +120,7 @@ def _editor(visit: Visit, asked: str) -> None:
     with ui.element("div").classes("form"):
         preset = ui.select(list(known), label="Begin with", on_change=begin).classes("wide")
         name = ui.input("Name (if the text has none)")
-        change_button("Try it on recent messages", attempt)
+        change_button("Try it on recent messages", attempt, notice)
         change_button("Register", register)
     editor = code_editor("Query", language="SPARQL")
     completion = Completion(editor)
@@ -136,11 +135,6 @@ def _editor(visit: Visit, asked: str) -> None:
             completion.terms = await terms_of(visit.client)
 
     ui.timer(0, fill, once=True)
-
-
-def _row(row: dict[str, Any]) -> Row:
-    state = row["state"] if row["stopped"] is None else f"{row['state']}: {row['stopped']}"
-    return {**row, "state": state, "anew": row["anew"] or ""}
 
 
 _KEPT: Final = 300
@@ -158,9 +152,8 @@ async def build_one(visit: Visit) -> None:
     notice = Notice()
 
     async def stop() -> None:
-        with notice.of():
-            await client.unregister(name)
-            go(places.address(places.QUERIES.path))
+        await client.unregister(name)
+        go(places.address(places.QUERIES.path))
 
     with ui.tabs().props("no-caps align=left") as tabs:
         results, graph, steps, text = (ui.tab(each) for each in _TABS)
@@ -194,7 +187,7 @@ async def build_one(visit: Visit) -> None:
     tabs.on_value_change(lambda event: stand_at(places.query(name, event.value)))
     keep_fresh(_PAUSE, read)
     with ui.element("div").classes("form"):
-        change_button("Stop this query", stop).props("flat")
+        change_button("Stop this query", stop, notice).props("flat")
         link("All queries", places.address(places.QUERIES.path))
     if "at" in visit.asked:
         await single.read(visit.asked["at"], visit.asked.get("operator"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, Final
@@ -35,14 +35,14 @@ from sensorstream.console.visits import Visit
 from sensorstream.errors import SensorStreamError, UnknownRules
 from sensorstream.reasoning.rulesets.reader import SUMMARIES, text_of
 
-_END: Final = ".ru"
+RULE_SET: Final = ".ru"
 _ON: Final = "on"
 _OTHERS: Final = (
     "The profile of the reasoner has no rule sets: reasoning.profile of the settings names the "
     'first ones, such as "rdfs" or "owl2rl", or files.'
 )
 _SETS: Final = (
-    Column("name", "Rule set", lambda row: places.rule_file(f"{row['name']}{_END}")),
+    Column("name", "Rule set", lambda row: places.rule_file(f"{row['name']}{RULE_SET}")),
     Column("about", "What it is"),
     Column("state", ""),
 )
@@ -54,25 +54,10 @@ class RuleSets:
     def __init__(self, visit: Visit) -> None:
         self._client = visit.client
         heading("Rule sets")
-        self._notice = Notice()
         self._others = ui.label().props("role=status")
         self._table = Table(_SETS, "/rules", "")
-        for name, title, do, is_on in (
-            ("on", "Turn on", self._turn_on, False),
-            ("off", "Turn off", self._turn_off, True),
-        ):
-            self._offer(name, title, do, is_on)
-
-    def _offer(
-        self, name: str, title: str, do: Callable[[str], Awaitable[str]], is_on: bool
-    ) -> None:
-        async def turn(row: Row) -> None:
-            with self._notice.of():
-                await do(str(row["name"]))
-                found = await self._client.rule_files()
-                self.show(each["name"] for each in found["files"])
-
-        self._table.add(name, title, turn, lambda row: (row["state"] == _ON) is is_on)
+        self._table.add("on", "Turn on", self._turn_on, lambda row: row["state"] != _ON)
+        self._table.add("off", "Turn off", self._turn_off, lambda row: row["state"] == _ON)
 
     def show(self, files: Iterable[str]) -> None:
         """Show which sets are on; ``files`` are the names of the rule files in force."""
@@ -80,16 +65,23 @@ class RuleSets:
         self._others.set_text("" if rows else _OTHERS)
         self._table.show(rows)
 
-    async def _turn_on(self, name: str) -> str:
-        return await self._client.put_rule_file(f"{name}{_END}", text_of(name))
+    async def _turn_on(self, row: Row) -> None:
+        name = str(row["name"])
+        await self._client.put_rule_file(f"{name}{RULE_SET}", text_of(name))
+        await self._read()
 
-    async def _turn_off(self, name: str) -> str:
-        return await self._client.delete_rule_file(f"{name}{_END}")
+    async def _turn_off(self, row: Row) -> None:
+        await self._client.delete_rule_file(f"{row['name']}{RULE_SET}")
+        await self._read()
+
+    async def _read(self) -> None:
+        found = await self._client.rule_files()
+        self.show(each["name"] for each in found["files"])
 
 
 def rows_of(files: Iterable[str]) -> list[Row]:
     """A row for each set that comes along; none if no file in force is a rule set."""
-    sets = {each.removesuffix(_END) for each in files if each.endswith(_END)}
+    sets = {each.removesuffix(RULE_SET) for each in files if each.endswith(RULE_SET)}
     rows: list[Row] = [
         {"name": name, "about": about, "state": _ON if name in sets else ""}
         for name, about in SUMMARIES.items()
@@ -98,25 +90,25 @@ def rows_of(files: Iterable[str]) -> list[Row]:
 
 
 _PAUSE: Final = 5.0
-_LANGUAGES: Final = {
-    ".rules": "rule language",
-    ".ttl": "RML",
-    ".turtle": "RML",
-    ".xsl": "stylesheet",
-    ".xslt": "stylesheet",
-    ".ru": "rule set of the reasoner",
-    ".dotr": "rules over time",
-}
-COLOURS: Final[Mapping[str, Language]] = MappingProxyType(
+_LANGUAGES: Final[Mapping[str, tuple[str, Language]]] = MappingProxyType(
     {
-        "rule language": "SPARQL",
-        "RML": "Turtle",
-        "stylesheet": "XML",
-        "rule set of the reasoner": "SPARQL",
-        "rules over time": "SPARQL",
+        ".rules": ("rule language", "SPARQL"),
+        ".ttl": ("RML", "Turtle"),
+        ".turtle": ("RML", "Turtle"),
+        ".xsl": ("stylesheet", "XML"),
+        ".xslt": ("stylesheet", "XML"),
+        ".ru": ("rule set of the reasoner", "SPARQL"),
+        ".dotr": ("rules over time", "SPARQL"),
     }
 )
-"""As which language an editor colours the text of a file."""
+"""What the ending of a file says, and as which language an editor colours it."""
+
+
+def language(name: str) -> tuple[str, Language | None]:
+    """What a rule file of this name is written in, and its colours; "" for an unknown ending."""
+    return _LANGUAGES.get(name[name.rfind(".") :] if "." in name else "", ("", None))
+
+
 _ON_DISK: Final = {
     "same": "the same on disk",
     "differs": "was edited on disk since",
@@ -124,8 +116,8 @@ _ON_DISK: Final = {
 }
 _FILES: Final = (
     Column("name", "File", lambda row: places.rule_file(str(row["name"]))),
-    Column("language", "Language"),
-    Column("state", ""),
+    Column("language", "Language", value=lambda row: language(row["name"])[0]),
+    Column("state", "", value=lambda row: _ON_DISK.get(str(row.get("on_disk")), "")),
 )
 _RULES: Final = (
     Column("name", "Rule"),
@@ -154,21 +146,11 @@ async def build(visit: Visit) -> None:
         found = await visit.client.rule_files()
         said = "the settings" if found["origin"] == "settings" else f"change {found['origin']}"
         origin.set_text(f"In force by {said}.")
-        files.show([_file(each) for each in [*found["files"], *found["over_time"]]])
+        files.show([*found["files"], *found["over_time"]])
         rules.show([_rule(number, each) for number, each in enumerate(found["rules"])])
         sets.show(each["name"] for each in found["files"])
 
     keep_fresh(_PAUSE, read)
-
-
-def language(name: str) -> str:
-    """What a rule file of this name is written in; "" for an unknown ending."""
-    return _LANGUAGES.get(name[name.rfind(".") :] if "." in name else "", "")
-
-
-def _file(row: dict[str, Any]) -> Row:
-    state = _ON_DISK.get(str(row.get("on_disk")), "")
-    return {"name": row["name"], "language": language(str(row["name"])), "state": state}
 
 
 def _rule(number: int, row: dict[str, Any]) -> Row:
@@ -182,8 +164,9 @@ async def build_file(visit: Visit) -> None:
     """The page of ``asked["name"]``, which may be a file that is not in force yet."""
     name = visit.asked["name"]
     client = visit.client
-    state = ui.label(language(name)).props("role=status")
-    editor = code_editor(f"Text of {name}", language=COLOURS.get(language(name)))
+    written_in, colours = language(name)
+    state = ui.label(written_in).props("role=status")
+    editor = code_editor(f"Text of {name}", language=colours)
     completion = Completion(editor)
     in_force: dict[str, str | None] = {"text": None}
     notice = Notice()
@@ -192,7 +175,7 @@ async def build_file(visit: Visit) -> None:
     async def read() -> None:
         in_force["text"] = text = await text_in_force(client, name)
         told = "this file is not in force" if text is None else "in force"
-        state.set_text(f"{language(name)}: {told}")
+        state.set_text(f"{written_in}: {told}")
         # A new file has none.
         with suppress(UnknownRules):
             await versions.read()
@@ -206,25 +189,19 @@ async def build_file(visit: Visit) -> None:
         ui.notify(f"{name} is in force: change {change}")
 
     async def attempt() -> None:
-        with notice.of():
-            tried = await client.try_put("rules", editor.value.encode(), name)
-            mark_faults(editor, tried["faults"], name)
-            trial.show(tried)
-
-    async def put_it() -> None:
-        with notice.of():
-            await put(editor.value)
+        tried = await client.try_put("rules", editor.value.encode(), name)
+        mark_faults(editor, tried["faults"], name)
+        trial.show(tried)
 
     async def take_out() -> None:
-        with notice.of():
-            change = await client.delete_rule_file(name)
-            await read()
-            ui.notify(f"{name} is out of force: change {change}")
+        change = await client.delete_rule_file(name)
+        await read()
+        ui.notify(f"{name} is out of force: change {change}")
 
     with ui.element("div").classes("form"):
-        change_button("Try it on recent messages", attempt)
-        change_button("Put it in force", put_it)
-        change_button("Take it out of force", take_out).props("flat")
+        change_button("Try it on recent messages", attempt, notice)
+        change_button("Put it in force", lambda: put(editor.value), notice)
+        change_button("Take it out of force", take_out, notice).props("flat")
         link("Try it on one message", places.bench(None, name))
         link("All rules", places.address(places.RULES.path))
     heading("Versions")

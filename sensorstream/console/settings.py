@@ -13,14 +13,14 @@ from sensorstream.console.visits import Visit
 _DEFAULT: Final = "default"
 _COLUMNS: Final = (
     Column("name", "Setting"),
-    Column("value", "Value"),
+    Column("value", "Value", value=lambda row: _text(row["value"])),
     Column("origin", "Where it comes from"),
 )
 
 
 async def build(visit: Visit) -> None:
     """All settings; those that somebody has set can be shown alone."""
-    found = [{**each, "value": _text(each["value"])} for each in await visit.client.settings()]
+    found = await visit.client.settings()
     asked = visit.asked
     alone = ui.switch("Only those that are set", value="all" not in asked)
     name = ui.input("Name contains", value=asked.get("name", "")).props("clearable")

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 import pyoxigraph as ox
 
 from sensorstream.errors import TermError
-from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term
+from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from sensorstream.model.xsd import RDF_LANG_STRING, XSD_STRING
 from sensorstream.sparql.extensions import EXTENSIONS, Extension
 
@@ -57,6 +57,13 @@ def from_oxigraph(term: OxigraphTerm) -> Term:
     if isinstance(term, ox.BlankNode):
         return BlankNode(f"_:{term.value}")
     raise TermError(f"'{term}' is a triple term: expected an IRI, blank node or literal")
+
+
+def triple_from_oxigraph(quad: ox.Quad) -> Triple:
+    """The triple of a quad for SensorStream; raises as :func:`from_oxigraph`."""
+    subject = from_oxigraph(quad.subject)
+    assert not isinstance(subject, Literal)
+    return subject, IRI(quad.predicate.value), from_oxigraph(quad.object)
 
 
 def _for_oxigraph(extension: Extension) -> Callable[..., OxigraphTerm | None]:

@@ -13,8 +13,14 @@ from sensorstream.errors import Position, QueryError
 from sensorstream.kb.changes import ALL_GRAPHS, UNION, Changes, Graphs, QuadStore, quads_of
 from sensorstream.kb.graph import KnowledgeBase
 from sensorstream.kb.index import TripleIndex
-from sensorstream.kb.oxigraph import FUNCTIONS, OxigraphTerm, from_oxigraph, to_oxigraph
-from sensorstream.model.terms import IRI, Literal, Term, Triple
+from sensorstream.kb.oxigraph import (
+    FUNCTIONS,
+    OxigraphTerm,
+    from_oxigraph,
+    to_oxigraph,
+    triple_from_oxigraph,
+)
+from sensorstream.model.terms import IRI, Term, Triple
 from sensorstream.sparql.algebra import Query
 from sensorstream.sparql.answerable import GRAPHS, check_answerable, check_graphs
 from sensorstream.sparql.described import check_named
@@ -143,13 +149,9 @@ class Snapshot:
     def quads(self) -> Iterator[tuple[Triple, IRI | None]]:
         """Every triple of the copy with its graph (None: the union); O(knowledge base)."""
         for quad in self._synced(ALL_GRAPHS):
-            subject = from_oxigraph(quad.subject)
-            assert not isinstance(subject, Literal)
             graph = quad.graph_name
-            yield (
-                (subject, IRI(quad.predicate.value), from_oxigraph(quad.object)),
-                IRI(graph.value) if isinstance(graph, ox.NamedNode) else None,
-            )
+            of = IRI(graph.value) if isinstance(graph, ox.NamedNode) else None
+            yield triple_from_oxigraph(quad), of
 
 
 def read_answerable(

@@ -24,8 +24,8 @@ import pyoxigraph as ox
 from lxml import etree
 
 from sensorstream.errors import OntologyError, Position, TermError
-from sensorstream.kb.oxigraph import from_oxigraph
-from sensorstream.model.terms import IRI, BlankNode, Triple
+from sensorstream.kb.oxigraph import triple_from_oxigraph
+from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.vocabulary import OWL
 from sensorstream.reasoning.functional_syntax import read_functional
 from sensorstream.reasoning.owl_xml import read_owl_xml
@@ -209,10 +209,7 @@ def _parse_rdf(file: Path, content: bytes, kind: ox.RdfFormat) -> Iterator[Tripl
                 raise OntologyError(
                     f"{file}: has a graph with a name ({quad.graph_name}): expected one graph"
                 )
-            subject, predicate = from_oxigraph(quad.subject), from_oxigraph(quad.predicate)
-            assert isinstance(subject, IRI | BlankNode)
-            assert isinstance(predicate, IRI)
-            yield subject, predicate, from_oxigraph(quad.object)
+            yield triple_from_oxigraph(quad)
     except SyntaxError as error:
         raise _syntax_error(file, content, error) from None
     except TermError as error:

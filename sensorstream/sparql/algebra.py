@@ -244,7 +244,7 @@ class OfPatterns(Frozen):
     right: Pattern
 
 
-class Optional(OfPatterns):
+class WithOptional(OfPatterns):
     """Of two patterns one may be missing; the condition belongs to that one and sees both."""
 
     condition: Expression | None = None
@@ -254,7 +254,7 @@ class Join(OfPatterns):
     """Both patterns."""
 
 
-class LeftJoin(Optional):
+class LeftJoin(WithOptional):
     """``left OPTIONAL { right FILTER(condition) }``; the condition sees both sides."""
 
 
@@ -346,7 +346,7 @@ class Equals(OfPatterns):
     """``{ left } EQUALS { right }``: both have the same interval (EqJoin)."""
 
 
-class OptionalSeq(Optional):
+class OptionalSeq(WithOptional):
     """``{ left FILTER(condition) } OPTIONALSEQ { right }`` (SeqRightJoin).
 
     ``right`` must be there; ``left`` may have ended strictly before it starts. The condition
@@ -354,7 +354,7 @@ class OptionalSeq(Optional):
     """
 
 
-class EqualsOptional(Optional):
+class EqualsOptional(WithOptional):
     """``{ left } EQUALSOPTIONAL { right FILTER(condition) }`` (EqLeftJoin).
 
     ``left`` must be there; ``right`` may have the same interval.

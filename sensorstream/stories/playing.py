@@ -31,8 +31,9 @@ from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import Position, SensorStreamError, StoryError, TermError
 from sensorstream.history.asking.question import Interval, Moment, Question, question_before
 from sensorstream.journal.effects import in_order
+from sensorstream.kb.changes import quads_of
 from sensorstream.kb.graph import Origin
-from sensorstream.kb.oxigraph import FUNCTIONS, from_oxigraph, subject_to_oxigraph, to_oxigraph
+from sensorstream.kb.oxigraph import FUNCTIONS, from_oxigraph
 from sensorstream.language.parser import parse
 from sensorstream.language.syntax import RuleFile
 from sensorstream.model.events import Ended, Event, Message
@@ -117,10 +118,7 @@ class Past:
     def _solutions(self, question: Question) -> tuple[SolutionKey, ...]:
         store = ox.Store()
         for triple, graph in self._statements(question.time):
-            subject, predicate, value = triple
-            quad = subject_to_oxigraph(subject), ox.NamedNode(predicate), to_oxigraph(value)
-            store.add(ox.Quad(*quad, ox.NamedNode(graph)))
-            store.add(ox.Quad(*quad))
+            store.extend(quads_of([(triple, graph), (triple, None)]))
         text = oxigraph_text(replace(question.query, valid_time=None))
         found = store.query(text, custom_functions=FUNCTIONS)
         assert isinstance(found, ox.QuerySolutions)

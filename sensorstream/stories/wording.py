@@ -15,8 +15,9 @@ from typing import Final
 import pyoxigraph as ox
 
 from sensorstream.errors import Position, StoryError, TermError
+from sensorstream.kb.changes import quads_of
 from sensorstream.kb.graph_text import GraphReader
-from sensorstream.kb.oxigraph import from_oxigraph, subject_to_oxigraph, to_oxigraph
+from sensorstream.kb.oxigraph import triple_from_oxigraph
 from sensorstream.model.events import Alert
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
@@ -98,7 +99,7 @@ def absent(wanted: Iterable[Triple], there: Collection[Triple]) -> list[Triple]:
             missing += part
     if patterns:
         store = ox.Store()
-        store.extend(map(_quad, there))
+        store.extend(quads_of((each, None) for each in there))
         for part in patterns:
             body = " ".join(f"{s.n3} {p.n3} {o.n3} ." for s, p, o in part)
             if not store.query(f"ASK {{ {body} }}"):
@@ -135,19 +136,9 @@ def _canonical(triples: Iterable[Triple]) -> set[Triple]:
     held = list(triples)
     if not any(isinstance(term, BlankNode) for triple in held for term in triple):
         return set(held)
-    dataset = ox.Dataset(map(_quad, held))
+    dataset = ox.Dataset(quads_of((each, None) for each in held))
     dataset.canonicalize(ox.CanonicalizationAlgorithm.UNSTABLE)
-    found: set[Triple] = set()
-    for quad in dataset:
-        subject = from_oxigraph(quad.subject)
-        assert not isinstance(subject, Literal)
-        found.add((subject, IRI(quad.predicate.value), from_oxigraph(quad.object)))
-    return found
-
-
-def _quad(triple: Triple) -> ox.Quad:
-    subject, predicate, value = triple
-    return ox.Quad(subject_to_oxigraph(subject), ox.NamedNode(predicate), to_oxigraph(value))
+    return set(map(triple_from_oxigraph, dataset))
 
 
 @dataclass(frozen=True, slots=True)

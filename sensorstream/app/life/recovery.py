@@ -336,12 +336,10 @@ def skip_entry(seq: int, why: str, store: PostgresStore, start: Start, now: date
 
 
 def _consequence(entry: JournalEntry) -> str:
-    if entry.kind == TakeMessage.kind:
-        return f"the message {entry.id} from '{entry.source[:80]}' is in quarantine"
-    if entry.kind == RegisterQuery.kind:
-        return f"the query '{entry.source[:80]}' does not run"
-    if entry.kind == PutOntology.kind:
-        return f"the ontology that {entry.id} put is not in force"
-    if entry.kind == PutRules.kind:
-        return f"the rules that {entry.id} put are not in force"
-    return f"an entry of kind '{entry.kind}' has no effect"
+    told = {
+        TakeMessage.kind: f"the message {entry.id} from '{entry.source[:80]}' is in quarantine",
+        RegisterQuery.kind: f"the query '{entry.source[:80]}' does not run",
+        PutOntology.kind: f"the ontology that {entry.id} put is not in force",
+        PutRules.kind: f"the rules that {entry.id} put are not in force",
+    }
+    return told.get(entry.kind, f"an entry of kind '{entry.kind}' has no effect")

@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 
 from sensorstream.dotr.syntax import Clause
 from sensorstream.errors import UnsupportedQuery
-from sensorstream.network.components import components
+from sensorstream.network.components import strata
 from sensorstream.network.recursion.kinds import Conclusions, KindIndex, with_conclusions
 from sensorstream.network.recursion.reads import Kind, reads, written
 from sensorstream.network.selection.ruleset import Member, Ruleset
@@ -98,15 +98,16 @@ class Order:
 
     def _levels(self, roots: Iterable[_Node], new: Ruleset | None = None) -> dict[_Node, int]:
         """The levels of rules and of what they depend on; ``new`` is the text that is refused."""
-        levels: dict[_Node, int] = {}
-        for found in components(roots, self._sources):
+
+        def check(found: list[_Node]) -> None:
             circle = [each for each in found if isinstance(each, Member)]
             if circle and len(found) > 1:
                 raise _refusal(circle, new or circle[0].ruleset)
-            below = (levels.get(source, -1) for each in found for source in self._sources(each))
-            level = max(below, default=-1) + len(circle)
-            levels.update((each, level) for each in found)
-        return levels
+
+        def below(node: _Node) -> list[tuple[_Node, int]]:
+            return [(each, int(isinstance(each, Member))) for each in self._sources(node)]
+
+        return strata(roots, below, check)
 
     def _sources(self, node: _Node) -> Iterable[_Node]:
         if isinstance(node, Member):
