@@ -220,9 +220,9 @@ class TriplePattern(Frozen):
     object: PatternTerm
 
     @property
-    def ends(self) -> tuple[PatternTerm, Variable | Path, PatternTerm]:
-        """Its three parts."""
-        return self.subject, self.predicate, self.object
+    def parts(self) -> tuple[PatternTerm, Variable | Path, PatternTerm]:
+        """All three."""
+        return (self.subject, self.predicate, self.object)
 
 
 class BGP(Frozen):

@@ -17,7 +17,7 @@ from sensorstream.network.recursion.reads import Kind, written
 from sensorstream.network.recursion.rule import Clause, Invention, Sort
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Expression, Pattern, TriplePattern, Variable
-from sensorstream.sparql.scope import certain, names_in
+from sensorstream.sparql.scope import certain
 
 _Place: TypeAlias = tuple[Kind, int]
 """Triples of a kind, and which of their three parts."""
@@ -79,14 +79,16 @@ class _Body:
         self._patterns = patterns
         self._node = sort is Sort.NODE
         self._never = never
-        named = [part.name for each in patterns for part in each.ends if isinstance(part, Variable)]
+        named = [
+            part.name for each in patterns for part in _parts(each) if isinstance(part, Variable)
+        ]
         self._joined = {name for name in named if named.count(name) > 1}
 
     def places(self, name: str) -> tuple[_Place, ...]:
         """Where the body reads a variable; empty if the terms cannot stand there."""
         if name in self._never:
             return ()
-        read = [each for each in self._patterns if name in names_in(each)]
+        read = [each for each in self._patterns if name in _names(each)]
         if self._node and any(self._depends(each, name) for each in read):
             return ()
         return _places(read, name)
@@ -159,7 +161,7 @@ def _moves(clause: Clause, sort: Sort) -> Iterator[_Move]:
 
 
 def _of_variables(body: _Body, head: Sequence[TriplePattern]) -> Iterator[_Move]:
-    for name in sorted(names_in(tuple(head))):
+    for name in sorted(set().union(*map(_names, head))):
         yield _Move(body.places(name), _places(head, name))
 
 
@@ -167,9 +169,17 @@ def _places(triples: Iterable[TriplePattern], name: str) -> tuple[_Place, ...]:
     return tuple(
         (written(triple), place)
         for triple in triples
-        for place, part in enumerate(triple.ends)
+        for place, part in enumerate(_parts(triple))
         if isinstance(part, Variable) and part.name == name
     )
+
+
+def _names(triple: TriplePattern) -> set[str]:
+    return {part.name for part in _parts(triple) if isinstance(part, Variable)}
+
+
+def _parts(triple: TriplePattern) -> tuple[object, ...]:
+    return (triple.subject, triple.predicate, triple.object)
 
 
 def _patterns(body: Pattern) -> Iterator[TriplePattern]:

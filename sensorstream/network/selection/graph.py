@@ -101,7 +101,7 @@ class InstantGraph:
             self._kb.add(Origin.STATIC, knowledge.match(None, predicate, None))
         facts = [each for each in clauses if is_fact(each)]
         # A fact has no variables.
-        self._kb.add(Origin.STATIC, (head.ends for each in facts for head in each.head))  # type: ignore[misc]
+        self._kb.add(Origin.STATIC, (head.parts for each in facts for head in each.head))  # type: ignore[misc]
         rules = derivation_rules(clauses)
         self._program = Program(self._kb, Origin.INFERRED, rules, self._build, budget)
         self._network = Network(budget=budget)
