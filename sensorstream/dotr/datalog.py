@@ -6,7 +6,6 @@ An atom with one argument is a class, with two a property. As in RDFox it may al
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
 from sensorstream.dotr.cursor import Cursor
@@ -27,6 +26,7 @@ from sensorstream.sparql.algebra import (
 )
 from sensorstream.sparql.iris import resolve
 from sensorstream.sparql.lexer import Lexeme
+from sensorstream.sparql.scope import names_in
 from sensorstream.sparql.walk import children
 
 _ATOM: Final = "an atom such as :in(?S, ?R)"
@@ -62,14 +62,15 @@ def read_clause(cursor: Cursor) -> Clause:
     if not cursor.is_word("."):
         cursor.fail("',' or '.'" if positive else "':-', ',' or '.'")
     cursor.take()
-    for free in sorted(_variables(head) - _variables(positive)):
+    given = names_in(tuple(positive))
+    for free in sorted(names_in(tuple(head)) - given):
         raise QueryError(
             f"?{free} of the head must stand in an atom of the body that is not negated",
             position=position,
         )
     body: Pattern = BGP(tuple(positive))
     for each, at in filters:
-        for free in sorted(_outside_exists(each.condition) - _variables(positive)):
+        for free in sorted(_outside_exists(each.condition) - given):
             raise QueryError(
                 f"FILTER: ?{free} has no value: expected a variable that stands in an atom of the "
                 "body that is not negated",
@@ -79,15 +80,6 @@ def read_clause(cursor: Cursor) -> Clause:
     for atom in negative:
         body = Filter(Not(Exists(BGP((atom,)))), body)
     return Clause(tuple(head), body, position)
-
-
-def _variables(atoms: Iterable[TriplePattern]) -> set[str]:
-    return {
-        end.name
-        for each in atoms
-        for end in (each.subject, each.predicate, each.object)
-        if isinstance(end, Variable)
-    }
 
 
 def _outside_exists(condition: object) -> set[str]:

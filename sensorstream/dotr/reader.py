@@ -31,7 +31,6 @@ from sensorstream.model.xsd import parse_duration
 from sensorstream.sparql.algebra import (
     Aggregate,
     AlertClause,
-    And,
     Construct,
     Expression,
     Extend,
@@ -44,6 +43,7 @@ from sensorstream.sparql.algebra import (
 from sensorstream.sparql.described import check_named, described
 from sensorstream.sparql.lexer import Source, tokens
 from sensorstream.sparql.parser import read_query
+from sensorstream.sparql.scope import conjuncts
 from sensorstream.sparql.walk import variables, visible
 
 _UNITS: Final = {
@@ -421,16 +421,10 @@ def _read_expression(cursor: Cursor, names: Labels, ends: tuple[str, ...]) -> Ex
 
 
 def _read_conditions(cursor: Cursor, names: Labels) -> tuple[Expression, ...]:
-    found = _conjuncts(_read_expression(cursor, names, ("and",)))
+    found = [*conjuncts(_read_expression(cursor, names, ("and",)))]
     while cursor.take_word("and"):
-        found += _conjuncts(_read_expression(cursor, names, ("and",)))
+        found += conjuncts(_read_expression(cursor, names, ("and",)))
     return tuple(found)
-
-
-def _conjuncts(expression: Expression) -> list[Expression]:
-    if isinstance(expression, And):
-        return [*_conjuncts(expression.left), *_conjuncts(expression.right)]
-    return [expression]
 
 
 def _read_values(cursor: Cursor, names: Labels) -> tuple[tuple[str, Expression], ...]:
