@@ -22,8 +22,7 @@ from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.xsd import XSD
 from sensorstream.resources import bundled
-from sensorstream.simulation.buoys import EVERY, level
-from sensorstream.simulation.deliveries import roads
+from sensorstream.simulation.applications import EVERY, level, roads
 from sensorstream.sparql.parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.report import Report

@@ -116,7 +116,7 @@ def memory(server: psutil.Process, browser: webdriver.Chrome | None) -> str:
 
 def _is_pages(process: psutil.Process) -> bool:
     with suppress(psutil.Error):
-        return "sensorstream.console" in process.cmdline()
+        return "sensorstream.console.process" in process.cmdline()
     return False
 
 

@@ -23,7 +23,7 @@ from sensorstream.errors import Position
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.xsd import XSD_INTEGER
-from sensorstream.streams.patterns_in_time import Knowledge
+from sensorstream.network.sources import Knowledge
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.report import Report
 
@@ -169,7 +169,7 @@ def measure(scenario: Scenario, events: Sequence[StreamEvent]) -> Found:
     program = read_program(text, name="rules", start=Position("rules", 1, 1))
     read = time.process_time() - clock
     clock = time.process_time()
-    machine.register_rules("rules", text, program, sink)
+    machine.register("rules", text, program, sink)
     first = len(events) // 10
     machine.push(events[0])
     machine.complete(events[1].time)

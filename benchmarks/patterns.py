@@ -20,9 +20,9 @@ from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.vocabulary import RDF_TYPE, RDFS_SUBCLASS_OF
 from sensorstream.model.xsd import XSD
 from sensorstream.network.recursion.kinds import Conclusions
+from sensorstream.network.sources import Knowledge
 from sensorstream.reasoning.reasoner import SchemaClosure
 from sensorstream.sparql.parser import parse_query
-from sensorstream.streams.patterns_in_time import Knowledge
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 
 TURNS: Final = 3

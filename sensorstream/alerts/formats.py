@@ -7,7 +7,7 @@ Source: CloudEvents 1.0.2, sections 3.1 (attributes) and the JSON format 1.0.2, 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any, Final
@@ -30,11 +30,13 @@ from sensorstream.streams.report_data import report_data
 from sensorstream.webhook_definition import ALERTMANAGER
 
 CONTENT_TYPE: Final = "application/cloudevents+json"
+_OF_ALERT: Final = ("rule", "kind", "severity", "text", "key")
+_OF_CHANGE: Final = ("change", "rule", "kind", "severity", "key", "count", "by", "text")
 MOST_ROWS: Final = 1000
 """The most rows, or triples, of a report that are sent to a webhook."""
 
 
-def alert_data(raised: RaisedAlert, timeline: Timeline) -> Mapping[str, object]:
+def alert_data(raised: RaisedAlert, timeline: Timeline) -> Mapping[str, Any]:
     """An alert as JSON, the same for REST, SSE and webhooks.
 
     ``time`` is application time: an integer, or ISO 8601 text on the dateTime line;
@@ -46,35 +48,23 @@ def alert_data(raised: RaisedAlert, timeline: Timeline) -> Mapping[str, object]:
     }
 
 
-def plain_alert(alert: Alert, timeline: Timeline) -> Mapping[str, object]:
+def plain_alert(alert: Alert, timeline: Timeline) -> Mapping[str, Any]:
     """:func:`alert_data` of an alert that is not committed yet: without ``raised_at``."""
     return {
-        "id": alert.id,
-        "rule": alert.rule,
-        "kind": alert.kind,
-        "severity": alert.severity,
-        "text": alert.text,
-        "key": alert.key,
+        **{each: getattr(alert, each) for each in ("id", *_OF_ALERT)},
         "time": plain_time(alert.time, timeline),
         "message_id": alert.message,
     }
 
 
-def change_data(change: AlertChange, timeline: Timeline) -> Mapping[str, object]:
+def change_data(change: AlertChange, timeline: Timeline) -> Mapping[str, Any]:
     """A change of an open alert as JSON, the same for REST, SSE and webhooks; as ``alert_data``.
 
     ``id`` is that of the open alert; ``time`` is null where the engine did not decide the change.
     """
     return {
         "id": change.incident,
-        "change": change.change,
-        "rule": change.rule,
-        "kind": change.kind,
-        "severity": change.severity,
-        "key": change.key,
-        "count": change.count,
-        "by": change.by,
-        "text": change.text,
+        **{each: getattr(change, each) for each in _OF_CHANGE},
         "time": None if change.time is None else plain_time(change.time, timeline),
         "at": wall_time(change.at),
         "first_at": wall_time(change.first_at),
@@ -197,65 +187,46 @@ def notification(
     It is ``resolved`` when it is cleared, else ``firing``. There is no page to link to, so
     ``externalURL`` and ``generatorURL`` are empty.
     """
-    ended, time = None, None
-    match told:
-        case RaisedAlert(alert=alert, raised_at=begun):
-            rule, kind, severity, key = alert.rule, alert.kind, alert.severity, alert.key
-            annotations = {"summary": alert.text, "id": alert.id, "message_id": alert.message}
-            time = alert.time
-        case AlertChange(rule=rule, kind=kind, severity=severity, key=key, first_at=begun):
-            ended = wall_time(told.at) if told.change == "cleared" else None
-            annotations = {
-                "summary": told.text,
-                "id": told.incident,
-                "change": told.change,
-                "by": told.by,
-            }
-            time = told.time
-    if time is not None:
-        annotations["time"] = str(plain_time(time, timeline))
-    labels = _labels(rule, kind, severity, key, source)
-    one = _alert(labels, annotations, wall_time(begun), ended)
-    return _body([one], {"alertname": labels["alertname"]}, receiver)
+    shown: tuple[str, ...] = ("message_id",)
+    ended = None
+    if isinstance(told, RaisedAlert):
+        data = alert_data(told, timeline)
+        begun = data["raised_at"]
+    else:
+        data = change_data(told, timeline)
+        begun, shown = data["first_at"], ("change", "by")
+        ended = data["at"] if told.change == "cleared" else None
+    one = _alert(data, source, shown, begun, ended)
+    return _body([one], {"alertname": one["labels"]["alertname"]}, receiver)
 
 
 def group_notification(group: AlertGroup, receiver: str, source: str) -> bytes:
     """A group of alerts, as :func:`notification`; it fires as long as one of them does."""
     data = json.loads(group.data)
-    alerts = [
-        _alert(
-            _labels(
-                each["rule"],
-                each["kind"],
-                each["escalated"] or each["severity"],
-                each["key"],
-                source,
-            ),
-            {"summary": each["text"], "id": each["id"], "time": str(each["last_time"])},
-            each["first_at"],
-            each["cleared_at"],
-        )
-        for each in data["alerts"]
-    ]
+    alerts = []
+    for each in data["alerts"]:
+        told = each | {"severity": each["escalated"] or each["severity"], "time": each["last_time"]}
+        alerts.append(_alert(told, source, (), each["first_at"], each["cleared_at"]))
     names = {"rule": "alertname"}
     labels = {names.get(name, name): value for name, value in data["group"].items() if value}
     return _body(alerts, labels, receiver, data["open"], data["truncated"])
 
 
-def _labels(rule: str, kind: str, severity: str, key: str, source: str) -> dict[str, str]:
-    return {
-        "alertname": rule or kind,
-        "severity": severity,
-        "kind": kind,
+def _alert(
+    data: Mapping[str, Any], source: str, shown: Iterable[str], begun: str, ended: str | None
+) -> dict[str, Any]:
+    """One alert, from its data as JSON; ``shown`` are annotations beside those that all have."""
+    labels = {
+        "alertname": data["rule"] or data["kind"],
+        "severity": data["severity"],
+        "kind": data["kind"],
         "deployment": source,
         # A label without a value is the same as no label (Prometheus, data model).
-        **({"key": key} if key else {}),
+        **({"key": data["key"]} if data["key"] else {}),
     }
-
-
-def _alert(
-    labels: Mapping[str, str], annotations: Mapping[str, str], begun: str, ended: str | None
-) -> dict[str, Any]:
+    annotations = {"summary": data["text"], "id": data["id"]} | {each: data[each] for each in shown}
+    if data["time"] is not None:
+        annotations["time"] = str(data["time"])
     return {
         "status": "firing" if ended is None else "resolved",
         "labels": labels,

@@ -65,11 +65,7 @@ def _notes(pattern: Pattern, known: Known, parsed: AnyParsed) -> Iterator[Note]:
     match pattern:
         case algebra.Filter(condition, _):
             yield from _of_condition(condition, scope, parsed)
-        case (
-            algebra.LeftJoin(condition=condition)
-            | algebra.OptionalSeq(condition=condition)
-            | algebra.EqualsOptional(condition=condition)
-        ) if condition is not None:
+        case algebra.WithOptional(condition=condition) if condition is not None:
             yield from _of_condition(condition, scope, parsed)
         case algebra.Extend(_, variable, expression):
             yield from _of_value(variable, expression, scope, parsed)

@@ -8,8 +8,6 @@ from typing import Final
 
 from sensorstream.analysis import filters, names, patterns_in_time
 from sensorstream.analysis.note import AnyParsed, Known, Note
-from sensorstream.sparql.algebra import Query, Update
-from sensorstream.sparql.parser import Parsed
 
 _KINDS: Final[tuple[Callable[[AnyParsed, Known], Iterator[Note]], ...]] = (
     names.undeclared_notes,
@@ -22,16 +20,7 @@ _KINDS: Final[tuple[Callable[[AnyParsed, Known], Iterator[Note]], ...]] = (
 _place = attrgetter("position.line", "position.column")
 
 
-def query_notes(parsed: Parsed[Query], known: Known) -> tuple[Note, ...]:
-    """The notes on a query, in the order of its text."""
-    return _notes(parsed, known)
-
-
-def update_notes(parsed: Parsed[Update], known: Known) -> tuple[Note, ...]:
-    """The notes on an update, in the order of its text."""
-    return _notes(parsed, known)
-
-
-def _notes(parsed: AnyParsed, known: Known) -> tuple[Note, ...]:
+def query_notes(parsed: AnyParsed, known: Known) -> tuple[Note, ...]:
+    """The notes on a query or an update, in the order of its text."""
     found = {note: None for kind in _KINDS for note in kind(parsed, known)}
     return tuple(sorted(found, key=_place))

@@ -44,13 +44,12 @@ def notes(parsed: AnyParsed, known: Known) -> Iterator[Note]:
         text = _unbounded(each)
         if text:
             yield Note("unbounded-state", text, _place(parsed, each.inputs[-1]))
-        if isinstance(each, plans.Known) and each.is_path and each.graph is None:
-            assert not isinstance(each.predicate, Variable)
+        if isinstance(each, plans.Known) and each.path is not None and each.graph is None:
             yield Note(
                 "path-in-background",
-                f"{part_text(each.predicate)} is followed in the background knowledge, and not in "
+                f"{part_text(each.path)} is followed in the background knowledge, and not in "
                 "what happens: let a CONSTRUCT query add each step to chain what happens",
-                parsed.position(each.predicate),
+                parsed.position(each.path),
             )
 
 
@@ -65,7 +64,7 @@ def _unbounded(plan: Plan) -> str:
             if _happens(left) and _happens(right):
                 what = f"{_names(left)} and {_names(right)}"
                 return _text("a join", what, f"{_FILTER} in its group or around it")
-        case plans.Optional(longest=None) if plan.remembers:
+        case plans.LeftJoin(longest=None) if plan.remembers:
             return _text(
                 plan.operator,
                 "its optional part",

@@ -79,8 +79,6 @@ from sensorstream.spark.snapshot import Place
 
 _LOG = logging.getLogger(__name__)
 _CROSS_CHECK_SECONDS: Final = 600.0
-_MOST_SOURCES: Final = 10_000
-"""The most names of sources that are kept for the notes on queries."""
 _CONNECTIONS: Final = 4
 """Database connections for the outbox, lists of alerts and the like; the writer has its own."""
 
@@ -213,6 +211,7 @@ class Application(Handle):
             limits=settings.limits,
             in_work=self._in_work,
         )
+        self.pipeline.sources.update(settings.sources)
         self.webhooks = Webhooks(self, registered, self._dispatcher, self.announce)
         self.webhooks.catch_up()
         if kept_for(settings) != (None, None):
@@ -237,11 +236,10 @@ class Application(Handle):
         self.running = Running(self.clock, self.meters.observe_question)
         told = "Questions that are being answered."
         self.meters.tell("sensorstream_questions", told, lambda: len(self.running.runs()))
-        self._sources = set(settings.sources)
         self.rates = Rates(limits.rate)
         self.queries = Queries(self, self._log, self._known_to_queries, trials)
         self.individuals = Individuals(self)
-        self.messages = Messages(self, self.individuals if here else None, self.submit)
+        self.messages = Messages(self, self.individuals if here else None)
         self.reasons = Reasons(self)
         self.unmet = Unmet(self)
         self.holding = Holding(self)
@@ -326,26 +324,10 @@ class Application(Handle):
         early: bool = False,
     ) -> Future[Outcome]:
         """Take one message in; see :meth:`.Pipeline.submit`."""
-        if len(self._sources) < _MOST_SOURCES:
-            self._sources.add(source)
         return self.pipeline.submit(content, source, sender, origin=origin, early=early)
 
-    def take(
-        self,
-        content: bytes,
-        source: str,
-        origin: str = "",
-        *,
-        repeated: bool = True,
-        sender: Sender = HERE,
-    ) -> Future[Outcome]:
-        """Take a message of an input in; see :meth:`.Pipeline.take`."""
-        if len(self._sources) < _MOST_SOURCES:
-            self._sources.add(source)
-        return self.pipeline.take(content, source, origin, repeated=repeated, sender=sender)
-
     def _known_to_queries(self) -> Known:
-        streams = frozenset(filter(None, map(stream_of, tuple(self._sources))))
+        streams = frozenset(filter(None, map(stream_of, tuple(self.pipeline.sources))))
         return Known(self.deployment.ontology.schema, streams=streams or None, continuous=True)
 
     def cross_check(self, seconds: float = _CROSS_CHECK_SECONDS) -> Differences | None:

@@ -19,11 +19,11 @@ import duckdb
 from sensorstream.alerts.records import text_of_pattern
 from sensorstream.archive.files import digest, flush_and_name, part_name, pattern
 from sensorstream.archive.layout import STATEMENTS, STAYS, TABLES
-from sensorstream.archive.manifest import Held, Part, State, begin, changing, parts, record
+from sensorstream.archive.manifest import Held, Part, State, begin, opened_archive, parts, record
 from sensorstream.archive.moving import Say, sweep
 from sensorstream.engine.checkpoint import text_of
 from sensorstream.errors import ArchiveError, HistoryError, OntologyError
-from sensorstream.history.database import connect, one_value, translating
+from sensorstream.history.database import connect, one_value
 from sensorstream.history.effects_store import tell_ends
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.terms import Kind, TermKey, look_up
@@ -86,10 +86,8 @@ def erase(
         ArchiveError: a file cannot be read or written. Nothing was erased.
     """
     with (
-        translating("cannot erase"),
         PostgresStore.open(url, timeline) as store,
-        closing(connect(url, application="sensorstream erase")) as connection,
-        changing(connection),
+        opened_archive(url, "cannot erase", "sensorstream erase") as connection,
     ):
         with connection, connection.cursor() as cursor:
             _check_runner(cursor)

@@ -7,7 +7,7 @@ Its state decides where its rows are, and changes in the transaction that moves 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -17,7 +17,7 @@ from psycopg2.extras import Json
 
 from sensorstream.archive.layout import TABLES, ArchivedTable
 from sensorstream.errors import ArchiveError
-from sensorstream.history.database import one_value, opened
+from sensorstream.history.database import connect, one_value, opened, translating
 
 if TYPE_CHECKING:
     from psycopg2 import extensions
@@ -144,6 +144,24 @@ def changing(connection: extensions.connection) -> Iterator[None]:
             connection.rollback()
             with connection, connection.cursor() as cursor:
                 cursor.execute("select pg_advisory_unlock(%s)", (_LOCK,))
+
+
+@contextmanager
+def opened_archive(
+    url: str, doing: str, application: str = "sensorstream archive"
+) -> Iterator[extensions.connection]:
+    """A connection of the one process that changes the archive of the history at ``url``.
+
+    Raises:
+        ArchiveError: another process does.
+        HistoryError: the database failed; ``doing`` begins the message.
+    """
+    with (
+        translating(doing),
+        closing(connect(url, application=application)) as connection,
+        changing(connection),
+    ):
+        yield connection
 
 
 def kept_parts(url: str, *states: State) -> Sequence[Part]:

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
@@ -33,9 +32,9 @@ from sensorstream.archive.layout import (
     ArchivedTable,
     sum_query,
 )
-from sensorstream.archive.manifest import Held, Part, State, begin, changing, parts, record
+from sensorstream.archive.manifest import Held, Part, State, begin, opened_archive, parts, record
 from sensorstream.errors import ArchiveError
-from sensorstream.history.database import connect, one_value, opened, translating
+from sensorstream.history.database import one_value, opened
 from sensorstream.history.partitions import FIRST, Partition, partitions
 from sensorstream.model.timeline import Instant, Timeline
 
@@ -68,8 +67,6 @@ _PATIENCE: Final = 60.0
 _ATTEMPTS: Final = 3
 
 Say = Callable[[str], None]
-APPLICATION: Final = "sensorstream archive"
-"""What PostgreSQL is told of who moves parts."""
 
 
 _PRINT: Final = "row(count(*), sum(hashtextextended(s::text, 0)::numeric))::text"
@@ -136,11 +133,7 @@ def archive(
         HistoryError: the database failed.
     """
     moved = []
-    with (
-        translating("cannot archive"),
-        closing(connect(url, application=APPLICATION)) as connection,
-        changing(connection),
-    ):
+    with opened_archive(url, "cannot archive") as connection:
         sweep(connection, folder)
         with connection, connection.cursor() as cursor:
             found = partitions(cursor)
@@ -158,7 +151,7 @@ def movable(url: str, before: int, timeline: Timeline) -> Sequence[Part]:
         HistoryError: the database failed.
     """
     found = []
-    with opened(url, "cannot look for what is old", application=APPLICATION) as cursor:
+    with opened(url, "cannot look for what is old") as cursor:
         for each in partitions(cursor):
             source = _Source(each)
             held = {}

@@ -121,18 +121,8 @@ def _leave_out_terms(select: exp.Select) -> None:
         else:
             kept.append(join)
     select.set("joins", kept)
-    looked_up = {each.alias: each.this.this for each in select.find_all(exp.Lateral)}
     for column in list(select.find_all(exp.Column)):
         if column.table in named:
             source = named[column.table]
             part = source.name if column.name == "id" else f"{source.name}_{column.name}"
             column.replace(exp.column(part, source.table))
-            if source.table in looked_up:
-                _select_part(looked_up[source.table], source.name, part)
-
-
-def _select_part(values: exp.Select, name: str, part: str) -> None:
-    """Let a look-up that gives a term give a part of it as well; it groups by the term."""
-    (given,) = (each.this for each in values.expressions if each.alias == name)
-    column = exp.column(part, given.table)
-    values.select(exp.alias_(column, part), copy=False).group_by(column.copy(), copy=False)

@@ -7,7 +7,6 @@ deleted afterwards; if that is broken off, the next run that changes the archive
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -17,11 +16,17 @@ from pyarrow import parquet
 
 from sensorstream.archive.files import digest, remove
 from sensorstream.archive.layout import STATEMENTS, STAYS
-from sensorstream.archive.manifest import Part, State, changing, kept_parts, parts, record
+from sensorstream.archive.manifest import (
+    Part,
+    State,
+    kept_parts,
+    opened_archive,
+    parts,
+    record,
+)
 from sensorstream.archive.moving import Say, sweep
 from sensorstream.errors import ArchiveError
 from sensorstream.history.copying import RowShape
-from sensorstream.history.database import connect, translating
 from sensorstream.history.effects_store import tell_ends
 from sensorstream.history.partitions import Partitions
 from sensorstream.history.rows import STATEMENTS as STATEMENT_ROWS
@@ -53,11 +58,7 @@ def restore(
             archive; nothing has changed.
         HistoryError: the database failed.
     """
-    with (
-        translating("cannot restore"),
-        closing(connect(url, application="sensorstream archive")) as connection,
-        changing(connection),
-    ):
+    with opened_archive(url, "cannot restore") as connection:
         sweep(connection, folder)
         with connection, connection.cursor() as cursor:
             archived = parts(cursor, State.ARCHIVED)
@@ -148,11 +149,7 @@ def delete(url: str, folder: Path, before: Instant, say: Say = lambda _: None) -
         ArchiveError: a file cannot be deleted, or another process changes the archive.
         HistoryError: the database failed.
     """
-    with (
-        translating("cannot delete from the archive"),
-        closing(connect(url, application="sensorstream archive")) as connection,
-        changing(connection),
-    ):
+    with opened_archive(url, "cannot delete from the archive") as connection:
         with connection, connection.cursor() as cursor:
             old = [each for each in parts(cursor, State.ARCHIVED) if each.ended_before <= before]
             for each in old:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from psycopg2.extras import execute_values
 
 from sensorstream.backfill.mapping import Mapped
-from sensorstream.engine.intake import departure, statements_of
+from sensorstream.engine.taking import departure, statements_of
 from sensorstream.history.copying import RowShape
 from sensorstream.history.database import connect, one_value, translating
 from sensorstream.history.partitions import Partitions, partitions

@@ -13,7 +13,7 @@ import pyoxigraph as ox
 from sensorstream.cache.protocol import Answered, CacheQuestion, Formats
 from sensorstream.history.asking import formats
 from sensorstream.history.asking.answer import Answer, Graph, Row, Solutions, limited
-from sensorstream.kb.mirror import QuadStore
+from sensorstream.kb.changes import QuadStore
 from sensorstream.kb.snapshot import Results, read_answerable
 from sensorstream.model.terms import Triple
 from sensorstream.network.exact import Asked, exact, term_of

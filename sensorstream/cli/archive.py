@@ -126,7 +126,7 @@ def _opened(settings: Settings) -> Iterator[tuple[str, Progress]]:
 
 def _bound(settings: Settings, url: str, age: str) -> int:
     """The instant ``age`` ago."""
-    from sensorstream.archive.age import instant_ago
+    from sensorstream.history.partitions import instant_ago
 
     line = settings.time.timeline
     try:

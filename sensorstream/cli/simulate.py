@@ -157,22 +157,22 @@ _plain(
 )
 _plain(
     "stocks",
-    "stocks.stock_messages",
+    "applications.stock_messages",
     "Prices, ratings and acquisitions of a stock exchange.",
 )
 _plain(
     "delivery",
-    "deliveries.delivery_messages",
+    "applications.delivery_messages",
     "Roads that are closed and opened, and agents who ask for their way.",
 )
 _plain(
     "buoys",
-    "buoys.buoy_messages",
+    "applications.buoy_messages",
     "Buoys that measure the water above them, with the tide and now and then a tsunami.",
 )
 _plain(
     "fires",
-    "fires.fire_messages",
+    "applications.fire_messages",
     "Sensors of smoke and temperature in the rooms of a building.",
 )
 

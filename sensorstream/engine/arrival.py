@@ -123,7 +123,8 @@ class Reading:
     seconds: float
 
 
-def _no_time() -> float:
+def no_time() -> float:
+    """The counter where no phase times are wanted."""
     return 0.0
 
 
@@ -134,7 +135,7 @@ class Mapper:
     plan: MappingPlan
     """It may be exchanged between two messages."""
     max_depth: int = DEEPEST
-    counter: Callable[[], float] = _no_time
+    counter: Callable[[], float] = no_time
     """Gives seconds for the phase times (:meth:`sensorstream.clock.Clock.counter`)."""
     max_bytes: int | None = None
     """Messages of more are refused; None: no limit."""

@@ -52,7 +52,7 @@ from typing import (
 )
 
 from sensorstream.errors import TermError
-from sensorstream.model.terms import IRI, BlankNode, Literal, Term, term
+from sensorstream.model.terms import IRI, BlankNode, Literal, term
 
 Convert: TypeAlias = Callable[[Any], Any]
 Value = TypeVar("Value")
@@ -144,29 +144,13 @@ def _rows(convert: Convert, items: Iterable[Any]) -> Iterator[str]:
 _SAME: Final = _Codec(_same, _same)
 
 
-class _Texts(dict[Any, str]):
-    """N-Triples texts by terms: most terms come again and again."""
-
-    def __missing__(self, key: Any) -> str:
-        text: str = key.n3
-        self[key] = text
-        return text
-
-
-class _Terms(dict[str, Term]):
-    """Terms by N-Triples texts; equal terms become one object."""
-
-    def __missing__(self, key: str) -> Term:
-        found = self[key] = term(key)
-        return found
-
-
 class _Codecs:
     """The table above, for one value: each type is looked up once."""
 
     def __init__(self) -> None:
         self._known: dict[Any, _Codec] = {}
-        self._term = _Codec(_Texts().__getitem__, _Terms().__getitem__)
+        # N-Triples: most terms come again and again, and equal terms become one object.
+        self._term = _Codec(cache(attrgetter("n3")), cache(term))
 
     def of(self, hint: Any) -> _Codec:
         """How values of a type are written and read."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
-from sensorstream.engine.arrival import Admission, Arrived
+from sensorstream.engine.arrival import Admission, Arrived, no_time
 from sensorstream.engine.filters import Filter
 from sensorstream.engine.inferences import Inferences
 from sensorstream.engine.live_queries import LiveQueries, QueryTerms
@@ -40,10 +40,6 @@ _TOLD: Final = 3
 _EVERYTHING: Final = WindowSpec(Kind.LANDMARK, Unit.INDIVIDUALS)
 
 
-def _no_time() -> float:
-    return 0.0
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
     """The parts that an engine is built from."""
@@ -63,7 +59,7 @@ class Parts:
     """How many rounds of rules one message may cause."""
     timeline: Timeline
     """How times are written."""
-    counter: Callable[[], float] = _no_time
+    counter: Callable[[], float] = no_time
     """Gives seconds for the phase times (:meth:`sensorstream.clock.Clock.counter`)."""
     turn: Callable[[str], None] | None = None
     """Is told the id of each message whose turn it is, just before it is taken in."""
@@ -195,50 +191,45 @@ class Core:
 
         Inferred statements that hold no more are told with it, too.
         """
-        ended, message, now = self.inferences.take_ended(), outcome.message, self.now
-        if ended:
-            outcome = replace(outcome, ended=(*outcome.ended, *ended))
+        queries, message, now = self.queries, outcome.message, self.now
+        outcome.ended += self.inferences.take_ended()
         if self.dropped:
             told = (Cleared("", RULE_FAILED, rule, now or 0, message.id) for rule in self.dropped)
-            outcome = replace(outcome, cleared=(*told, *outcome.cleared))
+            outcome.cleared = (*told, *outcome.cleared)
             self.dropped = []
-        stopped = tuple(
+        stopped = [
             self.notices.stopped(message, name, entry, error, now)
-            for name, entry, error in self.queries.take_faults()
-        )
-        reports, alerts = self.queries.take_reports(), self.queries.alerts
-        if not stopped and not reports and not alerts.ending:
-            return outcome
-        before = counted(outcome.alerts)
-        raised, cleared = alerts.raised(message.id, before)
-        over = alerts.over(message.id, now or 0, before + len(raised))
-        return replace(
-            outcome,
-            reports=(*outcome.reports, *reports),
-            alerts=(*outcome.alerts, *raised, *stopped),
-            cleared=(*outcome.cleared, *cleared, *over),
-        )
+            for name, entry, error in queries.take_faults()
+        ]
+        reports = queries.take_reports()
+        if stopped or reports or queries.alerts.ending:
+            before = counted(outcome.alerts)
+            raised, cleared = queries.alerts.raised(message.id, before)
+            over = queries.alerts.over(message.id, now or 0, before + len(raised))
+            outcome.reports += reports
+            outcome.alerts += (*raised, *stopped)
+            outcome.cleared += (*cleared, *over)
+        return outcome
 
     def with_reasoner(self, outcome: Outcome, before: str) -> Outcome:
         """Tell what the reasoner did not decide, or that it is away: as an alert if that is new."""
-        reasoner = self.reasoner
+        reasoner, message = self.reasoner, outcome.message
         open_ = reasoner.take_left_open() if isinstance(reasoner, ResilientReasoner) else ()
-        alerts, warnings = outcome.alerts, outcome.warnings
         if open_:
-            alerts = (*alerts, *self.notices.left_open(outcome.message, open_, self.now))
-            warnings = (*warnings, *open_[:_TOLD])
+            outcome.alerts += self.notices.left_open(message, open_, self.now)
+            outcome.warnings += tuple(open_[:_TOLD])
         if self.degraded and not before:
-            alerts = (*alerts, self.notices.degraded(outcome.message, self.degraded, self.now))
+            outcome.alerts += (self.notices.degraded(message, self.degraded, self.now),)
         if self.degraded and outcome.status in (Status.ACCEPTED, Status.PARTIAL):
             told = f"inferred by the plain profile only, the reasoner is away: {self.degraded}"
-            warnings = (*warnings, told)
-        if not open_ and not self.degraded:
-            return outcome
-        return replace(outcome, alerts=alerts, warnings=warnings)
+            outcome.warnings += (told,)
+        return outcome
 
     def marked(self, outcome: Outcome) -> Outcome:
         """The outcome, which says whether the plain profile stands in for the reasoner."""
-        return replace(outcome, degraded=True) if self.degraded else outcome
+        if self.degraded:
+            outcome.degraded = True
+        return outcome
 
 
 def told_as(

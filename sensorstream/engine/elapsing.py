@@ -10,7 +10,6 @@ is tried with its solutions, at the present.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import replace
 from typing import Final
 
 from sensorstream.engine.core import Core, told_as
@@ -213,7 +212,8 @@ def answer(core: Core, entry: Message, answer: Answer) -> Outcome:
             # It works again, also if it found nothing to tell of.
             worked = core.notices.worked([rule])
             ends = (Cleared("", RULE_FAILED, each, now, entry.id) for each in worked)
-            outcome = replace(made, cleared=(*ends, *made.cleared))
+            made.cleared = (*ends, *made.cleared)
+            outcome = made
     core.memory.keep(now, News(held={rule: {answer.moment: None}}))
     return core.marked(_ended(core, outcome, now, before))
 

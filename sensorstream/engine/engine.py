@@ -119,14 +119,17 @@ class Engine(Core):
         passed = elapse(self, Message(f"at-{time}", b"", 0), time)
         self.queries.advance(time)
         outcome = following(passed, self.accepted(_NO_MESSAGE))
-        return self.marked(replace(outcome, released=released))
+        outcome.released = released
+        return self.marked(outcome)
 
     def finish(self) -> Outcome:
         """The streams have ended: all that waits is released, and windows close once more."""
         self.order.complete(None)
         released = release(self)
         self.queries.processor.finish()
-        return self.marked(replace(self.accepted(_NO_MESSAGE), released=released))
+        outcome = self.accepted(_NO_MESSAGE)
+        outcome.released = released
+        return self.marked(outcome)
 
     def accepted(self, message: Message) -> Outcome:
         """The outcome of an entry that is no message, with what queries have reported by now."""
@@ -156,24 +159,17 @@ class Engine(Core):
         if for_queries is not None:
             self.queries.advance(for_queries)
             outcome = self.with_queries(outcome)
-        return self.marked(following(news, replace(outcome, released=released)))
+        outcome.released = released
+        return self.marked(following(news, outcome))
 
     def _elapse(self, outcome: Outcome, entry: Message, time: Instant) -> Outcome:
         """Let time pass for what follows the clock, after what became of an entry."""
         passed = elapse(self, entry, time, with_window=self.clock.for_window)
         if passed is None:
             return outcome
-        return replace(
-            following(outcome, passed), status=outcome.status, rejection=outcome.rejection
-        )
-
-    def elapse_again(self, entry: Message, time: Instant, *, waiting_only: bool) -> None:
-        """What was due by ``time`` has been told when an entry came, and is not told once more.
-
-        For an entry that is passed over: all else that it has done does not happen.
-        ``waiting_only`` is that of :func:`.elapse`.
-        """
-        elapse(self, entry, time, waiting_only=waiting_only)
+        passed = following(outcome, passed)
+        passed.status, passed.rejection = outcome.status, outcome.rejection
+        return passed
 
     def pass_time(
         self,

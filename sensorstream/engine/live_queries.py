@@ -44,14 +44,15 @@ from sensorstream.model.waits import Silence
 from sensorstream.network.budget import NO_LIMITS, Limits
 from sensorstream.network.plan.nodes import Anew
 from sensorstream.network.recursion.kinds import Conclusions
+from sensorstream.network.sources import Knowledge
 from sensorstream.sparql.algebra import Query
 from sensorstream.sparql.parser import parse_query
 from sensorstream.sparql.places import give_place
 from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.event_lines import instant_of
-from sensorstream.streams.patterns_in_time import Knowledge
 from sensorstream.streams.planning import check_graphs
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
+from sensorstream.streams.query_maker import Meaning
 from sensorstream.streams.report import Report
 from sensorstream.streams.state import ProcessorState
 
@@ -207,11 +208,8 @@ class LiveQueries:
             InternalFault: a fault of ours; nothing has changed.
         """
         parsed = self._parsed(name, text)
-        if isinstance(parsed, Program):
-            self.processor.check_rules(name, parsed, replaces=replaces)
-            return
         plan = self.processor.check(name, parsed, self._graphs(parsed), replaces=replaces)
-        if isinstance(plan, Anew) and not self._terms.anew:
+        if isinstance(plan, Anew) and not self._terms.anew and isinstance(parsed, Query):
             error = UnsupportedQuery(
                 f"it cannot be kept in step: {plan.reason}. Evaluated anew at every change it "
                 "costs each message time, maybe a fork of the server: the setting "
@@ -238,30 +236,26 @@ class LiveQueries:
         return running
 
     def _start(self, name: str, text: str, *, replaces: bool = False) -> ContinuousQuery:
-        parsed, running = self._parsed(name, text), self.processor
-        started: ContinuousQuery
-        if isinstance(parsed, Program):
-            started = running.register_rules(
-                name, text, parsed, self._take_report, replaces=replaces
-            )
-        else:
-            started = running.register(
-                name, text, parsed, self._take_report, self._graphs(parsed), replaces=replaces
-            )
+        parsed = self._parsed(name, text)
+        started = self.processor.register(
+            name, text, parsed, self._take_report, self._graphs(parsed), replaces=replaces
+        )
         self.alerts.begin(started)
         return started
 
-    def _parsed(self, name: str, text: str) -> Query | Program:
+    def _parsed(self, name: str, text: str) -> Meaning:
         if is_rules(text):
             return read_program(text, name=name, start=Position("rules", 1, 1))
         return parse_query(text)
 
-    def _graphs(self, query: Query) -> Mapping[IRI, TripleIndex] | None:
+    def _graphs(self, query: Meaning) -> Mapping[IRI, TripleIndex] | None:
         """What GRAPH matches in a query: the graphs of its FROM NAMED, without it all there are.
 
         Raises:
             QueryError: one that it names is not there.
         """
+        if isinstance(query, Program):
+            return None
         graphs = self._terms.graphs
         if graphs is not None and query.dataset.named:
             graphs = self._named(query, graphs)

@@ -12,7 +12,6 @@ from sensorstream.engine.notices import RULE_FAILED
 from sensorstream.engine.query_alerts import KIND
 from sensorstream.errors import SensorStreamError
 from sensorstream.model.events import Alert, Cleared, Departure, Ended, Message
-from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import Subject
 from sensorstream.model.timeline import Instant
 
@@ -73,9 +72,9 @@ class Withheld:
     cause: str
 
 
-@frozen
+@dataclass(slots=True)
 class Outcome:
-    """One message's way through the engine.
+    """One message's way through the engine, which adds to it; then nobody changes it.
 
     ``individuals`` are those that the message describes, ``departures`` those it pushed out of the
     window, ``ended`` single statements that hold no more, ``revoked`` such of earlier messages
@@ -116,23 +115,19 @@ class Outcome:
         return {name: getattr(self.phases, name) for name in ("t_i", "t_w", "t_m", "t_s")}
 
 
+_FOLLOWING: Final = ("alerts", "replies", "departures", "ended", "revoked", "reports", "released")
+
+
 def following(before: Outcome | None, outcome: Outcome) -> Outcome:
     """What an entry came to, with what had become of the time before it, if of that anything."""
     if before is None:
         return outcome
     raised = counted(before.alerts)
     cleared = (replace(each, place=each.place + raised) for each in outcome.cleared)
-    is_told = outcome.status in (Status.ACCEPTED, Status.PARTIAL)
-    return replace(
-        outcome,
-        alerts=(*before.alerts, *outcome.alerts),
-        cleared=(*before.cleared, *cleared),
-        replies=(*before.replies, *outcome.replies),
-        departures=(*before.departures, *outcome.departures),
-        ended=(*before.ended, *outcome.ended),
-        revoked=(*before.revoked, *outcome.revoked),
-        reports=(*before.reports, *outcome.reports),
-        released=(*before.released, *outcome.released),
+    outcome.cleared = (*before.cleared, *cleared)
+    for name in _FOLLOWING:
+        setattr(outcome, name, getattr(before, name) + getattr(outcome, name))
+    if outcome.status in (Status.ACCEPTED, Status.PARTIAL):
         # The reason why a message was not taken in stands alone.
-        warnings=(*before.warnings, *outcome.warnings) if is_told else outcome.warnings,
-    )
+        outcome.warnings = before.warnings + outcome.warnings
+    return outcome

@@ -29,6 +29,7 @@ from typing import Final, TypeAlias, TypeVar
 
 from sensorstream.engine.filters import number_of
 from sensorstream.model.events import Event
+from sensorstream.model.schedules import Multiples
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.vocabulary import OWL_THING, RDF_TYPE
@@ -211,7 +212,7 @@ class Shedding:
 
     def end_of_period(self, time: Instant) -> Instant:
         """When the period of a time is over."""
-        return (time // self.period + 1) * self.period
+        return Multiples(self.period).after(time)
 
     def verdict(self, name: Subject, kinds: frozenset[Term], first: bool) -> IRI | None:
         """The class for which an individual is shed; None where it is kept.

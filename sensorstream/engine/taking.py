@@ -8,24 +8,26 @@ arrival.
 from __future__ import annotations
 
 import logging
-from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from sensorstream.engine.arrival import Arrived
 from sensorstream.engine.core import Core, told_as
 from sensorstream.engine.elapsing import elapse
-from sensorstream.engine.intake import Verdicts, admit, archived
+from sensorstream.engine.filters import kinds_of
 from sensorstream.engine.message_run import MessageRun
-from sensorstream.engine.outcome import Outcome, Status, Timings, following
-from sensorstream.engine.shedding import Summary
+from sensorstream.engine.outcome import Outcome, Status, Timings, Withheld, following
+from sensorstream.engine.shedding import LoadShedder, Summary, add_to
 from sensorstream.errors import MessageError, Overrun, ReasonerError
-from sensorstream.model.events import Delta, Event, Message
-from sensorstream.model.terms import IRI
+from sensorstream.model.events import Delta, Departure, Event, Individual, Message, Provenance
+from sensorstream.model.terms import IRI, Subject, Term, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.reasoning.profiles import unread_axiom
 from sensorstream.reasoning.reasoner import NoReasoner
 from sensorstream.rules.effects import Run
+from sensorstream.window.partition import owners_of
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -92,7 +94,7 @@ def _taken(
     outcome = core.with_queries(result)
     if waited and parts.answers and outcome.replies:
         told = f"{len(outcome.replies)} replies not sent: the message had waited"
-        outcome = replace(outcome, warnings=(*outcome.warnings, told))
+        outcome.warnings += (told,)
     return core.with_reasoner(outcome, before)
 
 
@@ -101,9 +103,11 @@ def _passed(core: Core, arrived: Arrived, timings: Timings, heard: Instant) -> O
     events, left_out = arrived.mapped.events, arrived.mapped.warnings
     if events:
         core.queries.take_in(events, (), events[-1].time, heard)
-    notices = core.notices.partial(arrived.message, left_out, core.now) if left_out else ()
     outcome = outcome_of(arrived, Status.PARTIAL if left_out else Status.ACCEPTED, timings)
-    return core.with_queries(replace(outcome, alerts=notices, time=core.now))
+    if left_out:
+        outcome.alerts = core.notices.partial(arrived.message, left_out, core.now)
+    outcome.time = core.now
+    return core.with_queries(outcome)
 
 
 def _attempt(
@@ -131,8 +135,9 @@ def _given_up(core: Core, outcome: Outcome, error: Exception) -> Outcome:
     """Tell that a message was taken in without the synopses that were due with it."""
     _LOG.error("synopses given up at message %s", outcome.message.id, exc_info=error)
     told = f"the synopses of what was shed do not enter the window: {error}"
-    notices = core.notices.given_up(outcome.message, told, core.now)
-    return replace(outcome, alerts=(*outcome.alerts, *notices), warnings=(*outcome.warnings, told))
+    outcome.alerts += core.notices.given_up(outcome.message, told, core.now)
+    outcome.warnings += (told,)
+    return outcome
 
 
 def _react(
@@ -149,29 +154,24 @@ def _react(
     said = {t[0] for event in mapped.events for t in event.triples} if core.rules.listen else ()
     outcome = run.ruled(Run(run, message, now, core.memory, said=said), applied)
     _settle(core, arrived, verdicts)
-    left_out = mapped.warnings
-    notices = core.notices.partial(message, left_out, now) if left_out else ()
+    if mapped.warnings:
+        outcome.status = Status.PARTIAL
+        outcome.alerts += core.notices.partial(message, mapped.warnings, now)
     unread = unread_axiom(core.reasoner, (t for each in mapped.events for t in each.triples))
     if unread:
-        notices = (*notices, *core.notices.unread(message, unread, now))
-    return replace(
-        outcome,
-        status=Status.PARTIAL if left_out else Status.ACCEPTED,
-        matched=mapped.matched,
-        individuals=mapped.individuals,
-        alerts=(*outcome.alerts, *notices),
-        warnings=(
-            *left_out,
-            *mapped.notes,
-            *verdicts.warnings(),
-            *([unread] if unread else []),
-            *_unrepaired(core, run.said, latest),
-            *outcome.warnings,
-        ),
-        archived=tuple(verdicts.departures),
-        filtered=tuple(verdicts.filtered),
-        shed=tuple(verdicts.shed),
+        outcome.alerts += core.notices.unread(message, unread, now)
+    outcome.matched, outcome.individuals = mapped.matched, mapped.individuals
+    outcome.warnings = (
+        *mapped.warnings,
+        *mapped.notes,
+        *verdicts.warnings(),
+        *([unread] if unread else []),
+        *_unrepaired(core, run.said, latest),
+        *outcome.warnings,
     )
+    outcome.archived = tuple(verdicts.departures)
+    outcome.filtered, outcome.shed = tuple(verdicts.filtered), tuple(verdicts.shed)
+    return outcome
 
 
 def _unrepaired(core: Core, said: Sequence[Event], latest: Instant | None) -> Iterator[str]:
@@ -255,7 +255,8 @@ def take_in_turn(
         time = arrived.mapped.events[0].time
         if order.passes(message.source, time, message.received):
             own = take_in(core, arrived, timings, refused)
-            return replace(own, released=tuple(released)) if released else own
+            own.released = (*own.released, *released)
+            return own
         if not order.offer(message.source, time, message.received, _kept(arrived)):
             own = _set_late(core, arrived, timings)
     forced = order.overflow()
@@ -269,9 +270,10 @@ def take_in_turn(
         assert isinstance(arrived, Arrived)
         own = outcome_of(arrived, Status.HELD, timings)
     if forced:
-        notices = core.notices.overflow(message, order.disorder.max_held, core.now)
-        own = replace(own, alerts=(*own.alerts, *notices), forced=len(forced))
-    return replace(own, released=tuple(released)) if released else own
+        own.alerts += core.notices.overflow(message, order.disorder.max_held, core.now)
+        own.forced = len(forced)
+    own.released = (*own.released, *released)
+    return own
 
 
 def release(
@@ -291,12 +293,10 @@ def _set_late(core: Core, arrived: Arrived, timings: Timings) -> Outcome:
     departures = archived(arrived.mapped.events, core.archived)
     core.archived += len(departures)
     outcome = outcome_of(arrived, Status.LATE, timings)
-    return replace(
-        outcome,
-        alerts=core.notices.late(message, told, core.now),
-        archived=departures,
-        warnings=(*outcome.warnings, told),
-    )
+    outcome.alerts = core.notices.late(message, told, core.now)
+    outcome.archived = departures
+    outcome.warnings += (told,)
+    return outcome
 
 
 def _kept(arrived: Arrived) -> Arrived:
@@ -304,3 +304,124 @@ def _kept(arrived: Arrived) -> Arrived:
     if not arrived.message.content:
         return arrived
     return replace(arrived, message=replace(arrived.message, content=b""), seconds=0.0)
+
+
+# -- between a message and the window: filters and load shedding -----------------------------
+
+
+def statements_of(event: Event) -> dict[Subject, list[Triple]]:
+    """What an event says, by individual, in order; blank nodes are with their owners."""
+    owners = owners_of(event, {})
+    found: dict[Subject, list[Triple]] = {}
+    for triple in event.triples:
+        found.setdefault(owners[triple[0]], []).append(triple)
+    return found
+
+
+def archived(events: Iterable[Event], count: int) -> tuple[Departure, ...]:
+    """All individuals of some events; ``count`` have gone straight to history before."""
+    parts = [(event, *part) for event in events for part in statements_of(event).items()]
+    return tuple(departure(*part, number) for number, part in enumerate(parts, count + 1))
+
+
+def departure(event: Event, name: Subject, triples: Sequence[Triple], number: int) -> Departure:
+    """An individual as it departs without having stayed: the window never holds it.
+
+    It holds at the time of its message and no longer, because the window never held it. Its stay
+    is ``-number``: the window numbers its own from 1 upwards. Nothing is inferred for it.
+    """
+    said = Provenance(event.message, event.time)
+    individual = Individual(
+        name,
+        -number,
+        event.time,
+        event.time,
+        number,
+        event.message,
+        dict.fromkeys(triples, said),
+    )
+    return Departure(individual, event.time)
+
+
+@dataclass(slots=True)
+class Verdicts:
+    """What became of one message's individuals; nothing is remembered of it elsewhere yet."""
+
+    archived: int
+    """How many individuals went straight to history before this message."""
+    filtered: list[Withheld] = field(default_factory=list)
+    shed: list[Withheld] = field(default_factory=list)
+    departures: list[Departure] = field(default_factory=list)
+    summaries: dict[IRI, Summary] = field(default_factory=dict)
+    entered: dict[Subject, Instant] = field(default_factory=dict)
+    """Who enters while load is shed, and when the period of that ends."""
+
+    def archive(self, event: Event, name: Subject, said: Sequence[Triple]) -> None:
+        """Send an individual straight to history."""
+        number = self.archived + len(self.departures) + 1
+        self.departures.append(departure(event, name, said, number))
+
+    def warnings(self) -> Iterator[str]:
+        """What did not enter the window, and why."""
+        for what, withheld in (("filter", self.filtered), ("load shedding for", self.shed)):
+            for cause, count in Counter(each.cause for each in withheld).items():
+                yield f"{what} '{cause}' kept {count} out of the window"
+
+
+def admit(core: Core, event: Event, verdicts: Verdicts) -> Event | None:
+    """The part of an event that enters the window; None where nothing does.
+
+    Filters are asked in their order, the first that drops an individual decides. What they let
+    through may be shed, while there is too much of it.
+    """
+    filters, shedder, window = core.filters, core.shedder, core.window
+    if shedder is not None and not shedder.state.active:
+        shedder = None
+    if not filters and shedder is None:
+        return event
+    kept: list[Triple] = []
+    parts = statements_of(event)
+    for name, said in parts.items():
+        kinds = kinds_of(name, said, core.kb)
+        dropping = next(
+            (each for each in filters if each.drops(name, kinds, said, event.time, window)), None
+        )
+        if dropping is not None:
+            verdicts.filtered.append(Withheld(name, dropping.name))
+            if dropping.store:
+                verdicts.archive(event, name, said)
+            continue
+        if shedder is not None and _shed(event, name, kinds, said, shedder, verdicts):
+            continue
+        kept += said
+    if len(kept) == len(event.triples):
+        return event
+    if not kept:
+        return None
+    subjects = {triple[0] for triple in kept}
+    replaces = frozenset(each for each in event.replaces if each[0] in subjects)
+    return event.part(kept, replaces)
+
+
+def _shed(
+    event: Event,
+    name: Subject,
+    kinds: frozenset[Term],
+    said: Sequence[Triple],
+    shedder: LoadShedder,
+    verdicts: Verdicts,
+) -> bool:
+    """Whether an individual stays out for there is too much."""
+    shedding, time = shedder.shedding, event.time
+    earlier = verdicts.entered.get(name)
+    known = shedder.state.entered.holds(name, time)
+    first = not known and (earlier is None or time >= earlier)
+    about = shedding.verdict(name, kinds, first)
+    if about is None:
+        if first and shedding.thins_out:
+            verdicts.entered[name] = shedding.end_of_period(time)
+        return False
+    verdicts.shed.append(Withheld(name, about))
+    verdicts.archive(event, name, said)
+    add_to(verdicts.summaries, about, Summary.of(name, said, time))
+    return True

@@ -28,40 +28,26 @@ def copied(cursor: extensions.cursor, query: str, columns: pa.Schema) -> Iterato
     Raises:
         HistoryError: PostgreSQL did not give all rows.
     """
-    copying = _Copying(cursor, f"copy ({query}) to stdout (format csv)")
+    source, sink = os.pipe()
+    failed: list[Exception] = []
+
+    def run() -> None:
+        try:
+            with suppress(BrokenPipeError), os.fdopen(sink, "wb") as file:
+                cursor.copy_expert(f"copy ({query}) to stdout (format csv)", file, size=1 << 16)
+        except Exception as error:
+            failed.append(error)
+
+    copying = Thread(target=run, daemon=True)
+    copying.start()
     try:
-        with copying.output as told:
+        with BufferedReader(FileIO(source), 1 << 20) as told:
             if told.peek(1):
                 yield from _arrow(told, columns)
     finally:
-        copying.wait()
-    if copying.error is not None:
-        raise HistoryError(f"cannot read the history: {copying.error}") from copying.error
-
-
-class _Copying:
-    """A COPY that runs in a thread of its own into a pipe; ``output`` is the other end of it.
-
-    ``error`` is why PostgreSQL did not give all rows.
-    """
-
-    def __init__(self, cursor: extensions.cursor, query: str) -> None:
-        source, sink = os.pipe()
-        self.output = BufferedReader(FileIO(source), 1 << 20)
-        self.error: Exception | None = None
-        self._thread = Thread(target=self._run, args=(cursor, query, sink), daemon=True)
-        self._thread.start()
-
-    def _run(self, cursor: extensions.cursor, query: str, sink: int) -> None:
-        try:
-            with suppress(BrokenPipeError), os.fdopen(sink, "wb") as file:
-                cursor.copy_expert(query, file, size=1 << 16)
-        except Exception as error:
-            self.error = error
-
-    def wait(self) -> None:
-        """Wait for the end."""
-        self._thread.join()
+        copying.join()
+    for error in failed:
+        raise HistoryError(f"cannot read the history: {error}") from error
 
 
 def _arrow(told: BufferedReader[FileIO], columns: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -23,7 +23,7 @@ from sensorstream.history.database import rows_of, translating
 from sensorstream.history.incidents import change_of, end_of_system, last_event
 from sensorstream.history.rows import text_of
 from sensorstream.history.tables import alerts, deliveries, events, webhooks
-from sensorstream.history.webhooks import NUMBERS, WEBHOOK_NAMES, webhook_of
+from sensorstream.history.webhooks import NUMBERS, WEBHOOK, webhook_of
 from sensorstream.journal.notice import WEBHOOK_DISABLED
 
 _OF_ONE: Final = 20
@@ -170,7 +170,6 @@ def is_for(event: str, receiver: str) -> str:
 
 
 _ALERT: Final = ", ".join(f"a.{each.name} as alert_{each.name}" for each in alerts.c)
-_WEBHOOK: Final = ", ".join(f"w.{name} as webhook_{name}" for name in WEBHOOK_NAMES)
 # What is new is taken in the order of its numbers, for the receiver's place passes all below. Their
 # times are not in this order: each was read before the transaction that gave the number.
 _DUE: Final = text(
@@ -202,7 +201,7 @@ _DUE: Final = text(
     select e.seq as event, w.number, taken.attempts, e.report_id, e.report_query, e.report_data,
       e.group_data, e.raised_at as reported_at, e.change as change_seq, c.*,
       i.rule, i.kind, i.key, i.first_at,
-      {_ALERT}, {_WEBHOOK}
+      {_ALERT}, {WEBHOOK}
     from taken join store.webhooks w on w.number = taken.number
     join store.events e on e.seq = taken.seq left join store.alerts a on a.id = e.alert_id
     left join store.alert_changes c on c.seq = e.change

@@ -18,11 +18,12 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from psycopg2 import extensions, sql
 
-from sensorstream.history.database import one_value
+from sensorstream.history.database import one_value, opened
 from sensorstream.model.timeline import Instant, Timeline
 
 FIRST: Final = -(2**63)
@@ -139,6 +140,25 @@ def partitions(cursor: extensions.cursor, *, young: bool = False) -> list[Partit
     )
     found = [partition_of(bounds) for (bounds,) in cursor.fetchall()]
     return sorted((each for each in found if each is not None), key=lambda each: each.low)
+
+
+def instant_ago(url: str, length: int, timeline: Timeline, now: datetime) -> Instant:
+    """The instant that lies a length of the time line back.
+
+    On the dateTime line it counts back from ``now``. Whole numbers need not be seconds of any
+    clock: on the integer line it counts back from the latest end of a statement in history.
+
+    Raises:
+        HistoryError: the database cannot be read.
+    """
+    if timeline is Timeline.DATETIME:
+        return timeline.of(now) - length
+    with opened(url, "cannot read the history") as cursor:
+        for each in reversed(partitions(cursor)):
+            found = one_value(cursor, f'select max(valid_to) from store."{each.name}"')
+            if found is not None:
+                return int(found) - length
+    return -length
 
 
 def partition_of(bounds: str | None) -> Partition | None:

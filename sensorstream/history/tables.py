@@ -28,8 +28,6 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
-    column,
-    table,
     text,
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
@@ -505,7 +503,8 @@ alert_group_members: Final = Table(
     Index("alert_group_members_group_idx", "group_id"),
 )
 
-# Only of events at or before the receiver's place; store.outbox has all.
+# Only of events at or before the receiver's place. The view store.outbox has all: those too that
+# wait for their first attempt beyond it, and those that are dead because it was disabled.
 deliveries: Final = Table(
     "deliveries",
     metadata,
@@ -529,22 +528,6 @@ deliveries: Final = Table(
     partial(
         "deliveries_due_idx", "status = 'pending'::text", "webhook_id", "next_attempt_at", "event"
     ),
-)
-
-# A view: all deliveries, those too that wait for their first attempt beyond a receiver's place, and
-# those that are dead because their receiver was disabled.
-outbox: Final = table(
-    "outbox",
-    *(
-        column(name)
-        for name in (
-            *("id", "event", "webhook_id", "status", "attempts", "next_attempt_at", "last_error"),
-            *("attempted_at", "seconds", "answered", "answer"),
-            *("alert_id", "change", "report_id", "report_query", "report_data", "group_data"),
-            "raised_at",
-        )
-    ),
-    schema=STORE,
 )
 
 

@@ -148,12 +148,8 @@ class Dictionary:
                 last = one_value(cursor, _COUNT_TERMS, (len(new),))
                 there |= zip(new, count(last - len(new) + 1), strict=False)
                 TERMS.copy(cursor, term_rows(new, there))
-            found |= self._remember(asked, (there[key] for key in keys))
+            found |= self.learn(asked, (there[key] for key in keys))
         return found
-
-    def learn(self, terms: Sequence[Term], numbers: Iterable[int]) -> None:
-        """Remember the numbers of some terms."""
-        self._remember(terms, numbers)
 
     def remembered(self, terms: Iterable[Term]) -> tuple[dict[Term, int], list[Term]]:
         """The numbers that are remembered, and the terms that must be looked up."""
@@ -171,7 +167,8 @@ class Dictionary:
                 found[term] = number
         return found, asked
 
-    def _remember(self, terms: Sequence[Term], numbers: Iterable[int]) -> dict[Term, int]:
+    def learn(self, terms: Sequence[Term], numbers: Iterable[int]) -> dict[Term, int]:
+        """Remember the numbers of some terms; they are given back."""
         found = dict(zip(terms, numbers, strict=True))
         self._unsettled |= {t: n for t, n in found.items() if len(t) <= _LONGEST_REMEMBERED}
         return found

@@ -11,15 +11,12 @@ from sqlalchemy import (
     Connection,
     Engine,
     Row,
-    Select,
-    Text,
+    TextClause,
     case,
-    cast,
     delete,
     func,
     select,
     text,
-    true,
     update,
 )
 from sqlalchemy.dialects.postgresql import insert as upsert
@@ -32,7 +29,6 @@ from sensorstream.history.tables import (
     alert_changes,
     alert_groups,
     deliveries,
-    outbox,
     webhooks,
 )
 from sensorstream.journal.notice import WEBHOOK_DISABLED
@@ -98,11 +94,11 @@ class PostgresWebhooks:
 
     def all(self) -> list[WebhookState]:
         """All webhooks, in the order they were registered."""
-        return self._states(_STATES.order_by(webhooks.c.created_at, webhooks.c.id))
+        return self._states(None)
 
     def one(self, webhook_id: str) -> WebhookState:
         """One webhook."""
-        found = self._states(_STATES.where(webhooks.c.id == _storable(webhook_id)))
+        found = self._states(_storable(webhook_id))
         if not found:
             raise _unknown(webhook_id)
         return found[0]
@@ -146,13 +142,8 @@ class PostgresWebhooks:
     ) -> list[LoggedDelivery]:
         """Up to ``limit`` deliveries of a webhook with an id below ``before``, newest first."""
         self.one(webhook_id)
-        query = _LOG.where(outbox.c.webhook_id == webhook_id)
-        if state is not None:
-            query = query.where(outbox.c.status == state)
-        if before is not None:
-            query = query.where(outbox.c.id < before)
-        query = query.order_by(outbox.c.id.desc()).limit(limit)
-        return _deliveries(self._database, query)
+        values = {"id": webhook_id, "state": state, "before": before, "limit": limit}
+        return _deliveries(self._database, _PAGE, values)
 
     def resend(self, delivery_id: int, now: datetime) -> LoggedDelivery:
         """Make a delivery due now, whatever became of it before."""
@@ -170,8 +161,7 @@ class PostgresWebhooks:
                 set_aside(connection, webhook_id)
             if webhook_id is None or not connection.execute(command).rowcount:
                 raise UnknownDelivery(f"there is no delivery {delivery_id}")
-            found = connection.execute(_LOG.where(outbox.c.id == delivery_id))
-            return _logged(found.one())
+            return _logged(connection.execute(_LOGGED_ONE, {"id": delivery_id}).one())
 
     def recover(self, webhook_id: str, since: datetime, until: datetime, now: datetime) -> int:
         """Make all dead deliveries of what was raised in ``[since, until)`` due now.
@@ -192,17 +182,10 @@ class PostgresWebhooks:
         Returns:
             The ids of those that are gone, each with the number of deliveries dropped with it.
         """
-        waiting = (
-            select(webhooks.c.id, func.count(outbox.c.id))
-            .outerjoin(
-                outbox, (outbox.c.webhook_id == webhooks.c.id) & (outbox.c.status == "pending")
-            )
-            .where(webhooks.c.output, webhooks.c.id.not_in([each.id for each in outputs]))
-            .group_by(webhooks.c.id)
-        )
+        kept = {"ids": [each.id for each in outputs]}
         with translating("cannot store the outputs"), self._database.begin() as connection:
             last = last_event(connection)
-            gone = {row[0]: int(row[1]) for row in connection.execute(waiting)}
+            gone = {row[0]: int(row[1]) for row in connection.execute(_WAITING, kept)}
             connection.execute(delete(webhooks).where(webhooks.c.id.in_(gone)))
             asked = select(webhooks.c.id, webhooks.c.queries, webhooks.c.changes)
             there = connection.execute(asked.where(webhooks.c.output))
@@ -218,7 +201,7 @@ class PostgresWebhooks:
                 )
         return gone
 
-    def _states(self, query: Select[Any]) -> list[WebhookState]:
+    def _states(self, webhook_id: str | None) -> list[WebhookState]:
         return [
             WebhookState(
                 webhook_of(row),
@@ -226,7 +209,9 @@ class PostgresWebhooks:
                 row.failing_since,
                 None if row.id is None else _logged(row),
             )
-            for row in rows_of(self._database, "cannot read the webhooks", query)
+            for row in rows_of(
+                self._database, "cannot read the webhooks", _STATES, {"id": webhook_id}
+            )
         ]
 
 
@@ -265,8 +250,8 @@ _KEPT: Final = frozenset(
 _LAST_CHANGE: Final = select(func.max(alert_changes.c.seq)).scalar_subquery()
 _GROUP: Final = ("group_by", "group_wait", "group_interval")
 _PLAIN: Final = tuple(each.name for each in fields(Webhook) if each.name != "group")
-WEBHOOK_NAMES: Final = (*_PLAIN, *_GROUP)
-WEBHOOK_COLUMNS: Final = tuple(webhooks.c[name].label(f"webhook_{name}") for name in WEBHOOK_NAMES)
+WEBHOOK: Final = ", ".join(f"w.{name} as webhook_{name}" for name in (*_PLAIN, *_GROUP))
+"""The columns of SQL of a webhook, from ``store.webhooks w``."""
 
 
 def deliveries_of_alerts(database: Engine, ids: Collection[str]) -> list[LoggedDelivery]:
@@ -275,55 +260,56 @@ def deliveries_of_alerts(database: Engine, ids: Collection[str]) -> list[LoggedD
     Raises:
         HistoryError: the database cannot be read.
     """
-    query = (
-        _LOG.join(webhooks, webhooks.c.id == outbox.c.webhook_id)
-        .where(outbox.c.alert_id.in_(list(ids)), ~webhooks.c.output)
-        .order_by(outbox.c.id)
-    )
-    return _deliveries(database, query)
+    return _deliveries(database, _OF_ALERTS, {"ids": list(ids)})
 
 
-def _deliveries(database: Engine, query: Select[Any]) -> list[LoggedDelivery]:
-    return [_logged(row) for row in rows_of(database, "cannot read the deliveries", query)]
+def _deliveries(
+    database: Engine, query: TextClause, values: Mapping[str, object]
+) -> list[LoggedDelivery]:
+    return [_logged(row) for row in rows_of(database, "cannot read the deliveries", query, values)]
 
 
-_LOG: Final = select(
-    outbox.c.id,
-    outbox.c.webhook_id,
-    outbox.c.report_query,
-    func.coalesce(
-        outbox.c.alert_id,
-        outbox.c.report_id,
-        select(alert_changes.c.incident + "." + cast(alert_changes.c.seq, Text))
-        .where(alert_changes.c.seq == outbox.c.change)
-        .scalar_subquery(),
-        case((outbox.c.group_data.is_not(None), "group-" + cast(outbox.c.event, Text))),
-    ).label("event_id"),
-    outbox.c.raised_at,
-    *(
-        outbox.c[name]
-        for name in (
-            *("status", "attempts", "next_attempt_at", "attempted_at", "seconds", "answered"),
-            *("answer", "last_error"),
-        )
-    ),
+_LOGGED: Final = """
+    o.id, o.report_query, coalesce(
+      o.alert_id, o.report_id,
+      (select c.incident || '.' || c.seq from store.alert_changes c where c.seq = o.change),
+      case when o.group_data is not null then 'group-' || o.event end
+    ) as event_id, o.raised_at, o.status, o.attempts, o.next_attempt_at, o.attempted_at, o.seconds,
+    o.answered, o.answer, o.last_error
+"""
+_LOG: Final = f"select o.webhook_id, {_LOGGED} from store.outbox o"
+_PAGE: Final = text(
+    f"""
+    {_LOG}
+    where o.webhook_id = :id and o.id < coalesce(:before, {2**63 - 1})
+      and (cast(:state as text) is null or o.status = :state)
+    order by o.id desc limit :limit
+    """
 )
-_LAST: Final = (
-    _LOG.where(outbox.c.webhook_id == webhooks.c.id, outbox.c.attempted_at.is_not(None))
-    .order_by(outbox.c.attempted_at.desc())
-    .limit(1)
-    .lateral("last")
+_LOGGED_ONE: Final = text(f"{_LOG} where o.id = :id")
+_OF_ALERTS: Final = text(
+    f"""
+    {_LOG} join store.webhooks w on w.id = o.webhook_id
+    where o.alert_id = any(cast(:ids as text[])) and not w.output order by o.id
+    """
 )
-_STATES: Final = (
-    select(
-        webhooks.c.disabled_at,
-        webhooks.c.failing_since,
-        *WEBHOOK_COLUMNS,
-        *(each for each in _LAST.c if each.name != "webhook_id"),
-    )
-    .select_from(webhooks)
-    .outerjoin(_LAST, true())
-    .where(~webhooks.c.output)
+_STATES: Final = text(
+    f"""
+    select w.disabled_at, w.failing_since, {WEBHOOK}, last.*
+    from store.webhooks w left join lateral (
+      select {_LOGGED} from store.outbox o
+      where o.webhook_id = w.id and o.attempted_at is not null
+      order by o.attempted_at desc limit 1
+    ) last on true
+    where not w.output and w.id = coalesce(:id, w.id) order by w.created_at, w.id
+    """
+)
+_WAITING: Final = text(
+    """
+    select w.id, (
+      select count(*) from store.outbox o where o.webhook_id = w.id and o.status = 'pending'
+    ) from store.webhooks w where w.output and w.id <> all(cast(:ids as text[]))
+    """
 )
 _STALE: Final = text(
     """
@@ -372,7 +358,7 @@ def _row(webhook: Webhook) -> dict[str, Any]:
 
 
 def webhook_of(row: Row[*tuple[Any, ...]]) -> Webhook:
-    """A webhook from a row with :data:`WEBHOOK_COLUMNS`."""
+    """A webhook from a row with the columns of :data:`WEBHOOK`."""
     by, wait, interval = (getattr(row, f"webhook_{name}") for name in _GROUP)
     told = {name: getattr(row, f"webhook_{name}") for name in _PLAIN}
     told["queries"] = tuple(told["queries"])

@@ -83,7 +83,7 @@ class Inputs:
             RunningInput(
                 each.name,
                 reader_of(each),
-                lambda name: Intake(name, application, limit, metrics),
+                lambda name: Intake(name, application.pipeline, limit, metrics),
             )
             for each in application.settings.inputs
         ]

@@ -35,7 +35,7 @@ _FULL: Final = 0.05
 
 
 class Taker(Protocol):
-    """The application, as inputs see it."""
+    """The pipeline, as inputs see it."""
 
     def take(
         self,

@@ -1,16 +1,25 @@
-"""What differs between a knowledge base and a copy of it in Oxigraph's terms."""
+"""What differs between a knowledge base and a copy of it in Oxigraph, and the store of a copy."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, TypeAlias
+
+import pyoxigraph as ox
 
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.index import TripleIndex
-from sensorstream.kb.oxigraph import same_when_stored
+from sensorstream.kb.oxigraph import (
+    OxigraphSubject,
+    same_when_stored,
+    subject_to_oxigraph,
+    to_oxigraph,
+)
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.vocabulary import GRAPH_INFERRED, GRAPH_STATIC, GRAPH_WINDOW
 
+_WORN: Final = 20_000
+"""After this many removed quads (or as many as the store holds, if more) a new store is made."""
 Graphs: TypeAlias = tuple[tuple[int, IRI | None], ...]
 """Marks, and the graph of the copy (None: the default one) for triples with any of them.
 
@@ -91,7 +100,9 @@ class Changes:
                 if now & marks:
                     if not before & marks:
                         added.append((triple, graph))
-                elif before & marks and not self._has_twin(triple, marks):
+                elif before & marks and not any(
+                    self._kb.marks(twin) & marks for twin in self._twins(triple)
+                ):
                     removed.append((triple, graph))
         for triple, graphs in self._placed.items():
             now_in = self._kb.graphs(triple)
@@ -107,10 +118,6 @@ class Changes:
         """The copy has what was read."""
         self._notes.clear()
         self._placed.clear()
-
-    def _has_twin(self, triple: Triple, marks: int) -> bool:
-        """Whether the graph keeps a triple that the copy cannot tell from this one."""
-        return any(self._kb.marks(twin) & marks for twin in self._twins(triple))
 
     def _twins(self, triple: Triple) -> Iterator[Triple]:
         """The triples of the knowledge base that the copy cannot tell from this one."""
@@ -151,3 +158,61 @@ class GraphIndex:
     def close(self) -> None:
         """Stop following the graph."""
         self._kb.unsubscribe(self._note)
+
+
+class QuadStore:
+    """An Oxigraph store whose size is that of what it holds.
+
+    Oxigraph's store in memory never frees the memory of a removed quad (about 500 bytes, measured),
+    so from time to time a new store replaces the old one. Answers that are still being read keep
+    the old store.
+    """
+
+    __slots__ = ("_held", "_removed", "store")
+
+    def __init__(self) -> None:
+        self.store = ox.Store()
+        # As it is told: to ask the store costs what it holds.
+        self._held = 0
+        self._removed = 0
+
+    def change(self, added: Sequence[ox.Quad], removed: Sequence[ox.Quad]) -> None:
+        """Remove quads, then add others; O(changes), amortised."""
+        for quad in removed:
+            self.store.remove(quad)
+        self._gone(len(removed))
+        self.store.extend(added)
+        self._held += len(added)
+
+    def drop(self, graph: ox.NamedNode, size: int) -> None:
+        """Remove a graph that has so many quads."""
+        self.store.remove_graph(graph)
+        self._gone(size)
+
+    def _gone(self, quads: int) -> None:
+        self._held -= quads
+        self._removed += quads
+        if self._removed > _WORN and self._removed > self._held:
+            old, self.store = self.store, ox.Store()
+            self.store.bulk_extend(old)
+            self._removed = 0
+
+
+def quads_of(quads: Iterable[Quad]) -> Iterator[ox.Quad]:
+    """The same for pyoxigraph.
+
+    Raises:
+        TermError: one has an IRI that is not valid.
+    """
+    graphs: dict[IRI | None, ox.DefaultGraph | OxigraphSubject] = {None: ox.DefaultGraph()}
+    for (subject, predicate, value), graph in quads:
+        node = graphs.get(graph)
+        if node is None:
+            assert graph is not None
+            node = graphs[graph] = subject_to_oxigraph(graph)
+        yield ox.Quad(
+            subject_to_oxigraph(subject),
+            ox.NamedNode(predicate),
+            to_oxigraph(value),
+            node,
+        )

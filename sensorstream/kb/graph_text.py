@@ -16,7 +16,7 @@ from typing import Final, cast
 import pyoxigraph as ox
 
 from sensorstream.errors import TermError
-from sensorstream.kb.oxigraph import from_oxigraph
+from sensorstream.kb.oxigraph import OxigraphTerm, from_oxigraph
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.xsd import XSD, XSD_STRING
 
@@ -82,8 +82,7 @@ class GraphReader:
                 cast(
                     Triple,
                     tuple(
-                        _renamed(term, blank)
-                        for term in (each.subject, each.predicate, each.object)
+                        renamed(term, blank) for term in (each.subject, each.predicate, each.object)
                     ),
                 )
                 for each in _parsed(text)
@@ -180,6 +179,7 @@ def _parsed(text: str) -> list[ox.Quad]:
     return list(ox.parse(encoded, ox.RdfFormat.TURTLE))
 
 
-def _renamed(term: ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple, blank: str) -> Term:
+def renamed(term: OxigraphTerm, blank: str) -> Term:
+    """A term of ours; ``blank`` comes before the labels of blank nodes."""
     found = from_oxigraph(term)
     return BlankNode(f"_:{blank}{found[2:]}") if isinstance(found, BlankNode) else found

@@ -10,10 +10,9 @@ from typing import Any, TypeAlias
 import pyoxigraph as ox
 
 from sensorstream.errors import Position, QueryError
-from sensorstream.kb.changes import ALL_GRAPHS, UNION, Changes, Graphs
+from sensorstream.kb.changes import ALL_GRAPHS, UNION, Changes, Graphs, QuadStore, quads_of
 from sensorstream.kb.graph import KnowledgeBase
 from sensorstream.kb.index import TripleIndex
-from sensorstream.kb.mirror import QuadStore, quads_of
 from sensorstream.kb.oxigraph import (
     FUNCTIONS,
     OxigraphTerm,

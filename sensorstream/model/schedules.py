@@ -23,17 +23,26 @@ _LAST: Final = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Multiples:
-    """The multiples of a length of the time line, from its zero on (1970 for dates)."""
+    """The multiples of a length of the time line, from an origin on: else its zero (1970)."""
 
     length: int
+    origin: Instant = 0
 
     def number(self, time: Instant) -> int:
         """The number of the last moment that has come by a time."""
-        return time // self.length
+        return (time - self.origin) // self.length
 
     def moment(self, number: int) -> Instant:
         """The moment of a number."""
-        return number * self.length
+        return self.origin + number * self.length
+
+    def last(self, time: Instant) -> Instant:
+        """The last moment that has come by a time."""
+        return time - (time - self.origin) % self.length
+
+    def after(self, time: Instant) -> Instant:
+        """The first moment after a time."""
+        return self.last(time) + self.length
 
 
 @dataclass(frozen=True, slots=True)

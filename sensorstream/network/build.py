@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import count
 from typing import Any
 
 from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import Scope
 from sensorstream.model.terms import IRI, Triple
+from sensorstream.network.exact import ways_of_no_length
 from sensorstream.network.expressions.expression_functions import test_of
 from sensorstream.network.expressions.order import Constants
 from sensorstream.network.intervals import joins
@@ -17,13 +19,12 @@ from sensorstream.network.intervals.conditions import Clock, timed_test, timed_v
 from sensorstream.network.intervals.group import TimedGroup
 from sensorstream.network.intervals.planning import longest_of
 from sensorstream.network.intervals.simple import (
-    Known,
     TimedFirst,
     TimedProject,
     TimedUnion,
     same_occurrence,
 )
-from sensorstream.network.intervals.source import Holds, Occurrences, Occurring
+from sensorstream.network.intervals.source import Known, Occurrences, Occurring
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node
 from sensorstream.network.operators.closure import Closure
@@ -45,11 +46,13 @@ from sensorstream.network.operators.simple import (
 from sensorstream.network.operators.thresholds import Beyond, Thresholds
 from sensorstream.network.ordering import order_of
 from sensorstream.network.plan import nodes as plans
+from sensorstream.network.plan.conjunction import Conjunction, assembled
+from sensorstream.network.plan.paths import add_path
 from sensorstream.network.plan.text import plan_text
 from sensorstream.network.reevaluate import Reevaluated
 from sensorstream.network.rows import TIMES, Row, rearranged, shown, slots_of
-from sensorstream.network.sources import Source
-from sensorstream.sparql.algebra import Aggregate, Expression
+from sensorstream.network.sources import DEFAULT, Knowledge, Source
+from sensorstream.sparql.algebra import Aggregate, Expression, OneOrMore, ZeroOrMore
 from sensorstream.sparql.printing import part_text
 from sensorstream.sparql.scope import names_in
 
@@ -60,13 +63,12 @@ Indexes = Mapping[Source, TripleIndex | Scope]
 class Happening:
     """What operators of patterns in time read.
 
-    ``holds``: whether a triple of the background holds always, as all those of named ``graphs`` do.
+    All triples of named ``graphs`` hold always.
     """
 
     network: Network
     source: Occurring
-    background: TripleIndex
-    holds: Holds
+    knowledge: Knowledge
     clock: Clock
     graphs: Mapping[IRI, TripleIndex] = field(default_factory=dict)
 
@@ -142,11 +144,12 @@ class _Builder:
         happening = self._happening
         match plan:
             case plans.Occurrence() if happening is not None:
-                return Occurrences(plan, happening.source, happening.background, happening.holds)
+                return Occurrences(plan, happening.source, happening.knowledge)
             case plans.Known(graph=None) if happening is not None:
-                return Known(plan, happening.background, happening.holds)
+                known = happening.knowledge
+                return Known(plan, known.background, known.holds, self._pairs)
             case plans.Known(graph=IRI() as graph) if happening is not None:
-                return Known(plan, happening.graphs[graph], _always)
+                return Known(plan, happening.graphs[graph], _always, self._pairs)
         return None
 
     def _over(self, plan: plans.Plan, inputs: list[Node]) -> Node:
@@ -180,11 +183,11 @@ class _Builder:
                 return _filter(one, same_occurrence(one.variables, pairs))
             case plans.Extend(_, name, expression):
                 return Extend(one, name, self._value(expression, one.variables))
+            case plans.Slice() if one.timed:
+                return TimedFirst(plan, one)
             case plans.Slice(_, conditions, offset, limit):
                 key = order_of(conditions, slots_of(one.variables)) if conditions else None
                 return Slice(one, key, offset, limit)
-            case plans.First():
-                return TimedFirst(plan, one)
             case plans.Group():
                 return self._group(plan, one)
             case plans.Delayed(_, delay, names):
@@ -213,7 +216,7 @@ class _Builder:
     def _question(
         self, plan: plans.LeftJoin | plans.Minus | plans.Mark, left: Node, right: Node
     ) -> Question:
-        same_time = isinstance(plan, plans.Optional) and not plan.remembers
+        same_time = isinstance(plan, plans.LeftJoin) and not plan.remembers
         sides = Sides(left, right, alike=TIMES if same_time else ())
         match plan:
             case plans.Minus():
@@ -311,6 +314,19 @@ class _Builder:
         assert isinstance(source, Group)
         network = self._network
         return Delayed(source, names, delay, network.now, network.agenda, network.wake)
+
+    def _pairs(self, plan: plans.Known, triples: Iterable[Triple]) -> Iterable[Row]:
+        """The ends of a path over some triples, as they are now."""
+        index, path = TripleIndex(), plan.path
+        assert path is not None
+        for each in triples:
+            index.add(each)
+        if isinstance(path, OneOrMore) and ways_of_no_length(path.path):
+            path = ZeroOrMore(path.path)
+        found = Conjunction()
+        add_path(found, (plan.subject, path, plan.object), DEFAULT, count())
+        network = Network(budget=self._network.budget)
+        return build(assembled(found), network, {DEFAULT: index}).rows()
 
     def _group(self, plan: plans.Group, source: Node) -> Node:
         columns = columns_of(plan, lambda each: self._taken(each, source))

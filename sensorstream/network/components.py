@@ -1,11 +1,12 @@
-"""Graphs and trees: strongly connected components, what nodes lead to, branches without leaves.
+"""Graphs and trees: strongly connected components, strata, what nodes lead to, empty branches.
 
-Source: Tarjan, "Depth-first search and linear graph algorithms", SIAM J. Comput. 1 (1972).
+Source: Tarjan, "Depth-first search and linear graph algorithms", SIAM J. Comput. 1 (1972);
+Abiteboul, Hull, Vianu, "Foundations of Databases", 1995, section 15.2 (stratification).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from typing import Any, TypeVar
 
 N = TypeVar("N", bound=Hashable)
@@ -48,6 +49,30 @@ def components(nodes: Iterable[N], successors: Callable[[N], Iterable[N]]) -> li
                         members.append(open_nodes.popitem()[0])
                     found.append(members)
     return found
+
+
+def strata(
+    nodes: Iterable[N],
+    below: Callable[[N], Collection[tuple[N, int]]],
+    check: Callable[[list[N]], None],
+) -> dict[N, int]:
+    """The least stratum of each node and of what it leads to; those of a circle have one.
+
+    ``below`` are the nodes that one leads to, each with how many strata it must be above that.
+    ``check`` is called with each circle, or node without one, after all those it leads to: it
+    refuses one in which a node would be above itself.
+    """
+    levels = dict[N, int]()
+    for members in components(nodes, lambda node: [each for each, _ in below(node)]):
+        check(members)
+        known = (
+            levels[each] + steps
+            for node in members
+            for each, steps in below(node)
+            if each in levels
+        )
+        levels.update(dict.fromkeys(members, max(known, default=0)))
+    return levels
 
 
 def reached(nodes: Iterable[N], successors: Callable[[N], Iterable[N]]) -> dict[N, None]:

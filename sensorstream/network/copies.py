@@ -8,8 +8,8 @@ from typing import Final, TypeAlias
 
 import pyoxigraph as ox
 
+from sensorstream.kb.changes import QuadStore
 from sensorstream.kb.index import TripleIndex, Watcher
-from sensorstream.kb.mirror import QuadStore
 from sensorstream.kb.occurrences import Scope
 from sensorstream.kb.oxigraph import subject_to_oxigraph
 from sensorstream.model.terms import IRI, Subject, Term, Triple

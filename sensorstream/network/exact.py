@@ -191,7 +191,7 @@ class _Rewriting:
     def _path(self, triple: TriplePattern) -> TriplePattern | Pattern:
         path, ends = triple.predicate, (triple.subject, triple.object)
         constants = [end for end in ends if isinstance(end, IRI | Literal)]
-        ways = _ways_of_no_length(path)
+        ways = ways_of_no_length(path)
         is_loop = len(set(ends)) == 1
         if (
             ways
@@ -345,17 +345,17 @@ class _Rewriting:
         return Variable(f"sensorstream_{next(self.numbers)}")
 
 
-def _ways_of_no_length(path: object) -> int:
+def ways_of_no_length(path: object) -> int:
     """In how many ways a path goes nowhere."""
     match path:
         case algebra.Inverse(inner):
-            return _ways_of_no_length(inner)
+            return ways_of_no_length(inner)
         case algebra.Alternative(left, right):
-            return _ways_of_no_length(left) + _ways_of_no_length(right)
+            return ways_of_no_length(left) + ways_of_no_length(right)
         case algebra.Sequence(left, right):
-            return _ways_of_no_length(left) * _ways_of_no_length(right)
+            return ways_of_no_length(left) * ways_of_no_length(right)
         case algebra.OneOrMore(inner):
-            return min(1, _ways_of_no_length(inner))
+            return min(1, ways_of_no_length(inner))
     return int(isinstance(path, algebra.ZeroOrMore | algebra.ZeroOrOne))
 
 
@@ -363,7 +363,7 @@ def _may_stay(triple: TriplePattern) -> bool:
     """Whether a path may go nowhere from a constant, which Oxigraph finds at nodes only."""
     ends = (triple.subject, triple.object)
     named = any(isinstance(each, IRI | Literal) for each in ends)
-    return named and _ways_of_no_length(triple.predicate) > 0
+    return named and ways_of_no_length(triple.predicate) > 0
 
 
 def _has_ways(path: object) -> bool:
@@ -372,7 +372,7 @@ def _has_ways(path: object) -> bool:
         case algebra.Inverse(inner):
             return _has_ways(inner)
         case algebra.Alternative(left, right) | algebra.Sequence(left, right):
-            return _ways_of_no_length(path) > 1 or _has_ways(left) or _has_ways(right)
+            return ways_of_no_length(path) > 1 or _has_ways(left) or _has_ways(right)
     return False
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from sensorstream.model.terms import IRI
+from sensorstream.kb.index import TripleIndex
+from sensorstream.model.terms import IRI, Subject, Term, Triple
+from sensorstream.network.recursion.kinds import Conclusions
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,3 +58,22 @@ def merged(*parts: Source) -> Source:
     if len(parts) == 1:
         return parts[0]
     return Source(("merged", *parts), " and ".join(each.text for each in parts), parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """What patterns in time and rules over time know besides the streams.
+
+    ``background`` has the triples that hold always, perhaps among others: ``holds`` tells them
+    apart. ``conclusions`` are the triples that follow from one triple.
+    """
+
+    background: TripleIndex
+    holds: Callable[[Triple], bool]
+    conclusions: Conclusions
+
+    def match(
+        self, subject: Subject | None, predicate: IRI | None, object_: Term | None
+    ) -> Iterator[Triple]:
+        """The triples that hold always and fit a pattern; None matches any term."""
+        return filter(self.holds, self.background.match(subject, predicate, object_))

@@ -25,7 +25,7 @@ from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.rules.conditions import ConditionQuery, Solution, as_text
 from sensorstream.rules.effects import Firing, Run
 from sensorstream.rules.grounds import grounds_of
-from sensorstream.rules.reading import in_rule_file, pattern_query
+from sensorstream.rules.reading import in_rule_file, pattern_query, surroundings
 from sensorstream.rules.templates import (
     check_bound,
     compile_name,
@@ -52,40 +52,25 @@ class Operation:
     inserts: tuple[TriplePattern, ...]
 
 
-def parsed_update(
-    block: syntax.Sparql, file: syntax.RuleFile, given: Collection[str]
+def parsed_change(
+    action: syntax.SparqlUpdate | syntax.DeletePattern,
+    file: syntax.RuleFile,
+    given: Collection[str],
 ) -> Parsed[Update]:
-    """An update of a rule, under the prefixes of its file.
+    """What an action changes; ``delete { pattern }`` deletes each triple that matches.
 
     ``given`` names the variables with a value from outside.
 
     Raises:
-        LanguageError: not SPARQL 1.1 Update, or a part of it that rules cannot use.
+        LanguageError: not SPARQL 1.1 Update, or a part of it that rules cannot use; or a pattern
+            that is not a set of triples.
     """
     with in_rule_file():
-        return _checked(
-            read_update(
-                block.text,
-                start=block.position,
-                prefixes=file.prefix_map,
-                base=file.base,
-                given=given,
-            )
-        )
-
-
-def parsed_deletion(block: syntax.Sparql, file: syntax.RuleFile) -> Parsed[Update]:
-    """``delete { pattern }``: delete each triple that matches, as DELETE WHERE does.
-
-    Raises:
-        LanguageError: the pattern is not a set of triples.
-    """
-    with in_rule_file():
-        return _checked(
-            read_deletion(
-                block.text, start=block.position, prefixes=file.prefix_map, base=file.base
-            )
-        )
+        if isinstance(action, syntax.DeletePattern):
+            block = action.pattern
+            return _checked(read_deletion(block.text, **surroundings(block, file)))
+        block = action.update
+        return _checked(read_update(block.text, given=given, **surroundings(block, file)))
 
 
 def operations(parsed: Parsed[Update], given: Collection[str]) -> tuple[Operation, ...]:
@@ -199,10 +184,8 @@ class ActionCompiler:
                 return self._individual(action)
             case syntax.DeleteIndividual():
                 return self._delete_individual(action)
-            case syntax.DeletePattern(pattern=pattern):
-                return self._change(parsed_deletion(pattern, self.file))
-            case syntax.SparqlUpdate(update=update):
-                return self._change(parsed_update(update, self.file, self.bound))
+            case syntax.DeletePattern() | syntax.SparqlUpdate():
+                return self._change(parsed_change(action, self.file, self.bound))
             case syntax.Reply(text=template):
                 text = compile_xml(template, self.bound)
 

@@ -17,7 +17,7 @@ from sensorstream.model.terms import Literal, Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.rules.conditions import Solution
 from sensorstream.rules.memory import Asked, Holding, RuleMemory, SolutionKey
-from sensorstream.rules.reading import in_rule_file
+from sensorstream.rules.reading import in_rule_file, surroundings
 from sensorstream.rules.triggers import LAST, NOW, Moment, Solutions, Trigger, compile_trigger
 from sensorstream.sparql.algebra import (
     BGP,
@@ -72,13 +72,8 @@ def read_history_query(question: syntax.Sparql, file: syntax.RuleFile) -> Histor
         LanguageError: not a SELECT over history, or ``?now`` or ``?last`` where it cannot stand.
     """
     with in_rule_file():
-        parsed = read_query(
-            question.text,
-            start=question.position,
-            prefixes=file.prefix_map,
-            base=file.base,
-            most_tokens=MOST_TOKENS,
-        )
+        around = surroundings(question, file)
+        parsed = read_query(question.text, most_tokens=MOST_TOKENS, **around)
         check_answerable(parsed, history=True)
     query = parsed.meaning
     if not isinstance(query.form, Select):

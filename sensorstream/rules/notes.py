@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from sensorstream.analysis import Known, Note, query_notes, update_notes
+from sensorstream.analysis import Known, Note, query_notes
 from sensorstream.analysis.filters import never_matches
 from sensorstream.analysis.value_kinds import NAME, Kinds, all_kinds, kind_of
 from sensorstream.errors import LanguageError
@@ -22,7 +22,7 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Term, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import OWL, RDF_FIRST, RDF_TYPE, RDFS_SUBCLASS_OF
-from sensorstream.rules.actions import parsed_deletion, parsed_update
+from sensorstream.rules.actions import parsed_change
 from sensorstream.rules.history import read_history_query
 from sensorstream.rules.reading import in_rule_file, parsed_condition, returning, select_query
 from sensorstream.rules.triggers import (
@@ -123,7 +123,7 @@ def _of_queries(
         parsed = _with_given(parsed_condition(ends.query, file), known.given)
         yield from query_notes(parsed, known)
     for update in updates_of(rule, file, known.given):
-        yield from update_notes(update, known)
+        yield from query_notes(update, known)
 
 
 def _with_given(parsed: Parsed[Query], given: Collection[str]) -> Parsed[Query]:
@@ -152,11 +152,8 @@ def updates_of(
         LanguageError: one cannot be read.
     """
     for action in rule.actions:
-        match action:
-            case syntax.SparqlUpdate(update=block):
-                yield parsed_update(block, file, given)
-            case syntax.DeletePattern(pattern=block):
-                yield parsed_deletion(block, file)
+        if isinstance(action, syntax.SparqlUpdate | syntax.DeletePattern):
+            yield parsed_change(action, file, given)
 
 
 # Rules whose trigger class never gets a member
@@ -309,8 +306,8 @@ def _inserts(action: syntax.Action, file: syntax.RuleFile, triple: Triple) -> bo
                 )
                 or any(file.resolve(each.property) == triple[1] for each in action.properties)
             )
-        case syntax.SparqlUpdate(update=update):
-            said = _said_by(parsed_update(update, file, ()))
+        case syntax.SparqlUpdate():
+            said = _said_by(parsed_change(action, file, ()))
             return any(_fits(each.triple, triple) for each in said)
     return False
 

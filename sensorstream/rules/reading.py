@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Final, TypeAlias, assert_never
+from typing import Final, TypeAlias, TypedDict, assert_never
 
 import pyoxigraph as ox
 
@@ -59,6 +59,19 @@ def in_rule_file() -> Iterator[None]:
         raise LanguageError(error.message, position=error.position) from None
 
 
+class BlockPlace(TypedDict):
+    """What a reader of SPARQL has to know of a block in a rule file."""
+
+    start: Position
+    prefixes: Mapping[str, str]
+    base: str | None
+
+
+def surroundings(block: syntax.Sparql, file: syntax.RuleFile) -> BlockPlace:
+    """Where a block begins, and the prefixes and the base of its file."""
+    return {"start": block.position, "prefixes": file.prefix_map, "base": file.base}
+
+
 def parsed_condition(block: syntax.Sparql, file: syntax.RuleFile) -> Parsed[Query]:
     """A query of a rule, under the prefixes of its file.
 
@@ -66,9 +79,7 @@ def parsed_condition(block: syntax.Sparql, file: syntax.RuleFile) -> Parsed[Quer
         LanguageError: not SPARQL 1.1, or a part of it that cannot be answered in a rule.
     """
     with in_rule_file():
-        parsed = read_query(
-            block.text, start=block.position, prefixes=file.prefix_map, base=file.base
-        )
+        parsed = read_query(block.text, **surroundings(block, file))
         check_answerable(parsed)
     return parsed
 

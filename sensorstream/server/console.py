@@ -10,8 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import subprocess
-import sys
 import time
 from typing import Final
 
@@ -20,11 +18,12 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sensorstream.own_folders import own_folder
+from sensorstream.processes.child import Child
 from sensorstream.server.problems import http_problem, respond
 
 PATH: Final = "/console"
 _LOG: Final = logging.getLogger(__name__)
-_COMMAND: Final = (sys.executable, "-m", "sensorstream.console")
+_MODULE: Final = "sensorstream.console.process"
 _START_SECONDS: Final = 30.0
 _LOOK: Final = 0.1
 _AGAIN: Final = 10.0
@@ -52,7 +51,7 @@ class ConsoleProcess:
         """The socket that the process listens on."""
         self.interface = folder / "interface"
         """The socket that the server listens on for the process."""
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Child | None = None
         self._started = -_AGAIN
         self._closed = False
 
@@ -60,47 +59,32 @@ class ConsoleProcess:
         """End it, and remove the sockets; a second call does nothing."""
         self._closed = True
         if self._process is not None:
-            _end(self._process)
+            self._process.close()
             self._process = None
         self._stack.close()
 
     async def listening(self) -> bool:
         """Whether it listens; starts it if it does not run, and waits for it."""
         process = self._process
-        if process is None or process.poll() is not None:
+        if process is None or not process.alive:
             if self._closed or time.monotonic() - self._started < _AGAIN:
                 return False
             process = self._start()
         until = self._started + _START_SECONDS
         while not self.pages.exists():
-            if process.poll() is not None or time.monotonic() > until:
+            if not process.alive or time.monotonic() > until:
                 return False
             await asyncio.sleep(_LOOK)
         return True
 
-    def _start(self) -> subprocess.Popen[bytes]:
+    def _start(self) -> Child:
         if self._process is not None:
-            _LOG.warning("the process of the pages ended with %s", self._process.returncode)
-            _end(self._process)
+            _LOG.warning("the process of the pages ended with %s", self._process.code())
+            self._process.close()
         self.pages.unlink(missing_ok=True)
         self._started = time.monotonic()
-        # It ends when its standard input does, so also when this process is killed.
-        self._process = subprocess.Popen(
-            [*_COMMAND, str(self.pages), str(self.interface)],
-            stdin=subprocess.PIPE,
-            # Ctrl-C goes to this process only, which then ends that one.
-            start_new_session=True,
-        )
+        self._process = Child(_MODULE, str(self.pages), str(self.interface))
         return self._process
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the process at once: it keeps nothing."""
-    process.kill()
-    process.wait()
-    assert process.stdin is not None
-    with contextlib.suppress(BrokenPipeError):
-        process.stdin.close()
 
 
 def console(process: ConsoleProcess) -> ASGIApp:

@@ -10,7 +10,6 @@ import pyarrow as pa
 from pyspark.sql import Row
 from pyspark.sql.datasource import (
     DataSource,
-    DataSourceReader,
     DataSourceStreamReader,
     InputPartition,
 )
@@ -40,6 +39,7 @@ where o.number is null or exists (select 1 from big c where c.key = n.key)
 union select null, 0, 0, null, 0, '', null
 order by 1 nulls last, 6 limit 50
 """
+_SCHEMA: Final = "key string, number bigint, value double, text string, moment timestamp"
 _ARROW: Final = pa.schema(
     [
         ("key", pa.string()),
@@ -73,30 +73,17 @@ def prepare() -> Path:
 
 
 class Numbers(DataSource):  # type: ignore[misc]
-    """A few rows of all types that history has, at once or as a stream."""
+    """A few rows of all types that history has, as a stream."""
 
     @classmethod
     def name(cls) -> str:
         return "sensorstream-numbers"
 
     def schema(self) -> str:
-        return "key string, number bigint, value double, text string, moment timestamp"
-
-    def reader(self, schema: StructType) -> NumbersReader:
-        return NumbersReader()
+        return _SCHEMA
 
     def streamReader(self, schema: StructType) -> NumbersStream:  # noqa: N802 - Spark's name
         return NumbersStream()
-
-
-class NumbersReader(DataSourceReader):  # type: ignore[misc]
-    """All of them, in two partitions."""
-
-    def partitions(self) -> list[InputPartition]:
-        return [InputPartition(0), InputPartition(1)]
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        yield _rows(partition.value)
 
 
 class NumbersStream(DataSourceStreamReader):  # type: ignore[misc]
@@ -152,8 +139,15 @@ def _rows(part: int) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict(dict(zip(_ARROW.names, columns, strict=True)), schema=_ARROW)
 
 
+def _parts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        yield from map(_rows, batch.column(0).to_pylist())
+
+
 def _ask(spark: SparkSession, answer: Path) -> None:
-    spark.read.format(Numbers.name()).load().createOrReplaceTempView("numbers")
+    # As history is read: see sensorstream.spark.reading.
+    numbers = spark.range(0, 2, 1, 2).mapInArrow(_parts, _SCHEMA)
+    numbers.createOrReplaceTempView("numbers")
     spark.sql(_QUESTION).write.parquet(str(answer))
     spark.read.parquet(str(answer)).createOrReplaceTempView("answers")
     spark.sql("select place, count(*) from answers group by place").toArrow()

@@ -239,7 +239,7 @@ class OfPatterns(Frozen):
     right: Pattern
 
 
-class Optional(OfPatterns):
+class WithOptional(OfPatterns):
     """Of two patterns one may be missing; the condition belongs to that one and sees both."""
 
     condition: Expression | None = None
@@ -249,7 +249,7 @@ class Join(OfPatterns):
     """Both patterns."""
 
 
-class LeftJoin(Optional):
+class LeftJoin(WithOptional):
     """``left OPTIONAL { right FILTER(condition) }``; the condition sees both sides."""
 
 
@@ -341,7 +341,7 @@ class Equals(OfPatterns):
     """``{ left } EQUALS { right }``: both have the same interval (EqJoin)."""
 
 
-class OptionalSeq(Optional):
+class OptionalSeq(WithOptional):
     """``{ left FILTER(condition) } OPTIONALSEQ { right }`` (SeqRightJoin).
 
     ``right`` must be there; ``left`` may have ended strictly before it starts. The condition
@@ -349,7 +349,7 @@ class OptionalSeq(Optional):
     """
 
 
-class EqualsOptional(Optional):
+class EqualsOptional(WithOptional):
     """``{ left } EQUALSOPTIONAL { right FILTER(condition) }`` (EqLeftJoin).
 
     ``left`` must be there; ``right`` may have the same interval.

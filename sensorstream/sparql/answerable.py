@@ -32,14 +32,6 @@ HISTORY_GRAPHS: Final = (*GRAPHS, GRAPH_PERSISTENT)
 """The named graphs of a query over history; its default graph is their union."""
 
 _ABSOLUTE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-_TEMPORAL: Final = {
-    algebra.Seq: "SEQ",
-    algebra.Equals: "EQUALS",
-    algebra.OptionalSeq: "OPTIONALSEQ",
-    algebra.EqualsOptional: "EQUALSOPTIONAL",
-    algebra.Window: "WINDOW",
-    algebra.Stream: "STREAM",
-}
 
 
 def check_answerable(
@@ -86,7 +78,7 @@ def check_answerable(
                 | algebra.Window()
                 | algebra.Stream()
             ):
-                raise _continuous(parsed, part, _TEMPORAL[type(part)])
+                raise _continuous(parsed, part, type(part).__name__.upper())
             case algebra.Call(name) if name in OF_EVENTS:
                 raise _continuous(parsed, part, name)
             case algebra.Graph(IRI() as name, _):

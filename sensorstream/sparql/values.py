@@ -165,6 +165,8 @@ def compare(left: Term | None, right: Term | None) -> int | None:
     if type(left) is not Literal or type(right) is not Literal:
         return None
     one, other = number(left), number(right)
+    if type(one) is int and type(other) is int:
+        return (one > other) - (one < other)
     if one is not None and other is not None:
         common = max(rank(left), rank(right))
         one, other = as_comparable(one, other, common)

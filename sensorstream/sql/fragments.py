@@ -13,39 +13,22 @@ from typing import Final, TypeAlias, TypeVar
 from sqlglot import exp, parse_one
 
 from sensorstream.errors import UnsupportedQuery
-from sensorstream.model.xsd import (
-    RDF_LANG_STRING,
-    XSD_BOOLEAN,
-    XSD_DATE,
-    XSD_DATE_TIME,
-    XSD_DATE_TIME_STAMP,
-    XSD_DAY_TIME_DURATION,
-    XSD_DECIMAL,
-    XSD_DOUBLE,
-    XSD_DURATION,
-    XSD_FLOAT,
-    XSD_INTEGER,
-    XSD_STRING,
-    XSD_TIME,
-    XSD_YEAR_MONTH_DURATION,
-)
+from sensorstream.model.xsd import RDF_LANG_STRING, XSD
 
 _Tree = TypeVar("_Tree", bound=exp.Expr)
 _KNOWN: Final = {
-    "string": XSD_STRING,
+    **{
+        name: f"{XSD}{name}"
+        for name in (
+            *("string", "boolean", "integer", "decimal", "float", "double"),
+            *("date", "time", "duration"),
+        )
+    },
     "tagged": RDF_LANG_STRING,
-    "boolean": XSD_BOOLEAN,
-    "integer": XSD_INTEGER,
-    "decimal": XSD_DECIMAL,
-    "float": XSD_FLOAT,
-    "double": XSD_DOUBLE,
-    "datetime": XSD_DATE_TIME,
-    "stamp": XSD_DATE_TIME_STAMP,
-    "date": XSD_DATE,
-    "time": XSD_TIME,
-    "duration": XSD_DURATION,
-    "daytime": XSD_DAY_TIME_DURATION,
-    "yearmonth": XSD_YEAR_MONTH_DURATION,
+    "datetime": f"{XSD}dateTime",
+    "stamp": f"{XSD}dateTimeStamp",
+    "daytime": f"{XSD}dayTimeDuration",
+    "yearmonth": f"{XSD}yearMonthDuration",
     "blanks": " \t\n\r",
 }
 """Placeholders that every text may use."""

@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Final
 
 from sqlglot import exp
 
-_PARTS: Final = ("kind", "text", "datatype", "language")
+from sensorstream.sql.sparql.scope import PARTS
 
 
 @dataclass(slots=True)
@@ -225,7 +224,7 @@ def _parts_of(term: str, id_: exp.Expr, select: exp.Select) -> list[_Let]:
         return [split, _Let(term, {"id": id_.copy(), **values})]
     text, datatype = exp.column("text", parts), exp.column("datatype", parts)
     whole: dict[str, exp.Expr] = {"id": id_.copy()}
-    whole |= {part: exp.column(part, parts) for part in _PARTS}
+    whole |= {part: exp.column(part, parts) for part in PARTS}
     whole |= {
         name: _call(f"literal_{name}", text.copy(), datatype.copy()) for name in sorted(valued)
     }

@@ -31,8 +31,8 @@ from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import Position, SensorStreamError, StoryError, TermError
 from sensorstream.history.asking.question import Interval, Moment, Question, question_before
 from sensorstream.journal.effects import in_order
+from sensorstream.kb.changes import quads_of
 from sensorstream.kb.graph import Origin
-from sensorstream.kb.mirror import quads_of
 from sensorstream.kb.oxigraph import FUNCTIONS, from_oxigraph
 from sensorstream.language.parser import parse
 from sensorstream.language.syntax import RuleFile

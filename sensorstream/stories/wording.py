@@ -15,8 +15,8 @@ from typing import Final
 import pyoxigraph as ox
 
 from sensorstream.errors import Position, StoryError, TermError
+from sensorstream.kb.changes import quads_of
 from sensorstream.kb.graph_text import GraphReader
-from sensorstream.kb.mirror import quads_of
 from sensorstream.kb.oxigraph import triple_from_oxigraph
 from sensorstream.model.events import Alert
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple

@@ -181,12 +181,10 @@ class JournalReader(DataSourceStreamReader):  # type: ignore[misc]
 
 
 def _batch(groups: dict[str, list[JournalRow]], controls: int) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays(
-        [
-            pa.array(list(groups), pa.string()),
-            pa.array([each[0][0] if each else 0 for each in groups.values()], pa.int64()),
-            pa.array([controls] * len(groups), pa.int64()),
-            pa.array([pack(each) for each in groups.values()], pa.binary()),
-        ],
-        schema=_ARROW,
-    )
+    columns = {
+        "key": list(groups),
+        "first": [each[0][0] if each else 0 for each in groups.values()],
+        "controls": [controls] * len(groups),
+        "entries": [pack(each) for each in groups.values()],
+    }
+    return pa.RecordBatch.from_pydict(columns, schema=_ARROW)

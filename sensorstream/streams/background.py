@@ -11,9 +11,9 @@ from urllib.parse import unquote, urlsplit
 import pyoxigraph as ox
 
 from sensorstream.errors import BackgroundError, Position, TermError
+from sensorstream.kb.graph_text import renamed
 from sensorstream.kb.index import TripleIndex
-from sensorstream.kb.oxigraph import from_oxigraph
-from sensorstream.model.terms import IRI, BlankNode, Term, Triple
+from sensorstream.model.terms import IRI, Triple
 from sensorstream.sparql.algebra import Dataset
 
 _FORMATS: Final[Mapping[str, ox.RdfFormat]] = {
@@ -118,10 +118,9 @@ def _triples(file: Path, number: int) -> list[Any]:
         )
     try:
         parsed = ox.parse(input=file.read_bytes(), format=kind, base_iri=file.resolve().as_uri())
-        return [
-            (_own(q.subject, number), from_oxigraph(q.predicate), _own(q.object, number))
-            for q in parsed
-        ]
+        # A blank node is one of its own file only.
+        ends = ((q.subject, q.predicate, q.object) for q in parsed)
+        return [tuple(renamed(each, f"s{number}-") for each in triple) for triple in ends]
     except OSError as error:
         raise BackgroundError(f"{file}: cannot be read: {error.strerror}") from None
     except SyntaxError as error:
@@ -129,9 +128,3 @@ def _triples(file: Path, number: int) -> list[Any]:
         raise BackgroundError(str(error.msg), position=position) from None
     except TermError as error:
         raise BackgroundError(f"{file}: {error.message}") from None
-
-
-def _own(term: Any, number: int) -> Term:
-    """A term of ours; a blank node is one of its own file only."""
-    found = from_oxigraph(term)
-    return BlankNode(f"_:s{number}-{found[2:]}") if isinstance(found, BlankNode) else found

@@ -51,7 +51,7 @@ class Broken:
             case StreamWindow() | WindowedStream():
                 # Windows of one stream share what they hold.
                 stream = entry if isinstance(entry, WindowedStream) else entry.stream
-                self._found.update(dict.fromkeys(self._windows.readers(stream), error))
+                self._found.update(dict.fromkeys(self._windows.readers[stream], error))
             case Node():
                 self._network.faults[entry] = error
             case Instants():

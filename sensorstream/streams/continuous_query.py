@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any, Final, TypeVar
 
+from sensorstream.model.schedules import Multiples
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.intervals.state import (
@@ -29,6 +29,7 @@ from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Pattern, Query
 from sensorstream.streams.patterns_in_time import Constructed
 from sensorstream.streams.report import Operation, Report, Sink, instantiated
+from sensorstream.streams.shape import Schedule
 from sensorstream.streams.state import QueryState
 from sensorstream.streams.stream_window import StreamWindow
 
@@ -36,20 +37,6 @@ _ADDED: Final = Operation.ADDED
 _Told = TypeVar("_Told")
 LATEST: Final = 100
 """How many solutions of a pattern in time are kept as its result."""
-
-
-@dataclass(frozen=True, slots=True)
-class Schedule:
-    """When a query reports, and what.
-
-    ``relation`` None reports additions and removals. ``period`` is the length between two
-    reports by time, in units of the time line; ``triples`` the number of arrived triples.
-    """
-
-    kind: algebra.ReportKind
-    relation: algebra.Relation | None
-    period: int | None = None
-    triples: int | None = None
 
 
 class ContinuousQuery:
@@ -134,7 +121,7 @@ class ContinuousQuery:
         """Time begins, or the query does: its first report by time is the next multiple."""
         period = self.schedule.period
         if period is not None and now is not None:
-            self.due = now + -now % period
+            self.due = Multiples(period).after(now - 1)
 
     def arrived(self, triples: int) -> None:
         """So many triples have come into its windows, however many of them see each."""
@@ -150,7 +137,7 @@ class ContinuousQuery:
         """Let the next report by time be the last one before a time, if there are several."""
         period = self.schedule.period
         if self.due is not None and period is not None and self.due < time:
-            self.due += (time - 1 - self.due) // period * period
+            self.due = Multiples(period).last(time - 1)
 
     @property
     def closes(self) -> Instant | None:

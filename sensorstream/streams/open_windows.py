@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 
 from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Instant
@@ -23,37 +23,19 @@ class OpenWindows:
     def __init__(self, agenda: Agenda, now: Callable[[], Instant | None]) -> None:
         self._agenda = agenda
         self._now = now
-        self._streams: dict[StreamTick, WindowedStream] = {}
+        self.streams: dict[StreamTick, WindowedStream] = {}
+        """The streams that a window sees, by when their windows change."""
+        self.of_stream: dict[IRI | None, list[WindowedStream]] = {}
+        """Those that windows see of the one with that name; None: of all that comes."""
+        self.readers: dict[WindowedStream, dict[ContinuousQuery, None]] = {}
+        """The queries that read a window of a stream."""
+        self.counting: dict[WindowedStream, dict[ContinuousQuery, None]] = {}
+        """Those of the readers that report after so many triples; the others wait for a change."""
         self._windows: dict[WindowShape, StreamWindow] = {}
         self._users: Counter[StreamWindow] = Counter()
-        self._readers: dict[WindowedStream, dict[ContinuousQuery, None]] = {}
-        # Those readers that report after so many triples; the others wait for a change.
-        self._counting: dict[WindowedStream, dict[ContinuousQuery, None]] = {}
-        self._of_stream: dict[IRI | None, list[WindowedStream]] = {}
 
     def __len__(self) -> int:
         return len(self._windows)
-
-    @property
-    def streams(self) -> Iterable[WindowedStream]:
-        """The streams that a window sees."""
-        return self._streams.values()
-
-    def named(self, stream: IRI | None) -> Sequence[WindowedStream]:
-        """The streams that windows see of the one with that name; None: of all that comes."""
-        return self._of_stream.get(stream, ())
-
-    def with_tick(self, tick: StreamTick) -> WindowedStream | None:
-        """The stream whose windows change at the moments of ``tick``, if one is seen."""
-        return self._streams.get(tick)
-
-    def readers(self, stream: WindowedStream) -> Mapping[ContinuousQuery, None]:
-        """The queries that read a window of the stream."""
-        return self._readers[stream]
-
-    def counting(self, stream: WindowedStream) -> Mapping[ContinuousQuery, None]:
-        """Those of the readers that report after so many triples."""
-        return self._counting[stream]
 
     def open(self, shape: WindowShape) -> StreamWindow:
         """The window of a shape, made if no query reads it yet."""
@@ -61,12 +43,12 @@ class OpenWindows:
         if window is not None:
             return window
         now = self._now()
-        stream = self._streams.get(shape.tick)
+        stream = self.streams.get(shape.tick)
         if stream is None:
-            stream = self._streams[shape.tick] = WindowedStream(shape.tick, self._now)
-            self._readers[stream] = {}
-            self._counting[stream] = {}
-            self._of_stream.setdefault(shape.stream, []).append(stream)
+            stream = self.streams[shape.tick] = WindowedStream(shape.tick, self._now)
+            self.readers[stream] = {}
+            self.counting[stream] = {}
+            self.of_stream.setdefault(shape.stream, []).append(stream)
             if now is not None:
                 stream.wind(now)
                 self._agenda.note(stream)
@@ -84,16 +66,16 @@ class OpenWindows:
             # What watches it now may need it to be moved in time.
             self._agenda.note(window)
         for stream in query.streams:
-            self._readers[stream][query] = None
+            self.readers[stream][query] = None
             if query.schedule.kind is ReportKind.TRIPLES:
-                self._counting[stream][query] = None
+                self.counting[stream][query] = None
 
     def leave(self, query: ContinuousQuery) -> None:
         """A query reads its windows no longer; the operators over them are gone."""
         self._users.subtract(query.windows)
         for stream in query.streams:
-            del self._readers[stream][query]
-            self._counting[stream].pop(query, None)
+            del self.readers[stream][query]
+            self.counting[stream].pop(query, None)
         self.close(query.windows)
 
     def close(self, windows: Iterable[StreamWindow]) -> None:
@@ -107,8 +89,8 @@ class OpenWindows:
             stream.close(window)
             if not stream.windows:
                 self._agenda.forget(stream)
-                of_stream = self._of_stream[stream.tick.stream]
+                of_stream = self.of_stream[stream.tick.stream]
                 of_stream.remove(stream)
                 if not of_stream:
-                    del self._of_stream[stream.tick.stream]
-                del self._readers[stream], self._counting[stream], self._streams[stream.tick]
+                    del self.of_stream[stream.tick.stream]
+                del self.readers[stream], self.counting[stream], self.streams[stream.tick]

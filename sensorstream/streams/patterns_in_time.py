@@ -6,7 +6,7 @@ Source: Anicic et al., "EP-SPARQL", 2011, sections 4.2 and 5.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 
 from sensorstream.errors import UnsupportedQuery
@@ -16,14 +16,14 @@ from sensorstream.model.timeline import Instant
 from sensorstream.network.build import Happening, build_in_time
 from sensorstream.network.intervals.conditions import Clock
 from sensorstream.network.intervals.planning import plan_in_time
-from sensorstream.network.intervals.source import Holds, Occurrences, Occurring
+from sensorstream.network.intervals.source import Occurrences, Occurring
 from sensorstream.network.intervals.state import renew, timed_operators
 from sensorstream.network.intervals.strata import Ends, ends_of, feeding, strata
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node
 from sensorstream.network.plan.nodes import Plan
-from sensorstream.network.recursion.kinds import Conclusions
 from sensorstream.network.rows import TIMES, Row, TimedRow, shown
+from sensorstream.network.sources import Knowledge
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Query, TriplePattern, Variable
 from sensorstream.sparql.printing import duration_text, valid_time_text
@@ -32,19 +32,6 @@ from sensorstream.streams.report import instantiated
 
 Constructed = tuple[Triple, Instant, Instant]
 """A triple with the interval of the solution that it was made of."""
-
-
-@dataclass(frozen=True, slots=True)
-class Knowledge:
-    """What patterns in time know besides the streams.
-
-    ``background`` has the triples that hold always, perhaps among others: ``holds`` tells them
-    apart. ``conclusions`` are the triples that follow from one triple.
-    """
-
-    background: TripleIndex
-    holds: Holds
-    conclusions: Conclusions
 
 
 class Patterns:
@@ -63,9 +50,7 @@ class Patterns:
         self._network = network
         self.clock = clock
         self._knowledge = knowledge
-        self._happening = Happening(
-            network, self.source, knowledge.background, knowledge.holds, clock
-        )
+        self._happening = Happening(network, self.source, knowledge, clock)
         self._ends: dict[str, Ends] = {}
         self._roots: dict[str, Node] = {}
         self._feeds: dict[str, Callable[[list[Row], list[Row]], None]] = {}

@@ -17,21 +17,14 @@ from sensorstream.sparql.walk import nodes
 from sensorstream.streams.shape import WindowShape
 
 
-def planned(
-    query: Query,
-    shapes: Mapping[IRI, WindowShape],
-    named: Mapping[IRI, TripleIndex] | None,
-) -> Plan:
-    """The plan of a query; no operator or window is made.
-
-    ``shapes`` are those of its windows, ``named`` the graphs that GRAPH matches; None: the query
-    must name no graph.
+def planned(query: Query, sources: Sources, *, graphs: bool) -> Plan:
+    """The plan of a query over windows; ``graphs``: whether it may name any.
 
     Raises:
         UnsupportedQuery: it asks for something that no stream can answer.
     """
-    _check_form(query, graphs=named is not None)
-    return plan(query.form.pattern, sources_of(query, shapes, named or {}), query.base)
+    _check_form(query, graphs=graphs)
+    return plan(query.form.pattern, sources, query.base)
 
 
 def check_graphs(query: Query, named: Mapping[IRI, TripleIndex] | None) -> None:

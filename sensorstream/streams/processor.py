@@ -19,7 +19,6 @@ from itertools import count
 from operator import attrgetter
 from typing import Final
 
-from sensorstream.dotr.syntax import Program
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import StreamElement
@@ -32,18 +31,18 @@ from sensorstream.network.intervals.conditions import Clock
 from sensorstream.network.network import Network
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.selection.instants import Instants
-from sensorstream.network.selection.ruleset import Ruleset
-from sensorstream.sparql.algebra import Query, ReportKind
+from sensorstream.network.sources import Knowledge
+from sensorstream.sparql.algebra import ReportKind
 from sensorstream.streams.broken import Broken, too_costly
 from sensorstream.streams.continuous_query import ContinuousQuery
-from sensorstream.streams.lengths import Lengths
 from sensorstream.streams.open_windows import OpenWindows
-from sensorstream.streams.patterns_in_time import Knowledge, Patterns
-from sensorstream.streams.query_maker import QueryMaker
+from sensorstream.streams.patterns_in_time import Patterns
+from sensorstream.streams.query_maker import Meaning, Planned, QueryMaker
 from sensorstream.streams.report import Sink
+from sensorstream.streams.shape import Lengths
 from sensorstream.streams.state import ProcessorState, QueryState
 from sensorstream.streams.stream_window import WindowedStream
-from sensorstream.streams.trace import Trace, Traces
+from sensorstream.streams.trace import Trace
 
 _number = attrgetter("number")
 """Reports of one instant come in the order in which their queries were registered."""
@@ -102,28 +101,24 @@ class StreamProcessor:
         """Queries that a fault of ours or an :class:`.Overrun` has stopped, and what it was."""
         self.emptied: list[str] = []
         """Queries whose rows could not be read at a :meth:`restore`: they remember nothing."""
-        self._traces = Traces(self.network, default, lambda: self.now)
+        self._default = default
+        self._traces: dict[str, Trace] = {}
         lengths = Lengths(instant, second)
         self._agenda = self.network.agenda
         known = knowledge or Knowledge(default, lambda triple: True, lambda triple: ())
+        self._windows = OpenWindows(self._agenda, lambda: self.now)
+        self._broken = Broken(self.network, self._windows, self.queries)
         self._instants = Instants(
-            self.network,
-            known.background,
-            known.holds,
-            known.conclusions,
-            lambda: self.now,
-            self._tell,
+            self.network, known, lambda: self.now, self._tell, self._broken.note_named
         )
         self.patterns = Patterns(
             self.network, known, Clock(line, second), self._instants.ends, self._instants.take
         )
         self._occurring = self.patterns.source
-        self._windows = OpenWindows(self._agenda, lambda: self.now)
         self._maker = QueryMaker(
             self.network, default, lengths, self._windows, self.patterns, self._instants
         )
         self._numbers = count()
-        self._broken = Broken(self.network, self._windows, self.queries)
         # The queries that the present instant may make report.
         self._candidates: dict[ContinuousQuery, None] = {}
 
@@ -133,13 +128,15 @@ class StreamProcessor:
         self,
         name: str,
         text: str,
-        query: Query,
+        meaning: Meaning,
         sink: Sink,
         named: Mapping[IRI, TripleIndex] | None = None,
         *,
         replaces: bool = False,
     ) -> ContinuousQuery:
         """Start a query; it begins with the present content of the graphs and shared windows.
+
+        Or the rules over time of a text, which begin with the moment after the present.
 
         ``named`` are the graphs that GRAPH matches; None: the query must name no graph.
         ``replaces``: instead of one of this name, which goes on if the new one cannot start.
@@ -150,53 +147,23 @@ class StreamProcessor:
             Overrun: it takes more than the limits to begin; nothing is left of the query.
             InternalFault: a fault of ours; the same.
         """
-        plan = self.check(name, query, named, replaces=replaces)
-        running = self._maker.query(name, text, query, sink, plan, named)
-        self._begin_query(running)
-        if running.timed:
-            self.patterns.begin(name, query, plan, running.root)
-        return running
-
-    def register_rules(
-        self, name: str, text: str, program: Program, sink: Sink, *, replaces: bool = False
-    ) -> ContinuousQuery:
-        """Start the rules over time of a text, as :meth:`register` does a query."""
-        ruleset = self.check_rules(name, program, replaces=replaces)
-        running = self._maker.rules(ruleset, text, program, sink)
-        self._begin_query(running)
-        self._instants.begin(ruleset)
-        self.patterns.follow_rules()
-        return running
-
-    def check_rules(self, name: str, program: Program, *, replaces: bool = False) -> Ruleset:
-        """As :meth:`check`, of rules over time."""
-        self._check_name(name, replaces=replaces)
-        return self._maker.plan_rules(name, program)
-
-    def _check_name(self, name: str, *, replaces: bool) -> None:
-        if name in self.queries and not replaces:
-            raise UnsupportedQuery(f"a query named '{name}' runs already: choose another name")
-
-    def _tell(self, triples: Iterable[Triple], time: Instant) -> None:
-        """Rules over time have made triples: patterns in time see them, too."""
-        if not self._occurring.idle:
-            self._occurring.take(tuple(triples), time, time)
-
-    def _begin_query(self, running: ContinuousQuery) -> None:
-        """Let a query run from now on, instead of one of its name."""
-        if running.name in self.queries:
-            self.unregister(running.name)
+        planned = self._planned(name, meaning, named, replaces=replaces)
+        running = self._maker.made(planned, text, sink)
+        if name in self.queries:
+            self.unregister(name)
         running.start(self.now)
         self._agenda.note(running)
         self.network.listen(running.root, running.changed)
         running.on_change = partial(self._candidates.__setitem__, running, None)
         running.number = next(self._numbers)
-        self.queries[running.name] = running
+        self.queries[name] = running
+        planned.begin(running)
+        return running
 
     def check(
         self,
         name: str,
-        query: Query,
+        meaning: Meaning,
         named: Mapping[IRI, TripleIndex] | None = None,
         *,
         replaces: bool = False,
@@ -208,8 +175,24 @@ class StreamProcessor:
         Raises:
             UnsupportedQuery, InternalFault: see :meth:`register`.
         """
-        self._check_name(name, replaces=replaces)
-        return self._maker.plan(name, query, named)
+        return self._planned(name, meaning, named, replaces=replaces).plan
+
+    def _planned(
+        self,
+        name: str,
+        meaning: Meaning,
+        named: Mapping[IRI, TripleIndex] | None,
+        *,
+        replaces: bool,
+    ) -> Planned:
+        if name in self.queries and not replaces:
+            raise UnsupportedQuery(f"a query named '{name}' runs already: choose another name")
+        return self._maker.planned(name, meaning, named)
+
+    def _tell(self, triples: Iterable[Triple], time: Instant) -> None:
+        """Rules over time have made triples: patterns in time see them, too."""
+        if not self._occurring.idle:
+            self._occurring.take(tuple(triples), time, time)
 
     def unregister(self, name: str) -> None:
         """Stop a query; what only it used is given back.
@@ -237,12 +220,19 @@ class StreamProcessor:
         Raises:
             KeyError: no query has that name.
         """
-        running = self.queries[name]
-        return self._traces.of(running, time, partial(self._broken.note, running))
+        running, network = self.queries[name], self.network
+        if name not in self._traces:
+            broken = partial(self._broken.note, running)
+            self._traces[name] = Trace(
+                running, network, self._default, lambda: self.now, time, broken
+            )
+        return self._traces[name]
 
     def untrace(self, name: str) -> None:
         """End the record of a query's instants, if there is one."""
-        self._traces.end(name)
+        trace = self._traces.pop(name, None)
+        if trace is not None:
+            trace.close()
 
     def state(self) -> ProcessorState:
         """All that must survive a restart; between two events."""
@@ -257,7 +247,7 @@ class StreamProcessor:
             self.now,
             (counts.events, counts.triples, counts.late),
             tuple(queries),
-            tuple((stream.tick, stream.state()) for stream in self._windows.streams),
+            tuple((tick, stream.state()) for tick, stream in self._windows.streams.items()),
             self._occurring.state(),
             self._instants.state(),
         )
@@ -270,7 +260,7 @@ class StreamProcessor:
         for name, text, _ in state.queries:
             start(name, text)
         for tick, stream in state.streams:
-            running = self._windows.with_tick(tick)
+            running = self._windows.streams.get(tick)
             if running is not None:
                 try:
                     running.restore(stream, state.now)
@@ -340,7 +330,7 @@ class StreamProcessor:
         element = StreamElement(event.time, end, event.triples)
         counting: dict[ContinuousQuery, None] = {}
         for name in (event.stream, None) if event.stream is not None else (None,):
-            for stream in self._windows.named(name):
+            for stream in self._windows.of_stream.get(name, ()):
                 computed = stream.computed
                 try:
                     stream.take(element)
@@ -352,8 +342,8 @@ class StreamProcessor:
                 for window in stream.filled():
                     self._agenda.note(window)
                 if stream.computed != computed:
-                    self._candidates.update(self._windows.readers(stream))
-                if readers := self._windows.counting(stream):
+                    self._candidates.update(self._windows.readers[stream])
+                if readers := self._windows.counting[stream]:
                     counting.update(readers)
         for query in counting:
             query.arrived(len(event.triples))
@@ -451,7 +441,7 @@ class StreamProcessor:
     def _begin(self, time: Instant) -> None:
         """Let the present be a time: end all instants before it, let go of what expires at it."""
         if self.now is None:
-            for stream in self._windows.streams:
+            for stream in self._windows.streams.values():
                 stream.wind(time)
                 self._agenda.note(stream)
             for query in self.queries.values():
@@ -500,7 +490,7 @@ class StreamProcessor:
         """Whether nothing comes of an entry's time as long as nothing else happens."""
         if not isinstance(entry, WindowedStream) or not entry.idle:
             return False
-        readers = self._windows.readers(entry)
+        readers = self._windows.readers[entry]
         return not any(self._broken.asked(each, _tells_at_step) for each in readers)
 
     def _settle(self) -> None:
@@ -541,9 +531,6 @@ class StreamProcessor:
             # A round: what CONSTRUCT queries make of it is handed on in the next one.
             occurring.elapse(now)
             self.network.settle()
-        if not self._instants.idle:
-            for name, error in self._instants.take_faults():
-                self._broken.note_named((name,), error)
         if occurring.overrun is not None:
             overrun, occurring.overrun = occurring.overrun, None
             self._broken.note_named(self.patterns.feeding(), overrun)
@@ -564,7 +551,7 @@ class StreamProcessor:
         if isinstance(entry, ContinuousQuery):
             self._candidates[entry] = None
         elif isinstance(entry, WindowedStream):
-            self._candidates.update(self._windows.readers(entry))
+            self._candidates.update(self._windows.readers[entry])
             for window in entry.filled():
                 self._agenda.note(window)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import TypeVar
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias, TypeVar
 
 from sensorstream.dotr.syntax import Program
 from sensorstream.errors import InternalFault, QueryError, SensorStreamError
@@ -16,27 +16,40 @@ from sensorstream.network.intervals.planning import is_in_time
 from sensorstream.network.network import Network
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.selection.instants import Instants
-from sensorstream.network.selection.ruleset import Ruleset
 from sensorstream.network.sources import DEFAULT, Source
 from sensorstream.sparql.algebra import Construct, Query, Relation
 from sensorstream.sparql.places import give_place
 from sensorstream.streams.continuous_query import ContinuousQuery
-from sensorstream.streams.lengths import Lengths
 from sensorstream.streams.open_windows import OpenWindows
 from sensorstream.streams.patterns_in_time import Patterns, constructed
 from sensorstream.streams.planning import planned, sources_of, windows_read
 from sensorstream.streams.report import Sink
 from sensorstream.streams.selections import RunningRules, planned_rules
-from sensorstream.streams.shape import WindowShape
+from sensorstream.streams.shape import Lengths, Schedule
 from sensorstream.streams.stream_window import StreamWindow
 
 _Error = TypeVar("_Error", bound=BaseException)
 
 
+Meaning: TypeAlias = Query | Program
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A query, or the rules over time of a text, that could run: its plan, and how it is made.
+
+    ``make`` takes its text and sink; ``begin`` is called when it runs.
+    """
+
+    plan: Plan
+    make: Callable[[str, Sink], ContinuousQuery]
+    begin: Callable[[ContinuousQuery], None]
+
+
 class QueryMaker:
     """Plans queries, and makes those that run: they have not begun yet.
 
-    If one cannot be made, nothing is left of it. Every method raises
+    Every method raises
 
     - :class:`.UnsupportedQuery`, at its place in the text, if it asks for something that no stream
       can answer,
@@ -60,108 +73,107 @@ class QueryMaker:
         self._patterns = patterns
         self._instants = instants
 
-    def plan(self, name: str, query: Query, named: Mapping[IRI, TripleIndex] | None) -> Plan:
-        """The plan of a query; no operator or window is made."""
+    def planned(
+        self, name: str, meaning: Meaning, named: Mapping[IRI, TripleIndex] | None
+    ) -> Planned:
+        """The plan of a query; no operator or window is made.
+
+        ``named`` are the graphs that GRAPH matches; None: the query must name no graph.
+        """
         try:
-            self._lengths.schedule(query)
-            if is_in_time(query):
-                return self._patterns.plan(name, query, named or ())
-            return planned(query, self._shapes(query), named)
+            if isinstance(meaning, Program):
+                return self._rules(name, meaning)
+            schedule = self._lengths.schedule(meaning)
+            if is_in_time(meaning):
+                return self._in_time(name, meaning, schedule, named or {})
+            return self._over_windows(name, meaning, schedule, named)
         except QueryError as error:
-            give_place(error, query.places)
+            if isinstance(meaning, Query):
+                give_place(error, meaning.places)
             raise
         except Exception as error:
             raise _told(error) from error
 
-    def plan_rules(self, name: str, program: Program) -> Ruleset:
-        """The plans of rules over time; the same."""
-        try:
-            ruleset = planned_rules(name, program, self._lengths, self._instants)
-            if self._patterns.reading:
-                self._patterns.check_rules(self._instants.ends(ruleset))
-            return ruleset
-        except Exception as error:
-            raise _told(error) from error
+    def made(self, planned: Planned, text: str, sink: Sink) -> ContinuousQuery:
+        """A query of its plan, whose windows it reads from now on.
 
-    def query(
-        self,
-        name: str,
-        text: str,
-        query: Query,
-        sink: Sink,
-        plan: Plan,
-        named: Mapping[IRI, TripleIndex] | None,
-    ) -> ContinuousQuery:
-        """A query of its plan, whose windows it reads from now on."""
-        made = self._query_in_time if is_in_time(query) else self._query_over_windows
+        If it cannot be made, nothing is left of it.
+        """
         try:
-            running = made(name, text, query, sink, plan, named or {})
+            running = planned.make(text, sink)
         except BaseException as error:
             self._network.sweep()
             raise _told(error) from error
         self._windows.read(running)
         return running
 
-    def rules(self, ruleset: Ruleset, text: str, program: Program, sink: Sink) -> RunningRules:
-        """Rules over time of their plans."""
-        try:
+    def _rules(self, name: str, program: Program) -> Planned:
+        ruleset = planned_rules(name, program, self._lengths, self._instants)
+        if self._patterns.reading:
+            self._patterns.check_rules(self._instants.ends(ruleset))
+
+        def make(text: str, sink: Sink) -> ContinuousQuery:
             self._network.share((object(), "rules"), lambda: ruleset.root)
             return RunningRules(ruleset, text, program, sink, self._instants.ready)
-        except BaseException as error:
-            self._network.sweep()
-            raise _told(error) from error
 
-    def _query_over_windows(
-        self,
-        name: str,
-        text: str,
-        query: Query,
-        sink: Sink,
-        plan: Plan,
-        named: Mapping[IRI, TripleIndex],
-    ) -> ContinuousQuery:
-        schedule = self._lengths.schedule(query)
-        windows: dict[Source, StreamWindow] = {}
-        try:
-            sources = sources_of(query, self._shapes(query), named)
-            for source, shape in windows_read(plan, sources).items():
-                windows[source] = self._windows.open(shape)
-            indexes: dict[Source, TripleIndex | Scope] = {DEFAULT: self._default}
-            indexes |= {sources.named[name]: index for name, index in named.items()}
-            indexes |= {source: window.graph for source, window in windows.items()}
-            with self._network.budget.alone():
-                root = build(plan, self._network, indexes)
-                return ContinuousQuery(
-                    name, text, query, root, list(windows.values()), schedule, sink, plan
-                )
-        except BaseException:
-            # The operators are over the windows: they go first.
-            self._network.sweep()
-            self._windows.close(windows.values())
-            raise
+        def begin(_running: ContinuousQuery) -> None:
+            self._instants.begin(ruleset)
+            self._patterns.follow_rules()
 
-    def _query_in_time(
-        self,
-        name: str,
-        text: str,
-        query: Query,
-        sink: Sink,
-        plan: Plan,
-        named: Mapping[IRI, TripleIndex],
-    ) -> ContinuousQuery:
-        schedule = self._lengths.schedule(query)
-        with self._network.budget.alone():
-            root = self._patterns.build(plan, named)
+        return Planned(ruleset.patterns, make, begin)
+
+    def _in_time(
+        self, name: str, query: Query, schedule: Schedule, named: Mapping[IRI, TripleIndex]
+    ) -> Planned:
+        plan = self._patterns.plan(name, query, named)
         if schedule.relation is not None:
             schedule = replace(schedule, relation=Relation.ISTREAM)
-        made = ContinuousQuery(name, text, query, root, (), schedule, sink, plan)
-        if isinstance(query.form, Construct):
-            template = query.form.template
-            made.timed_triples = constructed(template, root.variables, self._patterns.clock)
-        return made
 
-    def _shapes(self, query: Query) -> dict[IRI, WindowShape]:
-        return {each.name: self._lengths.shape(each) for each in query.dataset.windows}
+        def make(text: str, sink: Sink) -> ContinuousQuery:
+            with self._network.budget.alone():
+                root = self._patterns.build(plan, named)
+            made = ContinuousQuery(name, text, query, root, (), schedule, sink, plan)
+            if isinstance(query.form, Construct):
+                template = query.form.template
+                made.timed_triples = constructed(template, root.variables, self._patterns.clock)
+            return made
+
+        def begin(running: ContinuousQuery) -> None:
+            self._patterns.begin(name, query, plan, running.root)
+
+        return Planned(plan, make, begin)
+
+    def _over_windows(
+        self,
+        name: str,
+        query: Query,
+        schedule: Schedule,
+        named: Mapping[IRI, TripleIndex] | None,
+    ) -> Planned:
+        graphs = named or {}
+        shapes = {each.name: self._lengths.shape(each) for each in query.dataset.windows}
+        sources = sources_of(query, shapes, graphs)
+        plan = planned(query, sources, graphs=named is not None)
+
+        def make(text: str, sink: Sink) -> ContinuousQuery:
+            windows: dict[Source, StreamWindow] = {}
+            try:
+                for source, shape in windows_read(plan, sources).items():
+                    windows[source] = self._windows.open(shape)
+                indexes: dict[Source, TripleIndex | Scope] = {DEFAULT: self._default}
+                indexes |= {sources.named[name]: index for name, index in graphs.items()}
+                indexes |= {source: window.graph for source, window in windows.items()}
+                with self._network.budget.alone():
+                    root = build(plan, self._network, indexes)
+                    seen = list(windows.values())
+                    return ContinuousQuery(name, text, query, root, seen, schedule, sink, plan)
+            except BaseException:
+                # The operators are over the windows: they go first.
+                self._network.sweep()
+                self._windows.close(windows.values())
+                raise
+
+        return Planned(plan, make, lambda _running: None)
 
 
 def _told(error: _Error) -> _Error | InternalFault:

@@ -13,14 +13,13 @@ from sensorstream.model.terms import BlankNode, Term, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.selection.graph import check_clauses
 from sensorstream.network.selection.instants import Instants
-from sensorstream.network.selection.making import rule_of, triples_of
-from sensorstream.network.selection.planning import plan_rules
-from sensorstream.network.selection.ruleset import Ruleset
+from sensorstream.network.selection.plan import plan_rules
+from sensorstream.network.selection.ruleset import Ruleset, rule_of, triples_of
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Query, TriplePattern, Variable
-from sensorstream.streams.continuous_query import ContinuousQuery, Schedule, layout_of_rules
-from sensorstream.streams.lengths import Lengths
+from sensorstream.streams.continuous_query import ContinuousQuery, layout_of_rules
 from sensorstream.streams.report import Operation, Report, Sink
+from sensorstream.streams.shape import Lengths, Schedule
 from sensorstream.streams.state import QueryState
 
 _SCHEDULE: Final = Schedule(algebra.ReportKind.INSTANT, algebra.Relation.ISTREAM)

@@ -26,6 +26,7 @@ from typing import Final
 
 from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import Occurrences, Scope, StreamElement
+from sensorstream.model.schedules import Multiples
 from sensorstream.model.terms import IRI, Subject, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.model.vocabulary import RDF_TYPE
@@ -289,20 +290,20 @@ class WindowedStream:
             ready += 1
         self._compute(ready, time)
         if self.tick.step is not None:
-            self.closes = time + self.tick.step
+            self.closes = Multiples(self.tick.step, self.tick.origin).after(time)
             self.computed += 1
 
     def wind(self, time: Instant) -> None:
         """Let the next step be the first one at or after a time; nothing may happen before it."""
         tick = self.tick
         if tick.by_time and tick.step is not None:
-            self.closes = time + (tick.origin - time) % tick.step
+            self.closes = Multiples(tick.step, tick.origin).after(time - 1)
 
     def skip(self, time: Instant) -> None:
         """Let the next step be the last one before a time, if there are several."""
-        step = self.tick.step
-        if self.closes is not None and step is not None and self.closes < time:
-            self.closes += (time - 1 - self.closes) // step * step
+        tick = self.tick
+        if self.closes is not None and tick.step is not None and self.closes < time:
+            self.closes = Multiples(tick.step, tick.origin).last(time - 1)
 
     @property
     def idle(self) -> bool:

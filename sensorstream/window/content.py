@@ -15,9 +15,8 @@ from sensorstream.model.events import Ended, Event, Individual, Provenance
 from sensorstream.model.terms import IRI, BlankNode, Subject, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.window.change import References, WindowChange
-from sensorstream.window.late import Latecomer
 from sensorstream.window.partition import Counters, owners_of
-from sensorstream.window.past import Past, Update
+from sensorstream.window.past import Latecomer, Past, Update
 
 _NO_GRAPHS: Final[Mapping[Triple, tuple[IRI, ...]]] = {}
 

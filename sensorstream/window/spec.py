@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Final
 
 from sensorstream.errors import SettingsError
+from sensorstream.model.schedules import Multiples
 from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Instant
 
@@ -128,10 +129,9 @@ class WindowSpec:
 
         Before its start it is empty at every instant (equation 5).
         """
-        origin = self.start
-        if self.step == 1 or (origin is not None and now < origin):
+        if self.step == 1 or (self.start is not None and now < self.start):
             return now
-        return now - (now - (origin or 0)) % self.step
+        return self._multiples(self.step).last(now)
 
     def leaves(self, time: Instant) -> Instant | None:
         """The first instant at which a logical window has let go of what is this old; None: never.
@@ -142,23 +142,24 @@ class WindowSpec:
             return time
         match self.kind:
             case Kind.FILLING:
-                origin = self.start or 0
-                return origin + ((time - origin) // self.size + 1) * self.size + 1
+                return self._multiples(self.size).after(time) + 1
             case Kind.LANDMARK:
                 return None
         return self.next_boundary(time + self.size)
 
     def next_boundary(self, after: Instant) -> Instant:
         """The first instant above ``after`` at which a logical window is computed."""
-        origin = self.start or 0
-        return origin + ((after - origin) // self.step + 1) * self.step
+        return self._multiples(self.step).after(after)
+
+    def _multiples(self, length: int) -> Multiples:
+        return Multiples(length, self.start or 0)
 
     def lower_bound(self, at: Instant) -> Instant:
         """The oldest time that a logical window computed at ``at`` keeps (eq. 3, 5 and 11)."""
         start = _EVER if self.start is None else self.start
         match self.kind:
             case Kind.FILLING:
-                return max(start, at - ((at - (self.start or 0)) % self.size or self.size))
+                return max(start, self._multiples(self.size).last(at - 1))
             case Kind.LANDMARK:
                 return start
             case _:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from sensorstream.analysis import Known, Note, query_notes, update_notes
+from sensorstream.analysis import Known, Note, query_notes
 from sensorstream.errors import Position
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
@@ -81,7 +81,7 @@ def test_the_templates_of_an_update_are_looked_at() -> None:
     parsed = read_update(
         "INSERT { ?x a :Humman } WHERE { ?x :hasNam ?y }", start=START, prefixes={"": E}
     )
-    found = update_notes(parsed, Known(SCHEMA))
+    found = query_notes(parsed, Known(SCHEMA))
     assert [(note.code, note.position.column) for note in found] == [
         ("unknown-class", 15),
         ("unknown-property", 36),

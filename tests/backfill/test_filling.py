@@ -24,7 +24,7 @@ from sensorstream.backfill.filling import Filled, backfill
 from sensorstream.cli import main
 from sensorstream.cli.init import TEMPLATES, make_workspace
 from sensorstream.engine.arrival import Arrived, Mapper
-from sensorstream.engine.intake import statements_of
+from sensorstream.engine.taking import statements_of
 from sensorstream.history.database import engine
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views

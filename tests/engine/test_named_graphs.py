@@ -237,7 +237,7 @@ def test_a_message_says_statements_in_graphs_until_an_update_moves_them(tmp_path
 
 
 def test_a_store_made_anew_has_the_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sensorstream.kb.mirror._WORN", 5)
+    monkeypatch.setattr("sensorstream.kb.changes._WORN", 5)
     store = Store()
     stores = set()
     for time in range(20):

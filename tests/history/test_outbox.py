@@ -26,7 +26,6 @@ from sensorstream.history.incidents import PostgresIncidents
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.tables import deliveries
-from sensorstream.history.tables import outbox as outbox_view
 from sensorstream.history.webhooks import PostgresWebhooks
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model.events import Alert, Message
@@ -185,7 +184,7 @@ def test_webhooks_that_are_busy_can_be_left_out(
 
 def stored(outbox: PostgresOutbox) -> int:
     with outbox._database.connect() as connection:
-        return len(connection.execute(select(outbox_view.c.id)).all())
+        return len(connection.execute(text("select id from store.outbox")).all())
 
 
 def test_a_webhook_gets_the_reports_of_the_queries_it_names(

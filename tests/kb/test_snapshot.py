@@ -119,7 +119,7 @@ def test_what_comes_and_goes_unasked_takes_no_memory() -> None:
 def test_a_worn_store_is_renewed_and_answers_under_way_keep_theirs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("sensorstream.kb.mirror._WORN", 20)
+    monkeypatch.setattr("sensorstream.kb.changes._WORN", 20)
     kb = KnowledgeBase()
     kb.add(Origin.STATIC, [(A, P, B)])
     snapshot = Snapshot(kb)

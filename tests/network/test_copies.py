@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sensorstream.errors import TermError
-from sensorstream.kb import mirror
+from sensorstream.kb import changes
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI, BlankNode, Literal
 from sensorstream.model.xsd import XSD_INTEGER
@@ -45,7 +45,7 @@ def expected(index: TripleIndex) -> set[tuple[str, str]]:
 )
 def test_a_copy_is_kept_in_step(instants: list[list[tuple[bool, Any]]], worn: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mirror, "_WORN", worn)
+        patch.setattr(changes, "_WORN", worn)
         indexes, copies = (TripleIndex(), TripleIndex()), Copies()
         names = [copies.use(each) for each in indexes]
         for instant in instants:

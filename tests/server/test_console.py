@@ -19,7 +19,7 @@ Eventually = Callable[[Callable[[], object]], None]
 def of_pages() -> list[psutil.Process]:
     """The processes that serve pages for this one."""
     found = psutil.Process().children(recursive=True)
-    return [each for each in found if "sensorstream.console" in command_of(each)]
+    return [each for each in found if "sensorstream.console.process" in command_of(each)]
 
 
 def test_no_process_runs_until_somebody_looks_and_one_from_then_on(served: Served) -> None:

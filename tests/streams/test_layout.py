@@ -46,7 +46,7 @@ class Machine:
     def start(self, name: str, text: str) -> None:
         if is_rules(text):
             program = read_program(text, name=name, start=Position("rules", 1, 1))
-            self.processor.register_rules(name, text, program, self.reports.append)
+            self.processor.register(name, text, program, self.reports.append)
         else:
             self.processor.register(name, text, parse_query(text), self.reports.append)
 

@@ -48,7 +48,7 @@ class Machine:
     def register(self, name: str, text: str) -> None:
         if "define" in text:
             program = read_program(text, name=name, start=Position("rules", 1, 1))
-            self.processor.register_rules(name, text, program, self.reports.append)
+            self.processor.register(name, text, program, self.reports.append)
         else:
             self.processor.register(name, text, parse_query(text), self.reports.append)
 

@@ -136,7 +136,7 @@ def test_a_selector_of_a_rule_is_refused_at_its_place(written: str, told: str) -
     text, line, column = marked(f"{PREFIX}define {{ :a :b :c }}\nfrom {written}")
     program = read_program(text, name="r", start=Position("r.dotr", 1, 1))
     with pytest.raises(UnsupportedQuery) as caught:
-        processor().check_rules("r", program)
+        processor().check("r", program)
     assert told in caught.value.message
     assert place_of(caught.value) == (line, column)
 
@@ -147,7 +147,7 @@ def test_of_rules_that_differ_in_constants_each_is_refused_at_its_own_place() ->
     text, line, column = marked(PREFIX + first + second)
     program = read_program(text, name="r", start=Position("r.dotr", 1, 1))
     with pytest.raises(UnsupportedQuery) as caught:
-        processor().check_rules("r", program)
+        processor().check("r", program)
     assert place_of(caught.value) == (line, column)
 
 
@@ -158,7 +158,7 @@ def test_the_length_of_a_scope_is_refused_at_its_selector() -> None:
     )
     program = read_program(text, name="r", start=Position("r.dotr", 1, 1))
     with pytest.raises(UnsupportedQuery, match="whole seconds") as caught:
-        processor().check_rules("r", program)
+        processor().check("r", program)
     assert place_of(caught.value) == (line, column)
 
 

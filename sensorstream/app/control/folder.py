@@ -180,7 +180,7 @@ def _check_rules(
             continue
         whole = replace(program, clauses=(*everywhere, *program.clauses))
         try:
-            engine.queries.processor.register_rules(str(path), "", whole, lambda _: None)
+            engine.queries.processor.register(str(path), "", whole, lambda _: None)
         except SensorStreamError as error:
             found.faults.append(_placed(error, path))
 

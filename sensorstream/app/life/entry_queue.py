@@ -155,12 +155,10 @@ class _Turns:
 
     def take(self) -> Path:
         """Remove the first; those it belongs to are the last to have a turn again."""
-        address = next(iter(self.addresses))
-        sources = self.addresses.pop(address)
-        source = next(iter(sources))
-        connections = sources.pop(source)
+        address, sources = next(iter(self.addresses.items()))
+        source, connections = next(iter(sources.items()))
         connection = next(iter(connections))
-        del connections[connection]
+        del connections[connection], sources[source], self.addresses[address]
         if connections:
             sources[source] = connections
         if sources:

@@ -58,6 +58,7 @@ _NAP: Final = 1.0
 _MUCH: Final = 4 << 20
 """Bytes of messages after which a pipeline that rests returns memory to the system."""
 _NONE: Final[frozenset[str]] = frozenset()
+_MOST_SOURCES: Final = 10_000
 _CHANGES: Final = Sender("changes")
 _PARTS: Final = {
     "asserted": Origin.WINDOW,
@@ -103,6 +104,8 @@ class Pipeline:
         self._ask_at = 0
         self._arrival = Arrival(clock, store.timeline, store.last_arrival())
         self._queue = EntryQueue(limits)
+        self.sources: set[str] = set()
+        """Names of sources of messages, for notes on queries; not all, where there are many."""
         self._store = Durable(store, out.reopen)
         self._journal = JournalWriter(
             self._store,
@@ -268,6 +271,8 @@ class Pipeline:
     def _enqueue(self, waiting: WaitingEntry) -> Future[Outcome]:
         # A sender that disconnects cannot cancel an entry that may be in the journal already.
         waiting.future.set_running_or_notify_cancel()
+        if isinstance(waiting.entry, TakeMessage) and len(self.sources) < _MOST_SOURCES:
+            self.sources.add(waiting.entry.source)
         try:
             self._queue.put(waiting)
         except (Busy, Unavailable) as error:

@@ -12,6 +12,7 @@ from typing import Final
 from sensorstream.app.life.arrival import arrival_of
 from sensorstream.app.life.in_work import Death, InWork
 from sensorstream.engine.checkpoint import dump, load
+from sensorstream.engine.elapsing import elapse
 from sensorstream.engine.engine import EngineState
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Outcome, Status
@@ -207,8 +208,9 @@ class _Replay:
             self._passed = True
             due = self._store.told_until(message.id)
             if due is not None:
-                is_message = record.kind == TakeMessage.kind
-                engine.elapse_again(message, due, waiting_only=is_message)
+                # What was due by then has been told, and is not told once more; all else that the
+                # entry has done does not happen.
+                elapse(engine, message, due, waiting_only=record.kind == TakeMessage.kind)
         with concerning(message_id=message.id, source=message.source):
             outcome = replay(record, self._target, self._refused)
         self._publish(reports_of([outcome]))
@@ -334,12 +336,10 @@ def skip_entry(seq: int, why: str, store: PostgresStore, start: Start, now: date
 
 
 def _consequence(entry: JournalEntry) -> str:
-    if entry.kind == TakeMessage.kind:
-        return f"the message {entry.id} from '{entry.source[:80]}' is in quarantine"
-    if entry.kind == RegisterQuery.kind:
-        return f"the query '{entry.source[:80]}' does not run"
-    if entry.kind == PutOntology.kind:
-        return f"the ontology that {entry.id} put is not in force"
-    if entry.kind == PutRules.kind:
-        return f"the rules that {entry.id} put are not in force"
-    return f"an entry of kind '{entry.kind}' has no effect"
+    told = {
+        TakeMessage.kind: f"the message {entry.id} from '{entry.source[:80]}' is in quarantine",
+        RegisterQuery.kind: f"the query '{entry.source[:80]}' does not run",
+        PutOntology.kind: f"the ontology that {entry.id} put is not in force",
+        PutRules.kind: f"the rules that {entry.id} put are not in force",
+    }
+    return told.get(entry.kind, f"an entry of kind '{entry.kind}' has no effect")

@@ -12,7 +12,6 @@ from prometheus_client import Counter
 from sensorstream.app.control.engine_settings import kept_for
 from sensorstream.app.handle import Handle
 from sensorstream.app.life.repeated_work import RepeatedWork
-from sensorstream.archive.age import instant_ago
 from sensorstream.errors import (
     Contradiction,
     ReasonerError,
@@ -20,6 +19,7 @@ from sensorstream.errors import (
 )
 from sensorstream.history.database import connect, translating
 from sensorstream.history.kept_messages import Chosen, Quarantined, keep_contradiction, quarantined
+from sensorstream.history.partitions import instant_ago
 from sensorstream.journal.notice import ReportDifferences
 from sensorstream.quoting import LONGEST
 from sensorstream.reasoning.dl.contradictions import clashing, told, triple_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Final
@@ -95,13 +95,10 @@ class Messages:
     cannot be now, and :class:`.UnknownMessage` if the journal has no message of a name.
     """
 
-    def __init__(
-        self, app: Handle, individuals: Individuals | None, submit: Callable[..., Future[Outcome]]
-    ) -> None:
-        """``individuals``: None where the window is not here; see :meth:`.Application.submit`."""
+    def __init__(self, app: Handle, individuals: Individuals | None) -> None:
+        """``individuals``: None where the window is not here."""
         self._app = app
         self._individuals = individuals
-        self._submit = submit
 
     def of_origins(self, origins: Collection[str]) -> Mapping[str, KnownOrigin]:
         """The newest message of each origin that the journal has."""
@@ -153,7 +150,8 @@ class Messages:
         if message.status not in NOT_WHOLE or message.dismissed_at is not None:
             raise UnknownMessage(f"message {message.id} is not in quarantine")
         found = content_of_message(self._app.database, name) if content is None else content
-        return self._submit(found, message.source, sender, origin=origin_of_replay(message.id))
+        origin = origin_of_replay(message.id)
+        return self._app.pipeline.submit(found, message.source, sender, origin=origin)
 
     def choose(self, chosen: Chosen, limit: int) -> Choice:
         """Some messages in quarantine, oldest first."""
@@ -198,7 +196,8 @@ class Messages:
                 except UnknownMessage as error:  # It was erased meanwhile.
                     yield Replayed(seq, name, error)
                     break
-                entered = self._submit(content, source, sender, origin=origin_of_replay(name))
+                origin = origin_of_replay(name)
+                entered = self._app.pipeline.submit(content, source, sender, origin=origin)
                 if not (entered.done() and isinstance(busy := entered.exception(), Busy)):
                     under_way.append((seq, name, entered))
                     break

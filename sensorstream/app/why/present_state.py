@@ -12,8 +12,15 @@ from typing import Final, TypeVar
 from sensorstream.app.control.rule_files import parse_texts
 from sensorstream.app.control.wiring import with_state_rules
 from sensorstream.app.handle import Handle
-from sensorstream.app.why.reasons import Applied, Entailment, Origins, Reason, reason_of, sought
-from sensorstream.app.why.reasons import Origin as Saying
+from sensorstream.app.why.reasons import (
+    Applied,
+    Entailment,
+    Origins,
+    Reason,
+    Saying,
+    reason_of,
+    sought,
+)
 from sensorstream.engine.engine import Engine
 from sensorstream.errors import (
     Overrun,

@@ -51,7 +51,7 @@ class RulesThen:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class Saying:
     """A message, and the places in it where statements come from.
 
     ``trouble`` says why no places are known: the message is gone, or is none. ``rules`` are those
@@ -104,7 +104,7 @@ class Origins:
             )
         return self._rules[version]
 
-    def of(self, sought: Mapping[str, Sought]) -> Mapping[str, Origin]:
+    def of(self, sought: Mapping[str, Sought]) -> Mapping[str, Saying]:
         """The origins in some messages, by their ids.
 
         Raises:
@@ -113,24 +113,24 @@ class Origins:
         """
         wanted = sorted(map(number_of_message, sought))[-MOST_MESSAGES:]
         rows = {row[1]: row for row in numbered_rows(self._app.url, wanted, _MOST_BYTES)}
-        found: dict[str, Origin] = {}
+        found: dict[str, Saying] = {}
         work: list[tuple[Record, RulesThen]] = []
         for name in sought:
             number = number_of_message(name)
             row = rows.get(message_id(number))
             if row is None:
                 known = number in wanted
-                found[name] = Origin(trouble=_GONE if known else _TOO_MANY)
+                found[name] = Saying(trouble=_GONE if known else _TOO_MANY)
                 continue
             record = record_of(row)
             try:
                 if record.kind != TakeMessage.kind:
-                    found[name] = Origin(trouble=f"an entry '{record.kind}', not a message")
+                    found[name] = Saying(trouble=f"an entry '{record.kind}', not a message")
                     continue
                 work.append((record, self.rules_at(name)))
             except SensorStreamError as error:
                 told = f"the rules of that time cannot be applied any more: {error}"
-                found[name] = Origin(trouble=told)
+                found[name] = Saying(trouble=told)
         if work:
             found |= run_apart(
                 lambda: {
@@ -155,7 +155,7 @@ _GONE: Final = "the message is not kept any more, or is too large to be mapped a
 _TOO_MANY: Final = f"only the newest {MOST_MESSAGES} messages are mapped again"
 
 
-def _origin(record: Record, rules: RulesThen, sought: Sought) -> Origin:
+def _origin(record: Record, rules: RulesThen, sought: Sought) -> Saying:
     """In the fork."""
     message, deployment = record.message, rules.deployment
     ours = {rule.name for file in rules.files for rule in file.mapping_rules}
@@ -175,7 +175,7 @@ def _origin(record: Record, rules: RulesThen, sought: Sought) -> Origin:
         )
     except SensorStreamError as error:
         trouble = f"the message cannot be mapped any more: {error}"
-    return Origin(message.source, record.received_at.isoformat(), None, found, trouble)
+    return Saying(message.source, record.received_at.isoformat(), None, found, trouble)
 
 
 _AT_ONCE: Final = 2
@@ -195,14 +195,6 @@ class RuleText:
     position: Position
     text: str
     version: str = field(metadata={"description": "the change that had put it, or `settings`"})
-
-
-@dataclass(frozen=True, slots=True)
-class Premise:
-    """A statement from which another one may have come, and where it was said."""
-
-    triple: Triple
-    places: tuple[Place, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,13 +218,18 @@ class Reason:
     received_at: str = ""
     places: tuple[Place, ...] = ()
     rules: tuple[str, ...] = ()
-    premises: tuple[Premise, ...] = ()
+    premises: tuple[Reason, ...] = ()
     because: Because | None = None
     note: str = ""
     by: Applied | None = None
     above: bool = False
     caused_by: str = ""
     entailed: Entailment | None = None
+
+    @property
+    def triple(self) -> Triple:
+        """The statement."""
+        return self.matched.triple
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,7 +311,7 @@ class Reasons:
         if evidence is None:
             note = "a version of SensorStream raised this alert that did not keep why"
             return Why(raised, rule, None, profile, (*notes, note))
-        found: dict[str, Origin] = {}
+        found: dict[str, Saying] = {}
         try:
             with self._turns.turn():
                 found |= origins.of(sought(_matches(evidence), origins))
@@ -398,17 +395,17 @@ def _individuals(triple: Triple) -> set[Subject]:
     return {subject, *others}
 
 
-def _because(evidence: Evidence, found: Mapping[str, Origin]) -> Because:
+def _because(evidence: Evidence, found: Mapping[str, Saying]) -> Because:
     return Because(evidence, tuple(reason_of(each, found) for each in evidence.statements))
 
 
-def reason_of(matched: Matched, found: Mapping[str, Origin]) -> Reason:
+def reason_of(matched: Matched, found: Mapping[str, Saying]) -> Reason:
     """Where a statement comes from, by what was found in the messages."""
     because = None if matched.because is None else _because(matched.because, found)
-    origin = found.get(matched.message, Origin())
+    origin = found.get(matched.message, Saying())
     told = tuple(origin.places.get(matched.triple, ()))
     rules: tuple[str, ...] = ()
-    premises: tuple[Premise, ...] = ()
+    premises: tuple[Reason, ...] = ()
     note = origin.trouble
     if matched.basis is Basis.RULE:
         rules = (matched.rule,)
@@ -426,11 +423,11 @@ def reason_of(matched: Matched, found: Mapping[str, Origin]) -> Reason:
     return Reason(matched, origin.source, origin.received_at, told, rules, premises, because, note)
 
 
-def _premises(statement: Triple, origin: Origin) -> tuple[Premise, ...]:
+def _premises(statement: Triple, origin: Saying) -> tuple[Reason, ...]:
     """What a message said of the individuals of a statement that it caused."""
     about = _individuals(statement)
     found = (
-        Premise(triple, tuple(places))
+        Reason(Matched(triple, Basis.SAID), places=tuple(places))
         for triple, places in origin.places.items()
         if triple[0] in about and triple != statement
     )

@@ -83,7 +83,7 @@ class TimedGroup(TimedNode):
         (source,) = self.inputs
         members, fits = self._members, self._fits
         rows = source.added
-        now: Instant = self.now
+        now: Any = rows[0][1]
         members.forget(now)
         if fits is not None:
             # One that is too long by itself is in no group.

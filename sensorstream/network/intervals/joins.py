@@ -12,10 +12,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, cast
 
+from sensorstream.model.timeline import Instant
 from sensorstream.network.intervals.conditions import rank_of
-from sensorstream.network.intervals.node import Kept, Lasting, TimedNode, ended, order_of_use
+from sensorstream.network.intervals.node import (
+    Kept,
+    Lasting,
+    Present,
+    TimedNode,
+    ended,
+    order_of_use,
+)
 from sensorstream.network.node import Node, Past
-from sensorstream.network.operators.join import Join, Sides
+from sensorstream.network.operators.join import Join, JoinSide, Sides
 from sensorstream.network.operators.matching import Question
 from sensorstream.network.plan import nodes as plans
 from sensorstream.network.rows import TIMES, TimedRow, key_of, slots_of
@@ -33,25 +41,41 @@ class TimedJoin(TimedNode, Join):
 
     def __init__(self, plan: plans.Join | plans.Equals, left: Node, right: Node) -> None:
         self._equal = isinstance(plan, plans.Equals)
-        longest = plan.longest if isinstance(plan, plans.Join) else 0
         # What can only meet what holds always need not be remembered.
         idle = {left: plan.left.is_timeless, right: plan.right.is_timeless}
-        self._sides_kept: list[Kept] = []
+        self._sides_kept: list[Lasting] = []
 
-        def memory(key: Callable[[TimedRow], Any], other: Node) -> Kept:
-            made = Kept(key, longest, idle=idle[other])
+        def memory(key: Callable[[TimedRow], Any], other: Node) -> Lasting:
+            made: Lasting = Present(key)
+            if isinstance(plan, plans.Join):
+                made = Kept(key, plan.longest, idle=idle[other])
             self._sides_kept.append(made)
             return made
 
         super().__init__(left, right, plan.variables, TIMES if self._equal else (), memory)
 
     def flush(self) -> None:
-        now = self.now
+        left, right = self.inputs
+        now: Any = (left.added or right.added)[0][1]
+        found: list[TimedRow] = []
         for side in self._sides_kept:
             side.forget(now)
-        super().flush()
-        self.added, found = [], self.added
+        if left.added:
+            self._join(left.added, self._of_left, found)
+            self._left.update(left.added, ())
+        if right.added:
+            self._join(right.added, self._of_right, found)
+            self._right.update(right.added, ())
         self.give(found)
+
+    def _join(self, rows: Iterable[TimedRow], side: JoinSide, out: list[TimedRow]) -> None:
+        key, memory, joined = side
+        for row in rows:
+            others: Any = memory.at(key(row))
+            if others:
+                if len(others) > 1:
+                    self.meter.take(len(others))
+                out += joined(row, others)
 
     def renew(self) -> None:
         if self._equal:
@@ -86,7 +110,8 @@ class TimedSeq(TimedNode):
     def flush(self) -> None:
         left, right = self.inputs
         kept = self._lefts
-        kept.forget(self.now)
+        now: Any = (left.added or right.added)[0][1]
+        kept.forget(now)
         if right.added:
             self.give(self._found(right.added))
         kept.add(left.added)
@@ -103,17 +128,13 @@ class TimedSeq(TimedNode):
                 if left[1] < start and (since is None or left[0] >= since)
             ]
             if lefts:
-                found += self._fitting(right, lefts)
+                joined = self._joined(right, lefts)
+                found += joined if self._test is None else filter(self._test, joined)
         return found
-
-    def _fitting(self, right: TimedRow, lefts: Iterable[TimedRow]) -> Iterable[TimedRow]:
-        """What a right row makes with those of some left rows that fit it."""
-        joined = self._joined(right, lefts)
-        return joined if self._test is None else filter(self._test, joined)
 
     def _fits(self, left: TimedRow, right: TimedRow) -> bool:
         self.meter.take(1)
-        return any(True for _ in self._fitting(right, (left,)))
+        return any(map(self._test or bool, self._joined(right, (left,))))
 
     def kept(self) -> Sequence[tuple[int, Past]]:
         return ((0, self._lefts),)
@@ -196,9 +217,10 @@ class _Ended(Lasting):
                 self._size += 1
 
     def at(self, key: Any) -> Sequence[TimedRow]:
-        return [*self._rows.get(key, {}).values(), *self.always.get(key, ())]
+        alike, always = self._rows.get(key), self.always.get(key)
+        return [*(() if alike is None else alike.values()), *(always or ())]
 
-    def forget(self, now: int) -> None:
+    def forget(self, now: Instant) -> None:
         """Nothing: it has ended for good."""
 
     def happened(self) -> Iterator[TimedRow]:
@@ -223,23 +245,25 @@ class TimedMatching(TimedNode):
         super().__init__((left, right), plan.variables, plan.certain)
         self._question = question
         self._left_key = question.sides.left_key
-        self._operator = plan.operator if isinstance(plan, plans.Optional) else ""
-        self._rights: Kept | _Ended
+        self._operator = plan.operator if isinstance(plan, plans.LeftJoin) else ""
+        self._rights: Lasting
         self._before: Kept | None = None
-        if isinstance(plan, plans.Optional):
-            longest = plan.longest if plan.remembers else 0
-            self._rights = kept = Kept(question.sides.right_key, longest, last=plan.remembers)
+        right_key = question.sides.right_key
+        if isinstance(plan, plans.LeftJoin):
+            kept = Kept(right_key, plan.longest, last=True)
+            self._rights = kept if plan.remembers else Present(right_key)
             self._before = kept if plan.operator == "OPTIONALSEQ" else None
         else:
             asked = plan.conditions if isinstance(plan, plans.Mark) else ()
             wanted = set(left.variables).union(*map(names_in, asked)).difference(TIMES)
             places = [place for name, place in slots_of(right.variables).items() if name in wanted]
-            self._rights = _Ended(question.sides.right_key, key_of(places))
+            self._rights = _Ended(right_key, key_of(places))
 
     def flush(self) -> None:
         left, right = self.inputs
         rights, before = self._rights, self._before
-        rights.forget(self.now)
+        now: Any = (left.added or right.added)[0][1]
+        rights.forget(now)
         if before is None:
             rights.add(right.added)
         found: list[TimedRow] = []

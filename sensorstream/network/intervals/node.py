@@ -10,6 +10,7 @@ Source: "EP-SPARQL", section 4.2 (timewise monotonicity).
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -33,6 +34,11 @@ class Telling(Node):
     _instant: Instant | None = None
     _seen: set[TimedRow]
 
+    def flush(self) -> None:
+        super().flush()  # type: ignore[safe-super]
+        self.added, found = [], self.added
+        self.give(found)
+
     def give(self, rows: list[TimedRow]) -> None:
         """Add solutions to the output, but for those of this instant that are there already."""
         if not rows:
@@ -55,12 +61,6 @@ class TimedNode(Telling):
 
     always: Sequence[TimedRow] = ()
 
-    @property
-    def now(self) -> Any:
-        """When the rows of the instant at work end."""
-        one, other = self.inputs[0], self.inputs[-1]
-        return (one.added or other.added)[0][1]
-
     def rows(self) -> Iterator[TimedRow]:
         return iter(self.always)
 
@@ -74,12 +74,49 @@ class TimedNode(Telling):
         return self.text
 
 
-class Lasting:
-    """What holds always of one side, by a key: beside what has happened."""
+class Lasting(ABC):
+    """What is remembered of one side, by a key: rows that hold always, and some that happened."""
+
+    repeats: Final = False
 
     def __init__(self, key: Callable[[TimedRow], Any]) -> None:
         self._key = key
         self.always: dict[Any, list[TimedRow]] = {}
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def add(self, rows: Iterable[TimedRow]) -> None:
+        """Take rows in, none of which ends before one that is there."""
+
+    @abstractmethod
+    def at(self, key: Any) -> Sequence[TimedRow]:
+        """All rows of a key."""
+
+    @abstractmethod
+    def forget(self, now: Instant) -> None:
+        """Let go of what nothing that ends now, or later, can be joined with."""
+
+    @abstractmethod
+    def happened(self) -> Iterator[TimedRow]:
+        """The rows that do not hold always, in the order of their ends."""
+
+    def count(self, key: Any) -> int:
+        """How many rows a key has."""
+        return len(self.at(key))
+
+    def update(self, added: Iterable[TimedRow], removed: Iterable[TimedRow]) -> None:
+        """Take rows in; none goes."""
+        self.add(added)
+
+    def rows(self) -> Iterator[TimedRow]:
+        """Those that hold always."""
+        return chain.from_iterable(self.always.values())
+
+    def ways(self, other: Any) -> int:
+        """Nothing is told of what has happened."""
+        return 0
 
     def renew(self, rows: Iterable[TimedRow]) -> None:
         """These hold always now, and no others."""
@@ -97,8 +134,6 @@ class Kept(Lasting):
     ``idle``: none is kept, as nothing that happens can be joined with it.
     """
 
-    repeats: Final = False
-
     def __init__(
         self,
         key: Callable[[TimedRow], Any],
@@ -113,7 +148,7 @@ class Kept(Lasting):
         self._rank = rank
         self.longest = longest
         self._last = last
-        self._lanes: dict[Any, _Lane] = {}
+        self._lanes: dict[Any, Lane] = {}
         # Ends and keys of all rows that can get too old, oldest first.
         self._ends: deque[tuple[Instant, Any]] = deque()
         self._size = 0
@@ -122,19 +157,17 @@ class Kept(Lasting):
         return self._size
 
     def update(self, added: Iterable[TimedRow], removed: Iterable[TimedRow]) -> None:
-        """Take rows in; none goes."""
         if not self._idle:
             self.add(added)
 
     def add(self, rows: Iterable[TimedRow]) -> None:
-        """Take rows in, none of which ends before one that is there."""
         lanes, key, rank = self._lanes, self._key, self._rank
         ends = self._ends if self.longest is not None else None
         for row in rows:
             at = key(row)
             lane = lanes.get(at)
             if lane is None:
-                lane = lanes[at] = _Lane() if rank is None else _RankedLane(rank)
+                lane = lanes[at] = Lane() if rank is None else _RankedLane(rank)
             lane.put(row)
             self._size += 1
             if ends is not None:
@@ -168,22 +201,11 @@ class Kept(Lasting):
                 del self._lanes[key]
 
     def at(self, key: Any) -> Sequence[TimedRow]:
-        """All rows of a key."""
         lane, always = self._lanes.get(key), self.always.get(key)
         happened = _NO_ROWS if lane is None else lane.all()
         return happened if always is None else [*happened, *always]
 
-    def count(self, key: Any) -> int:
-        """How many rows a key has."""
-        lane = self._lanes.get(key)
-        return (0 if lane is None else len(lane)) + len(self.always.get(key, ()))
-
-    def ways(self, other: Any) -> int:
-        """Nothing is told of what has happened."""
-        return 0
-
     def forget(self, now: Instant) -> None:
-        """Let go of what nothing that ends now, or later, can be joined with."""
         if self.longest is None:
             return
         ends, horizon = self._ends, now - self.longest
@@ -201,18 +223,39 @@ class Kept(Lasting):
             if not lane:
                 del self._lanes[key]
 
-    def rows(self) -> Iterator[TimedRow]:
-        """Those that hold always."""
-        return chain.from_iterable(self.always.values())
-
     def happened(self) -> Iterator[TimedRow]:
-        """All others, in the order of their ends."""
         lanes = self._lanes.values()
         everything = (row for lane in lanes for row in lane.all() if row not in lane.used)
         return iter(sorted(everything, key=ended))
 
 
-class _Lane:
+class Present(Lasting):
+    """The rows of the instant at work, by a key; O(1) a row."""
+
+    def __init__(self, key: Callable[[TimedRow], Any]) -> None:
+        super().__init__(key)
+        self._rows: dict[Any, list[TimedRow]] = {}
+        self._instant: Instant | None = None
+
+    def __len__(self) -> int:
+        return 0
+
+    def add(self, rows: Iterable[TimedRow]) -> None:
+        for row in rows:
+            self._rows.setdefault(self._key(row), []).append(row)
+
+    def at(self, key: Any) -> Sequence[TimedRow]:
+        return self._rows.get(key, _NO_ROWS)
+
+    def forget(self, now: Instant) -> None:
+        if now != self._instant:
+            self._instant, self._rows = now, {}
+
+    def happened(self) -> Iterator[TimedRow]:
+        return chain.from_iterable(self._rows.values())
+
+
+class Lane:
     """Rows of one key; the first ``head`` are gone already."""
 
     __slots__ = ("head", "old", "rows", "used")
@@ -240,6 +283,11 @@ class _Lane:
             del self.rows[: self.head]
             self.head = 0
 
+    def span(self, first: Instant, last: Instant) -> range:
+        """The places of the rows that ended in a span of time, both ends included."""
+        start = bisect_left(self.rows, first, lo=self.head, key=ended)
+        return range(start, bisect_right(self.rows, last, lo=start, key=ended))
+
     def all(self) -> Sequence[TimedRow]:
         return self.rows[self.head :] if self.head else self.rows
 
@@ -251,7 +299,7 @@ class _Lane:
         return rows if not head and until == len(rows) else rows[head:until]
 
 
-class _RankedLane(_Lane):
+class _RankedLane(Lane):
     """Rows of one key that are also in the order of a value."""
 
     __slots__ = ("_others", "_rank", "_ranked", "_ranks", "_values")

@@ -82,13 +82,13 @@ class _Planner(PatternPlanner[Where]):
                 return plans.Equals(*self._happening("EQUALS", pattern, where))
             case algebra.LeftJoin(left, right, condition):
                 one, other = self.planned(left, where), self.planned(right, where)
-                return plans.Optional(one, other, _plain(condition), "OPTIONAL")
+                return plans.LeftJoin(one, other, _plain(condition), "OPTIONAL")
             case algebra.OptionalSeq(_, _, condition):
                 one, other = self._happening("OPTIONALSEQ", pattern, where)
-                return plans.Optional(other, one, _plain(condition), "OPTIONALSEQ")
+                return plans.LeftJoin(other, one, _plain(condition), "OPTIONALSEQ")
             case algebra.EqualsOptional(_, _, condition):
                 one, other = self._happening("EQUALSOPTIONAL", pattern, where)
-                return plans.Optional(one, other, _plain(condition), "EQUALSOPTIONAL")
+                return plans.LeftJoin(one, other, _plain(condition), "EQUALSOPTIONAL")
             case algebra.Filter(condition, inner):
                 below, condition = self.marked(self.planned(inner, where), condition, where)
                 return filtered(below, condition, self._clock)
@@ -96,7 +96,7 @@ class _Planner(PatternPlanner[Where]):
                 return self.planned(inner, Where(stream=name))
             case algebra.Slice(inner, offset, limit):
                 _check_order(inner)
-                return plans.First(self.planned(inner, where), offset, limit)
+                return plans.Slice(self.planned(inner, where), (), offset, limit)
             case algebra.Group():
                 return self._group(pattern, where)
             case algebra.Project(inner, variables):
@@ -318,7 +318,7 @@ def _lowered(plan: Plan, condition: Expression) -> Plan | None:
                 return replace(plan, right=into(plan.right))
             if isinstance(plan, plans.Seq) and names <= plan.certain:
                 return replace(plan, tests=(*plan.tests, condition))
-        case plans.Optional() | plans.Minus() | plans.Mark() if names <= plan.left.certain:
+        case plans.LeftJoin() | plans.Minus() | plans.Mark() if names <= plan.left.certain:
             return replace(plan, left=into(plan.left))
         case plans.Filter() | plans.Project() | plans.Once() if names <= plan.source.certain:
             return replace(plan, source=into(plan.source))
@@ -361,12 +361,12 @@ def bounded(plan: Plan, most: int | None, clock: Clock) -> Plan:
             return replace(plan, parts=tuple(bounded(each, most, clock) for each in parts))
         case plans.Equals(left, right):
             return replace(plan, left=bounded(left, most, clock), right=bounded(right, most, clock))
-        case plans.First(source):
+        case plans.Slice(source):
             # Which are the first must not depend on what is wanted of them further up.
             return replace(plan, source=bounded(source, None, clock))
-        case plans.Minus(left, right) | plans.Mark(left, right) | plans.Optional(left, right):
+        case plans.Minus(left, right) | plans.Mark(left, right) | plans.LeftJoin(left, right):
             left, right = bounded(left, most, clock), bounded(right, None, clock)
-            if isinstance(plan, plans.Optional):
+            if isinstance(plan, plans.LeftJoin):
                 plan = replace(plan, longest=most if _only_existence(plan) else None)
             return replace(plan, left=left, right=right)
     return plan
@@ -378,7 +378,7 @@ def longest_of(plan: plans.Group, clock: Clock) -> int | None:
     return min((each for each in bounds if each is not None), default=None)
 
 
-def _only_existence(plan: plans.Optional) -> bool:
+def _only_existence(plan: plans.LeftJoin) -> bool:
     """Whether any old optional row of the same key stands for all others.
 
     What is joined with an old one is too long to be wanted; but that there is one must be known.

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import heapq
 from bisect import bisect_right
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final, TypeAlias
 
 from sensorstream.errors import Overrun
@@ -23,9 +24,12 @@ from sensorstream.model.timeline import Instant
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.network.components import prune
 from sensorstream.network.intervals.node import TimedNode
+from sensorstream.network.plan.nodes import Known as KnownPlan
 from sensorstream.network.plan.nodes import Occurrence, constant
 from sensorstream.network.recursion.kinds import Conclusions
-from sensorstream.network.rows import ALWAYS, compiled
+from sensorstream.network.recursion.reads import steps
+from sensorstream.network.rows import ALWAYS, Row, compiled
+from sensorstream.network.sources import Knowledge
 from sensorstream.sparql.algebra import Variable
 
 _MOST_ROUNDS: Final = 1000
@@ -37,7 +41,6 @@ _MOST_TYPES: Final = 65_536
 
 
 Fit: TypeAlias = Callable[[Term, Term, Term, Any, Any], Any]
-Holds: TypeAlias = Callable[[Triple], bool]
 
 
 class Occurrences(TimedNode):
@@ -49,14 +52,11 @@ class Occurrences(TimedNode):
     after that began.
     """
 
-    def __init__(
-        self, pattern: Occurrence, source: Occurring, background: TripleIndex, holds: Holds
-    ) -> None:
+    def __init__(self, pattern: Occurrence, source: Occurring, knowledge: Knowledge) -> None:
         super().__init__((), pattern.variables, pattern.certain)
         self._pattern = pattern
         self._source = source
-        self._background = background
-        self._holds = holds
+        self._knowledge = knowledge
         self.predicate = constant(pattern.predicate)
         self.object = constant(pattern.object)
         self.stream = pattern.stream
@@ -71,7 +71,7 @@ class Occurrences(TimedNode):
         if pattern.stream is not None:
             return
         ends: tuple[Any, Any, Any] = (constant(pattern.subject), self.predicate, self.object)
-        found = (self.fit(*t, *ALWAYS) for t in self._background.match(*ends) if self._holds(t))
+        found = (self.fit(*t, *ALWAYS) for t in self._knowledge.match(*ends))
         self.always = [row for row in found if row is not None]
 
     def load(self) -> None:
@@ -82,11 +82,58 @@ class Occurrences(TimedNode):
         self._source.forget(self)
 
 
-def _fitting(pattern: Occurrence) -> tuple[Fit, Hashable]:
+class Known(TimedNode):
+    """The triples, or the ends of the paths, that hold always and fit a pattern: no interval.
+
+    ``ends`` gives those of its path over some triples. Solutions are a set, so that of equal ends
+    there is one.
+    """
+
+    def __init__(
+        self,
+        pattern: KnownPlan,
+        index: TripleIndex,
+        holds: Callable[[Triple], bool],
+        ends: Callable[[KnownPlan, Iterable[Triple]], Iterable[Row]],
+    ) -> None:
+        super().__init__((), pattern.variables, pattern.certain)
+        self._pattern = pattern
+        self._index = index
+        self._holds = holds
+        self._ends = ends
+
+    def flush(self) -> None:
+        """Nothing happens to it."""
+
+    def renew(self) -> None:
+        pattern = self._pattern
+        if pattern.path is not None:
+            # Where it may be empty it leads from each node to itself: all triples count.
+            used = dict.fromkeys(steps(pattern.path))
+            triples = chain.from_iterable(
+                self._holding(None, each, None) for each in ([None] if None in used else used)
+            )
+            found = [(*ALWAYS, *row) for row in self._ends(pattern, triples)]
+        else:
+            fit, _ = _fitting(pattern)
+            ends: tuple[Any, ...] = pattern.ends
+            fitting = (fit(*each, *ALWAYS) for each in self._holding(*map(constant, ends)))
+            found = [row for row in fitting if row is not None]
+        self.always = list(dict.fromkeys(found))
+
+    def _holding(self, *ends: Any) -> Iterator[Triple]:
+        for each in self._index.match(*ends):
+            self.meter.take(1)
+            if self._holds(each):
+                yield each
+
+
+def _fitting(pattern: Occurrence | KnownPlan) -> tuple[Fit, Hashable]:
     """From subject, predicate, object, start and end to a row, or None; and what decides it."""
     cells, tests = dict[str, str](), list[str]()
     constants: list[Term] = []
-    for end, place in zip(pattern.ends, "spo", strict=True):
+    ends: tuple[Any, ...] = pattern.ends
+    for end, place in zip(ends, "spo", strict=True):
         if not isinstance(end, Variable):
             if place == "s":
                 tests.append("s == c")
@@ -95,7 +142,7 @@ def _fitting(pattern: Occurrence) -> tuple[Fit, Hashable]:
             tests.append(f"{cells[end.name]} == {place}")
         else:
             cells[end.name] = place
-    if pattern.label:
+    if isinstance(pattern, Occurrence) and pattern.label:
         cells[pattern.label] = "(s, p, o, a, b)"
     row = f"({', '.join(['a', 'b', *cells.values()])})"
     text = f"{row} if {' and '.join(tests)} else None" if tests else row

@@ -12,11 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
 
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.model.terms import IRI
-from sensorstream.network.components import components
+from sensorstream.network import components
 from sensorstream.network.plan import nodes as plans
 from sensorstream.network.plan.nodes import Plan, constant
 from sensorstream.network.recursion.kinds import Conclusions, KindIndex, with_conclusions
@@ -83,24 +82,20 @@ def strata(queries: Mapping[str, Ends], rules: Ends | None = None) -> dict[str |
         for kind in ends.adds:
             adding.add(kind, name)
     # What each must not come before, and what it must come after.
-    waits = {
-        name: (_adding(adding, ends.reads), _adding(adding, ends.asked))
-        for name, ends in everything.items()
-    }
+    waits = dict[str | None, dict[str | None, int]]()
+    for name, ends in everything.items():
+        waits[name] = dict.fromkeys(_adding(adding, ends.reads), 0)
+        waits[name].update(dict.fromkeys(_adding(adding, ends.asked), 1))
     if rules is not None:
-        for each in waits[None]:
-            each.discard(None)
-    levels = dict[str | None, int]()
-    for members in components(everything, lambda name: chain(*waits[name])):
-        level = 0
+        waits[None].pop(None, None)
+
+    def check(members: list[str | None]) -> None:
         for name in members:
-            beside, after = waits[name]
-            for other in sorted(after.intersection(members), key=str):
-                raise _refusal(name, other)
-            level = max(level, *(levels.get(each, 0) for each in beside), 0)
-            level = max(level, *(levels[each] + 1 for each in after), 0)
-        levels.update((name, level) for name in members)
-    return levels
+            for other in sorted(waits[name].keys() & members, key=str):
+                if waits[name][other]:
+                    raise _refusal(name, other)
+
+    return components.strata(everything, lambda name: waits[name].items(), check)
 
 
 def _adding(index: KindIndex[str | None], kinds: Iterable[Kind]) -> set[str | None]:
@@ -124,13 +119,13 @@ def _read(plan: Plan, *, asked: bool) -> Iterator[tuple[Kind, bool]]:
         case plans.Seq(left, right):
             yield from _read(right, asked=asked)
             yield from _asked(left)
-        case plans.Optional(mandatory, optional, operator="OPTIONALSEQ"):
+        case plans.LeftJoin(mandatory, optional, operator="OPTIONALSEQ"):
             yield from _read(mandatory, asked=asked)
             yield from _asked(optional)
-        case plans.First(source) | plans.Group(source):
+        case plans.Slice(source) | plans.Group(source):
             # What else ends at the same moment decides which are the first, or what a group is.
             yield from _read(source, asked=True)
-        case plans.Optional(one, other) | plans.Minus(one, other) | plans.Mark(one, other):
+        case plans.LeftJoin(one, other) | plans.Minus(one, other) | plans.Mark(one, other):
             yield from _read(one, asked=asked)
             yield from _read(other, asked=True)
         case _:

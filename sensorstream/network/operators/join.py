@@ -184,7 +184,7 @@ class Sides:
         return f"{operator} on {on}" if on else operator
 
 
-_Side: TypeAlias = tuple[_Key, Remembered, _Joined]
+JoinSide: TypeAlias = tuple[_Key, Remembered, _Joined]
 
 
 class Join(Node):
@@ -240,14 +240,15 @@ class Join(Node):
     def apart(self) -> bool:
         return self._apart or not self.added or not self.removed
 
-    def _join(self, rows: Iterable[Row], side: _Side, out: list[Row]) -> None:
+    def _join(self, rows: Iterable[Row], side: JoinSide, out: list[Row]) -> None:
         key, memory, joined = side
         take = self.meter.take
         for row in rows:
             at = key(row)
-            if (ways := memory.count(at)) > 1:
-                take(ways)
-            out += joined(row, memory.at(at))
+            if ways := memory.count(at):
+                if ways > 1:
+                    take(ways)
+                out += joined(row, memory.at(at))
 
     def load(self) -> None:
         left, right = self.inputs

@@ -57,13 +57,11 @@ class RowByRow(Node):
     def flush(self) -> None:
         (source,) = self.inputs
         added, removed = source.added, source.removed
-        if self._computes:
-            through = self.meter.through
+        through = self.meter.through if self._computes else iter
+        if added:
             self.added += self._given(through(added))
+        if removed:
             self.removed += self._given(through(removed))
-        else:
-            self.added += self._given(added)
-            self.removed += self._given(removed)
 
     @property
     def apart(self) -> bool:

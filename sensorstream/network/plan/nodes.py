@@ -269,7 +269,7 @@ class Distinct(Over):
 
 @dataclass(frozen=True, slots=True)
 class Slice(Over):
-    """Some rows, by their place in an order."""
+    """Some rows, by their place in an order; of rows that happen those that end first."""
 
     conditions: tuple[OrderCondition, ...]
     offset: int
@@ -393,9 +393,20 @@ class Join(Pair):
 
 @dataclass(frozen=True, slots=True)
 class LeftJoin(Pair):
-    """OPTIONAL; the condition sees both sides."""
+    """``left``, together with ``right`` where there is one that fits; the condition sees both.
+
+    Of rows that happen OPTIONAL takes what has ended by the end of the left, OPTIONALSEQ what has
+    ended before its start, and EQUALSOPTIONAL what has the same interval.
+    """
 
     condition: Expression | None
+    operator: OneOf["OPTIONAL", "OPTIONALSEQ", "EQUALSOPTIONAL"] = "OPTIONAL"
+    longest: int | None = None
+
+    @property
+    def remembers(self) -> bool:
+        """Whether what ended at another moment fits."""
+        return self.operator != "EQUALSOPTIONAL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -493,9 +504,9 @@ class Known(Plan):
         return (self.subject, self.predicate, self.object)
 
     @property
-    def is_path(self) -> bool:
-        """Whether it is a path of any length."""
-        return not isinstance(self.predicate, Variable | IRI)
+    def path(self) -> Path | None:
+        """The path of any length that it is."""
+        return None if isinstance(self.predicate, Variable | IRI) else self.predicate
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -530,31 +541,6 @@ class Equals(Pair):
     @property
     def certain(self) -> frozenset[str]:
         return self.left.certain | self.right.certain
-
-
-@dataclass(frozen=True, slots=True)
-class Optional(LeftJoin):
-    """``left``, together with ``right`` where there is one that fits.
-
-    OPTIONAL takes what has ended by the end of the left, OPTIONALSEQ what has ended before its
-    start, and EQUALSOPTIONAL what has the same interval.
-    """
-
-    operator: OneOf["OPTIONAL", "OPTIONALSEQ", "EQUALSOPTIONAL"]
-    longest: int | None = None
-
-    @property
-    def remembers(self) -> bool:
-        """Whether what ended at another moment fits."""
-        return self.operator != "EQUALSOPTIONAL"
-
-
-@dataclass(frozen=True, slots=True)
-class First(Over):
-    """LIMIT and OFFSET: the solutions that end first."""
-
-    offset: int
-    limit: int | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,9 @@ def plan_text(plan: plans.Plan) -> str:
             return f"Extend ?{name} = {part_text(expression)}"
         case plans.Project(_, names):
             return f"Project {_names(names)}"
+        case plans.Slice(_, _, offset, limit) if plan.timed:
+            number = "All" if limit is None else f"The {limit} that end first"
+            return f"{number}, after the first {offset}" if offset else number
         case plans.Slice(_, conditions, offset, limit):
             order = " in order" if conditions else ""
             return f"Slice {'all' if limit is None else limit} from {offset}{order}"
@@ -75,7 +78,7 @@ def plan_text(plan: plans.Plan) -> str:
             return f"Join{_on(plan)}{bound}"
         case plans.Join(_, _, output):
             return f"Join{_on(plan, ' ')} -> {_names(output)}" if plan.shared else "Product"
-        case plans.Optional(_, _, condition, operator, longest):
+        case plans.LeftJoin(_, _, condition, operator, longest) if plan.timed:
             return f"{operator}{_if(condition)}{_kept(longest) if plan.remembers else ''}"
         case plans.LeftJoin(_, _, condition):
             return f"LeftJoin{_if(condition)}"
@@ -97,9 +100,6 @@ def plan_text(plan: plans.Plan) -> str:
             return f"SEQ{policy}{_on(plan)}{_if(*tests)}{_kept(longest)}"
         case plans.Equals():
             return f"EQUALS{_on(plan)}"
-        case plans.First(_, offset, limit):
-            number = "All" if limit is None else f"The {limit} that end first"
-            return f"{number}, after the first {offset}" if offset else number
         case plans.Once():
             return "Equal triples are one occurrence"
     return type(plan).__name__

@@ -95,18 +95,18 @@ def _of_triple(triple: TriplePattern, through: str | None) -> Iterator[Read]:
     if isinstance(path, IRI | Variable):
         yield Read(_kind(path, triple.object), through)
     else:
-        for step in _steps(path):
+        for step in steps(path):
             yield Read(Kind(step, None), through or "a property path")
 
 
-def _steps(path: Path) -> Iterator[IRI | None]:
+def steps(path: Path) -> Iterator[IRI | None]:
     """The properties that a path may use; None: it may use any."""
     match path:
         case algebra.Inverse(inner) | algebra.OneOrMore(inner):
-            yield from _steps(inner)
+            yield from steps(inner)
         case algebra.Sequence(left, right) | algebra.Alternative(left, right):
-            yield from _steps(left)
-            yield from _steps(right)
+            yield from steps(left)
+            yield from steps(right)
         case algebra.ZeroOrMore() | algebra.ZeroOrOne() | algebra.NegatedSet():
             # A path of length zero begins at every node of the graph.
             yield None

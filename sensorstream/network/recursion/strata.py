@@ -1,7 +1,4 @@
-"""Which rules are evaluated together, and in which order (stratification).
-
-Source: Abiteboul, Hull, Vianu, "Foundations of Databases", 1995, section 15.2.
-"""
+"""Which rules are evaluated together, and in which order (stratification)."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from dataclasses import dataclass
 
 from sensorstream.errors import ProgramError
 from sensorstream.model.terms import IRI
-from sensorstream.network.components import components
+from sensorstream.network.components import strata
 from sensorstream.network.recursion.endless import endless
 from sensorstream.network.recursion.equality_rules import EqualityRules, equality_among
 from sensorstream.network.recursion.linear import FlatClosure
@@ -49,18 +46,19 @@ def stratified(rules: Iterable[DerivationRule], linear: FlatClosure | None = Non
     found = [clause for rule in rules for clause in clauses(rule)]
     needed = {clause: list(reads(clause.body.pattern)) for clause in found}
     feeds = _feeds(found, needed, linear)
-    levels: dict[Clause, int] = {}
-    layers: dict[tuple[int, bool], list[Clause]] = {}
     sources = _reversed(feeds)
-    # Each component follows those it has edges to, and here edges go to the needed clauses.
-    for members in components(found, lambda clause: sources[clause]):
-        recursive = len(members) > 1 or members[0] in feeds[members[0]]
-        if recursive:
+    recursive = dict[Clause, bool]()
+
+    def check(members: list[Clause]) -> None:
+        circular = len(members) > 1 or members[0] in feeds[members[0]]
+        recursive.update(dict.fromkeys(members, circular))
+        if circular:
             _check(members, feeds, linear)
-        before = [levels[s] for c in members for s in sources[c] if s in levels]
-        level = 1 + max(before, default=-1)
-        levels.update((clause, level) for clause in members)
-        layers.setdefault((level, recursive), []).extend(members)
+
+    layers: dict[tuple[int, bool], list[Clause]] = {}
+    # Edges go to the needed clauses.
+    for clause, level in strata(found, lambda each: sources[each].items(), check).items():
+        layers.setdefault((level, recursive[clause]), []).append(clause)
     return [_layer(layers[key], key[1], equality) for key in sorted(layers)]
 
 
@@ -109,11 +107,12 @@ def _candidates(
         yield from readers.get(None, ())
 
 
-def _reversed(feeds: Feeds) -> dict[Clause, dict[Clause, None]]:
-    sources: dict[Clause, dict[Clause, None]] = {clause: {} for clause in feeds}
+def _reversed(feeds: Feeds) -> dict[Clause, dict[Clause, int]]:
+    """For each clause those that feed it, a stratum below it."""
+    sources: dict[Clause, dict[Clause, int]] = {clause: {} for clause in feeds}
     for source, fed in feeds.items():
         for reader in fed:
-            sources[reader][source] = None
+            sources[reader][source] = 1
     return sources
 
 

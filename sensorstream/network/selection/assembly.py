@@ -1,207 +1,246 @@
-"""What the rules of all texts come to: graphs, stores and levels; what is equal is shared."""
+"""The rules of all texts, ready to fire: graphs, stores and levels; what is equal is shared."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
 from typing import TypeAlias
 
 from sensorstream.dotr.syntax import Clause, Mode
-from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.network.budget import Budget
+from sensorstream.network.agenda import Agenda
+from sensorstream.network.network import Network
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.rows import Row
-from sensorstream.network.selection.event_store import Expiry, Store
-from sensorstream.network.selection.graph import Channel, Holds, InstantGraph
-from sensorstream.network.selection.making import GraphOf, maker
+from sensorstream.network.selection.event_store import Store
+from sensorstream.network.selection.graph import Channel, InstantGraph
 from sensorstream.network.selection.matcher import Firing, Matcher
-from sensorstream.network.selection.plan import Events, Taken
-from sensorstream.network.selection.ruleset import Firings, Member, Reading, Ruleset
+from sensorstream.network.selection.plan import Events
+from sensorstream.network.selection.ruleset import Member, Reading, Ruleset, triples_of
+from sensorstream.network.sources import Knowledge
 from sensorstream.sparql.algebra import Pattern
-
-Fired: TypeAlias = list[tuple[Matcher, list[Firing]]]
-
-
-class Level:
-    """Rules, and the stores that get their events when these rules may fire."""
-
-    def __init__(self) -> None:
-        self._stores: dict[Channel, list[Store]] = {}
-        self._rules: dict[Channel, list[tuple[Matcher, GraphOf]]] = {}
-        self._order: dict[Channel, int] = {}
-
-    def add(self, trigger: Channel, matcher: Matcher, graph: GraphOf) -> None:
-        """Rules, which an event of their trigger may make fire."""
-        self._order.setdefault(trigger, len(self._order))
-        self._rules.setdefault(trigger, []).append((matcher, graph))
-
-    def feed(self, channel: Channel, store: Store) -> None:
-        """A store, which gets the events of a selector."""
-        self._order.setdefault(channel, len(self._order))
-        self._stores.setdefault(channel, []).append(store)
-
-    def fire(
-        self,
-        channels: Iterable[Channel],
-        time: Instant,
-        expiry: Expiry,
-        fired: Fired,
-        made_by: dict[Firings, None],
-        faults: dict[str, Exception],
-    ) -> list[Row]:
-        """All graphs that rules make now, of the channels that may have events.
-
-        What fires is noted in ``fired``, the roots that give out graphs in ``made_by``, rules that
-        cannot go on in ``faults``.
-        """
-        order = self._order
-        concerned = sorted((each for each in channels if each in order), key=order.__getitem__)
-        rows = [(channel, channel.rows()) for channel in concerned]
-        for channel, found in rows:
-            for store in self._stores.get(channel, ()):
-                store.add(time, found)
-                expiry.note(store)
-        made: list[Row] = []
-        for channel, found in rows:
-            rules = self._rules.get(channel, ())
-            for row in found:
-                for matcher, graph in rules:
-                    try:
-                        firings = matcher.firings(row, time)
-                    except Exception as error:
-                        faults.update((each.name, error) for each in matcher.rulesets)
-                        continue
-                    if firings:
-                        made += _given(matcher, graph, firings, made_by)
-                        fired.append((matcher, firings))
-        return made
-
-
-def _given(
-    matcher: Matcher, graph: GraphOf, firings: list[Firing], made_by: dict[Firings, None]
-) -> list[Row]:
-    """The graphs of firings, which are given to the roots of their rules."""
-    made: list[Row] = []
-    rows: dict[Ruleset, list[Row]] = {}
-    members, names = matcher.members, matcher.names
-    for firing in firings:
-        graphs = list(graph(firing, [names[each] for each in firing.members]))
-        made += graphs
-        if len(matcher.rulesets) == 1:
-            rows.setdefault(matcher.rulesets[0], []).extend(graphs)
-            continue
-        # A firing that makes no triple makes none for any rule.
-        for member, row in zip(firing.members, graphs, strict=False):
-            rows.setdefault(members[member].ruleset, []).append(row)
-    for ruleset, given in rows.items():
-        ruleset.root.take(given)
-        made_by[ruleset.root] = None
-    return made
-
 
 _Sees: TypeAlias = tuple[Clause, ...] | None
 """The Datalog rules behind a selector; None: it reads the window."""
+Broken: TypeAlias = Callable[[Iterable[str], Exception], None]
+"""Is told the names of texts that cannot go on, and why."""
 Stores: TypeAlias = dict[tuple[_Sees, Plan, tuple[int, ...]], Store]
 """The stores by what is in them: Datalog rules, selector, and the places they are asked by."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
+class _Fed:
+    """What gets the events of a channel at one level; channels have their ``turn``."""
+
+    turn: int
+    stores: list[Store] = field(default_factory=list)
+    matchers: list[Matcher] = field(default_factory=list)
+
+
+_Level: TypeAlias = dict[Channel, _Fed]
+"""Rules that may fire together, and the stores that get their events just before."""
+
+
 class Assembly:
-    """All rules, ready to fire. ``standing`` are channels with solutions at every moment."""
+    """All rules, ready to fire."""
 
-    graphs: Sequence[InstantGraph]
-    levels: Sequence[Level]
-    standing: Sequence[Channel]
-    expiry: Expiry
-    by_predicate: Mapping[IRI | None, Sequence[InstantGraph]]
-    readers: Mapping[InstantGraph, Sequence[str]]
-    """The names of the texts that see a graph."""
+    def __init__(
+        self,
+        rulesets: Sequence[Ruleset],
+        order: Mapping[Member, int],
+        windows: Mapping[Plan, Channel],
+        knowledge: Knowledge,
+        stores: Stores,
+        network: Network,
+        broken: Broken,
+    ) -> None:
+        """``order`` has the level of each rule, ``windows`` the channels of windows.
 
-    def concerned(self, triple: Triple) -> Sequence[InstantGraph]:
-        """The graphs in which a triple makes a difference."""
-        return self.by_predicate.get(triple[1]) or self.by_predicate[None]
+        ``stores`` are those there are; what rules do not use any more is taken out. ``broken`` is
+        told of texts that cannot go on; they are left out if their graph cannot be made.
+        """
+        _date(rulesets, stores)
+        self._knowledge = knowledge
+        self._network = network
+        self._broken = broken
+        self._windows = windows
+        self._stores = stores
+        self._graphs, faults = _graphs(rulesets, knowledge, network)
+        for ruleset in rulesets:
+            if ruleset.sees in faults:
+                broken((ruleset.name,), faults[ruleset.sees])
+        self._levels: list[_Level] = [{} for _ in range(1 + max(order.values(), default=0))]
+        for channel in windows.values():
+            channel.wanted.clear()
+        for store in stores.values():
+            store.wanted.clear()
+            store.longest = 0
+        # The first level at which a rule reads a store, and whose events are in it.
+        self._first: dict[Store, tuple[int, Channel]] = {}
+        matchers: dict[Member, Matcher] = {}
+        for members in _alike(rulesets, order, faults):
+            matcher = self._matcher(members, order[members[0]])
+            matchers.update(dict.fromkeys(members, matcher))
+        for ruleset in rulesets:
+            if ruleset.sees not in faults:
+                _attach(ruleset, matchers)
+        for unused in [key for key, store in stores.items() if store not in self._first]:
+            del stores[unused]
+        # When stores have events that go: a moment costs those that have some.
+        self._expiry = Agenda()
+        for store, (level, source) in self._first.items():
+            self._fed(level, source).stores.append(store)
+            source.wanted += store.wanted
+            self._expiry.note(store)
+        channels = [each for graph in self._graphs.values() for each in graph.channels.values()]
+        for channel in channels:
+            channel.trim()
+        # Those with solutions at every moment.
+        self._standing = [each for each in channels if each.standing]
+        self._by_predicate = _by_predicate(self._graphs.values())
+        # The names of the texts that see a graph.
+        self._readers = {
+            graph: [each.name for each in rulesets if each.sees == sees]
+            for sees, graph in self._graphs.items()
+        }
 
+    def _matcher(self, members: Sequence[Member], level: int) -> Matcher:
+        """Rules that run together, at a level."""
+        ruleset, stores, first = members[0].ruleset, self._stores, self._first
 
-def assembled(
-    rulesets: Sequence[Ruleset],
-    order: Mapping[Member, int],
-    windows: Mapping[Plan, Channel],
-    background: TripleIndex,
-    holds: Holds,
-    stores: Stores,
-    budget: Budget,
-    faults: dict[str, Exception],
-) -> Assembly:
-    """What rules come to; ``order`` has the level of each, ``windows`` the channels of windows.
-
-    ``stores`` are those there are; what rules do not use any more is taken out. Texts whose graph
-    cannot be made are noted in ``faults``, and left out.
-    """
-    _date(rulesets, stores)
-    graphs, broken = _graphs(rulesets, background, holds, budget)
-    faults.update((each.name, broken[each.sees]) for each in rulesets if each.sees in broken)
-    levels = [Level() for _ in range(1 + max(order.values(), default=0))]
-    _forget_wishes(windows.values(), stores.values())
-    matchers: dict[Member, Matcher] = {}
-    first: dict[Store, tuple[int, Channel]] = {}
-    for members in _alike(rulesets, order, broken):
-        ruleset, level = members[0][0].ruleset, members[0][1]
-
-        def channel(events: Events, ruleset: Ruleset = ruleset) -> Channel:
-            sees = _sees(ruleset, events)
-            return (
-                windows[events.solutions]
-                if sees is None
-                else graphs[sees].channels[events.solutions]
-            )
-
-        def store_of(
-            events: Events, places: Sequence[int], ruleset: Ruleset = ruleset, level: int = level
-        ) -> Store:
+        def store_of(events: Events, places: Sequence[int]) -> Store:
             key = (_sees(ruleset, events), events.solutions, tuple(places))
             store = stores.setdefault(key, Store(places))
             # It gets its events when the first rule that reads it may fire.
             if store not in first or first[store][0] > level:
-                first[store] = level, channel(events)
+                first[store] = level, self._channel(ruleset, events)
             return store
 
-        matcher = Matcher([each for each, _ in members], store_of, budget)
-        matchers.update((each, matcher) for each, _ in members)
-        trigger = channel(matcher.pattern.trigger)
+        matcher = Matcher(members, store_of, self._network.budget)
+        trigger = self._channel(ruleset, matcher.pattern.trigger)
         trigger.wanted.append(matcher.accepts)
-        levels[level].add(trigger, matcher, maker(matcher.pattern.rule))
-    for store, (level, source) in first.items():
-        levels[level].feed(source, store)
-    for ruleset in rulesets:
-        if ruleset.sees not in broken:
-            _attach(ruleset, matchers)
-    for unused in [key for key, store in stores.items() if store not in first]:
-        del stores[unused]
-    expiry = Expiry()
-    for store, (_, source) in first.items():
-        source.wanted += store.wanted
-        expiry.note(store)
-    channels = [each for graph in graphs.values() for each in graph.channels.values()]
-    for each in channels:
-        each.trim()
-    return Assembly(
-        tuple(graphs.values()),
-        levels,
-        [each for each in channels if each.standing],
-        expiry,
-        _by_predicate(graphs.values()),
-        {graph: [e.name for e in rulesets if e.sees == sees] for sees, graph in graphs.items()},
-    )
+        self._fed(level, trigger).matchers.append(matcher)
+        return matcher
 
+    def _channel(self, ruleset: Ruleset, events: Events) -> Channel:
+        sees = _sees(ruleset, events)
+        channels = self._windows if sees is None else self._graphs[sees].channels
+        return channels[events.solutions]
 
-def _forget_wishes(windows: Iterable[Channel], stores: Iterable[Store]) -> None:
-    for each in windows:
-        each.wanted.clear()
-    for store in stores:
-        store.wanted.clear()
-        store.longest = 0
+    def _fed(self, level: int, channel: Channel) -> _Fed:
+        channels = self._levels[level]
+        if channel not in channels:
+            channels[channel] = _Fed(len(channels))
+        return channels[channel]
+
+    def close(self) -> None:
+        """Let go of the graphs."""
+        for each in self._graphs.values():
+            each.close()
+
+    # -- a moment ---------------------------------------------------------------------------
+
+    def fire(
+        self, said: Iterable[Triple], time: Instant, stirred: Iterable[Channel]
+    ) -> Iterator[list[Row]]:
+        """What rules make of a moment, level by level; then it ends.
+
+        ``said`` has happened; ``stirred`` are the channels of windows with a change.
+        """
+        expiry = self._expiry
+        while (due := expiry.next) is not None and due <= time:
+            store = expiry.pop()
+            store.elapse(time)
+            expiry.note(store)
+        graphs: dict[InstantGraph, None] = {}
+        self._say(said, graphs)
+        fired: list[tuple[Matcher, list[Firing]]] = []
+        for number, level in enumerate(self._levels, 1):
+            channels = dict.fromkeys(chain(self._standing, stirred))
+            for graph in graphs:
+                channels.update(graph.stirred)
+            if rows := self._fired(level, channels, time, fired):
+                yield rows
+                if number < len(self._levels):
+                    self._say(chain.from_iterable(map(triples_of, rows)), graphs)
+        for matcher, firings in fired:
+            matcher.consume(firings, time)
+        for graph in graphs:
+            try:
+                graph.end()
+            except Exception as error:
+                self._break(graph, error)
+
+    def _fired(
+        self,
+        level: _Level,
+        channels: Iterable[Channel],
+        time: Instant,
+        fired: list[tuple[Matcher, list[Firing]]],
+    ) -> list[Row]:
+        """What the rules of a level make of the channels that may have events."""
+        concerned = [(level[each], each) for each in channels if each in level]
+        concerned.sort(key=lambda each: each[0].turn)
+        found = [(fed, channel.rows()) for fed, channel in concerned]
+        for fed, rows in found:
+            for store in fed.stores:
+                store.take(time, rows)
+                self._expiry.note(store)
+        made: list[Row] = []
+        for fed, rows in found:
+            for row in rows:
+                for matcher in fed.matchers:
+                    try:
+                        firings = matcher.firings(row, time)
+                    except Exception as error:
+                        self._broken([each.name for each in matcher.rulesets], error)
+                        continue
+                    if firings:
+                        made += self._given(matcher, firings)
+                        fired.append((matcher, firings))
+        return made
+
+    def _given(self, matcher: Matcher, firings: list[Firing]) -> list[Row]:
+        """The graphs of firings, which are given to the roots of their rules."""
+        made: list[Row] = []
+        given: dict[Ruleset, list[Row]] = {}
+        members, names = matcher.members, matcher.names
+        for firing in firings:
+            graphs = list(matcher.graphs(firing, [names[each] for each in firing.members]))
+            made += graphs
+            if len(matcher.rulesets) == 1:
+                given.setdefault(matcher.rulesets[0], []).extend(graphs)
+                continue
+            # A firing that makes no triple makes none for any rule.
+            for member, row in zip(firing.members, graphs, strict=False):
+                given.setdefault(members[member].ruleset, []).append(row)
+        for ruleset, rows in given.items():
+            ruleset.root.take(rows)
+            if not ruleset.root.queued:
+                self._network.wake(ruleset.root)
+        return made
+
+    def _say(self, triples: Iterable[Triple], graphs: dict[InstantGraph, None]) -> None:
+        """Triples happen, with what follows; ``graphs`` gets those that they concern."""
+        said: dict[InstantGraph, list[Triple]] = {}
+        for triple in triples:
+            for each in (triple, *self._knowledge.conclusions(triple)):
+                for graph in self._by_predicate.get(each[1]) or self._by_predicate[None]:
+                    said.setdefault(graph, []).append(each)
+        for graph, told in said.items():
+            try:
+                graph.say(told)
+                graphs[graph] = None
+            except Exception as error:
+                graphs.pop(graph, None)
+                self._break(graph, error)
+
+    def _break(self, graph: InstantGraph, error: Exception) -> None:
+        """A graph is worth nothing any more: those who see it cannot go on."""
+        graph.stirred.clear()
+        self._broken(self._readers[graph], error)
 
 
 def _sees(ruleset: Ruleset, events: Events) -> _Sees:
@@ -210,17 +249,17 @@ def _sees(ruleset: Ruleset, events: Events) -> _Sees:
 
 def _alike(
     rulesets: Iterable[Ruleset], order: Mapping[Member, int], broken: Container[tuple[Clause, ...]]
-) -> Iterable[list[tuple[Member, int]]]:
-    """The rules that run together, each with its level."""
-    found: dict[Hashable, list[tuple[Member, int]]] = {}
+) -> Iterable[list[Member]]:
+    """The rules that run together."""
+    found: dict[Hashable, list[Member]] = {}
     for ruleset in rulesets:
         for number, likeness in enumerate(() if ruleset.sees in broken else ruleset.likenesses):
             member = Member(ruleset, number)
             pattern = member.pattern
             # What aggregates and absences are about, all members have seen.
-            seen = not all(isinstance(each, Taken) for each in pattern.parts) and ruleset.since
+            seen = any(each.pick is None for each in pattern.parts) and ruleset.since
             key = (_sees(ruleset, pattern.trigger), likeness, seen)
-            found.setdefault(key, []).append((member, order[member]))
+            found.setdefault(key, []).append(member)
     return found.values()
 
 
@@ -239,7 +278,7 @@ def _date(rulesets: Iterable[Ruleset], stores: Stores) -> None:
 
 
 def _graphs(
-    rulesets: Iterable[Ruleset], background: TripleIndex, holds: Holds, budget: Budget
+    rulesets: Iterable[Ruleset], knowledge: Knowledge, network: Network
 ) -> tuple[dict[tuple[Clause, ...], InstantGraph], dict[tuple[Clause, ...], Exception]]:
     """By the Datalog rules behind them: the graphs, and why others cannot be made."""
     selectors: dict[tuple[Clause, ...], dict[Plan, Pattern]] = {}
@@ -251,7 +290,7 @@ def _graphs(
     broken: dict[tuple[Clause, ...], Exception] = {}
     for sees, wanted in selectors.items():
         try:
-            graphs[sees] = InstantGraph(sees, wanted, background, holds, budget)
+            graphs[sees] = InstantGraph(sees, wanted, knowledge, network.budget)
         except Exception as error:
             broken[sees] = error
     return graphs, broken

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from heapq import heappop, heappush
-from itertools import count
-from operator import itemgetter
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Final, TypeAlias
 
 from sensorstream.model.terms import Literal, Term
 from sensorstream.model.timeline import Instant
 from sensorstream.model.xsd import XSD_STRING
+from sensorstream.network.intervals.node import Kept, Lane, ended
 from sensorstream.network.rows import Row
 from sensorstream.sparql.values import number
 
@@ -43,94 +39,53 @@ def key_of(terms: Iterable[Term | None]) -> Hashable:
     return tuple(found)
 
 
-class Lane:
-    """Events of one key in the order of their times; those before ``head`` are gone."""
+class Store(Kept):
+    """The events of one selector that some rule wants, by the values at some places.
 
-    __slots__ = ("head", "rows", "times")
-
-    def __init__(self) -> None:
-        self.times: list[Instant] = []
-        self.rows: list[Row] = []
-        self.head = 0
-
-    def span(self, first: Instant, last: Instant) -> range:
-        """The places of the events of a span of time, both ends included."""
-        times = self.times
-        start = bisect_left(times, first, lo=self.head)
-        return range(start, bisect_right(times, last, lo=start))
-
-    def drop(self) -> None:
-        """Let go of the first event."""
-        self.head += 1
-        if 2 * self.head > len(self.rows):
-            del self.rows[: self.head], self.times[: self.head]
-            self.head = 0
-
-
-class Store:
-    """The events of one selector that some rule wants, as rows, by the values at some places.
-
-    It keeps them for ``longest`` units of time. All operations are O(log n) for what they find.
+    They are rows that begin with the time, twice, as of what starts and ends then; :attr:`longest`
+    is how long rules may ask for them. All operations are O(log n) for what they find.
     """
 
+    closing: Final = True
+
     def __init__(self, places: Sequence[int]) -> None:
-        self.places = tuple(places)
-        self.longest = 0
+        super().__init__(lambda row: key_of([row[2 + place] for place in places]), 0)
+        self.longest: int = 0
         self.wanted: list[Wanted] = []
         """One of these must be true of an event."""
-        self._lanes: dict[Hashable, Lane] = {}
-        self._order: deque[tuple[Instant, Hashable]] = deque()
 
-    def __len__(self) -> int:
-        return len(self._order)
-
-    def add(self, time: Instant, rows: Iterable[Row]) -> None:
+    def take(self, time: Instant, rows: Iterable[Row]) -> None:
         """Take in the events of a time, which is not before that of any other."""
         wanted = self.wanted
-        for row in rows:
-            for wants in wanted:
-                if wants(row):
-                    self._append(time, row)
-                    break
-
-    def _append(self, time: Instant, row: Row) -> None:
-        key = key_of([row[place] for place in self.places])
-        lane = self._lanes.get(key)
-        if lane is None:
-            lane = self._lanes[key] = Lane()
-        lane.times.append(time)
-        lane.rows.append(row)
-        self._order.append((time, key))
+        self.add([(time, time, *row) for row in rows if any(wants(row) for wants in wanted)])
 
     def merge(self, events: Iterable[tuple[Instant, Row]]) -> None:
         """Take in events of before; those that are here already are the same."""
-        here = list(self.events())
+        here = list(self.happened())
         known = set(here)
-        if new := [each for each in events if each not in known]:
+        found = ((time, time, *row) for time, row in events)
+        if new := [each for each in found if each not in known]:
             self._lanes.clear()
-            self._order.clear()
-            for time, row in sorted([*here, *new], key=itemgetter(0)):
-                self._append(time, row)
+            self._ends.clear()
+            self._size = 0
+            self.add(sorted([*here, *new], key=ended))
 
     @property
     def newest(self) -> Instant | None:
         """The time of the last event."""
-        return self._order[-1][0] if self._order else None
+        return self._ends[-1][0] if self._ends else None
 
     @property
     def due(self) -> Instant | None:
         """When the first event goes: no scope that ends then reaches it."""
-        return self._order[0][0] + self.longest + 1 if self._order else None
+        return self._ends[0][0] + self.longest + 1 if self._ends else None
 
-    def forget(self, now: Instant) -> None:
+    def skip(self, time: Instant) -> None:
+        """Nothing is left out: what is too old goes together."""
+
+    def elapse(self, time: Instant) -> None:
         """Let go of what no scope that ends with a present event reaches."""
-        order, oldest = self._order, now - self.longest
-        while order and order[0][0] < oldest:
-            key = order.popleft()[1]
-            lane = self._lanes[key]
-            lane.drop()
-            if not lane.rows:
-                del self._lanes[key]
+        self.forget(time)
 
     def lanes(self, key: Hashable) -> Sequence[Lane]:
         """Where the events are that may have a key."""
@@ -138,36 +93,3 @@ class Store:
             return list(self._lanes.values())
         lane, loose = self._lanes.get(key), self._lanes.get(LOOSE)
         return [each for each in (lane, loose) if each is not None]
-
-    def events(self) -> Iterator[tuple[Instant, Row]]:
-        """All events, oldest first."""
-        at: dict[Hashable, int] = {}
-        for time, key in self._order:
-            lane = self._lanes[key]
-            place = at.get(key, lane.head)
-            at[key] = place + 1
-            yield time, lane.rows[place]
-
-
-class Expiry:
-    """Which stores have events that go, by time: a moment costs those that have some."""
-
-    def __init__(self) -> None:
-        self._noted: dict[Store, None] = {}
-        self._queue: list[tuple[Instant, int, Store]] = []
-        self._numbers = count()
-
-    def note(self, store: Store) -> None:
-        """A store may have got its first event."""
-        if store not in self._noted and (due := store.due) is not None:
-            self._noted[store] = None
-            heappush(self._queue, (due, next(self._numbers), store))
-
-    def elapse(self, now: Instant) -> None:
-        """Let all stores forget what goes now."""
-        queue = self._queue
-        while queue and queue[0][0] <= now:
-            store = heappop(queue)[2]
-            del self._noted[store]
-            store.forget(now)
-            self.note(store)

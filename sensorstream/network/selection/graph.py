@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TypeAlias
 
 from sensorstream.dotr.syntax import Clause
 from sensorstream.errors import InternalFault, NotIncremental, ProgramError, UnsupportedQuery
 from sensorstream.kb.graph import KnowledgeBase, Origin
-from sensorstream.kb.index import TripleIndex
 from sensorstream.model.events import Delta
-from sensorstream.model.terms import IRI, Triple
+from sensorstream.model.terms import Triple
 from sensorstream.network.budget import Budget
 from sensorstream.network.build import build
 from sensorstream.network.components import reached
@@ -26,10 +24,8 @@ from sensorstream.network.recursion.rule import DerivationRule
 from sensorstream.network.recursion.strata import stratified
 from sensorstream.network.rows import Row, net
 from sensorstream.network.selection.event_store import Wanted
-from sensorstream.network.sources import INSTANT, Sources
+from sensorstream.network.sources import INSTANT, Knowledge, Sources
 from sensorstream.sparql.algebra import BGP, Pattern, TriplePattern
-
-Holds: TypeAlias = Callable[[Triple], bool]
 
 
 class Channel:
@@ -88,8 +84,7 @@ class InstantGraph:
         self,
         clauses: Sequence[Clause],
         selectors: Mapping[Plan, Pattern],
-        background: TripleIndex,
-        holds: Holds,
+        knowledge: Knowledge,
         budget: Budget,
     ) -> None:
         """Derive what follows from the background.
@@ -100,7 +95,10 @@ class InstantGraph:
         kinds = {read.kind for each in selectors.values() for read in reads(each)}
         kinds |= {read.kind for each in clauses for read in reads(each.body)}
         self._kb = KnowledgeBase()
-        self._kb.add(Origin.STATIC, _known(background, holds, {each.predicate for each in kinds}))
+        self.predicates = {each.predicate for each in kinds}
+        """The properties of triples that make a difference here; None: any may."""
+        for predicate in (None,) if None in self.predicates else self.predicates:
+            self._kb.add(Origin.STATIC, knowledge.match(None, predicate, None))
         facts = [each for each in clauses if is_fact(each)]
         self._kb.add(Origin.STATIC, (_triple(head) for each in facts for head in each.head))
         rules = derivation_rules(clauses)
@@ -109,8 +107,6 @@ class InstantGraph:
         self._derives = bool(rules)
         self._derive(0)
         indexes = {INSTANT: self._kb.index}
-        self.predicates = {each.predicate for each in kinds}
-        """The properties of triples that make a difference here; None: any may."""
         self.stirred: dict[Channel, None] = {}
         """The channels with a change at this moment."""
         self.channels = {
@@ -193,20 +189,6 @@ def relevant(clauses: Sequence[Clause], kinds: Iterable[Kind]) -> list[Clause]:
 
     found = reached(writing(kinds), lambda n: writing(e.kind for e in reads(clauses[n].body)))
     return [clauses[number] for number in sorted(found)]
-
-
-def _known(
-    background: TripleIndex, holds: Holds, predicates: Iterable[IRI | None]
-) -> Iterable[Triple]:
-    wanted = set(predicates)
-    if None in wanted:
-        return [each for each in background.match(None, None, None) if holds(each)]
-    return [
-        each
-        for predicate in wanted
-        for each in background.match(None, predicate, None)
-        if holds(each)
-    ]
 
 
 def check_clauses(wanted: Sequence[Clause]) -> None:

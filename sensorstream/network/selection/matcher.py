@@ -12,32 +12,28 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from itertools import groupby
 from operator import itemgetter
 from typing import Final, TypeAlias
 
-from sensorstream.dotr.syntax import Pick
-from sensorstream.model.terms import Literal
+from sensorstream.dotr.syntax import Pick, Rule
+from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.timeline import Instant
 from sensorstream.network.aggregates import Kind, kind_of
 from sensorstream.network.budget import Budget, Meter
 from sensorstream.network.expressions.expression_functions import Value, value_of
+from sensorstream.network.intervals.node import Lane
 from sensorstream.network.rows import Row, slots_of
-from sensorstream.network.selection.event_store import Lane, Store, key_of
+from sensorstream.network.selection.event_store import Store, key_of
 from sensorstream.network.selection.member_tests import Members, MemberTests, Test, test_of_all
-from sensorstream.network.selection.plan import (
-    Aggregated,
-    Events,
-    Part,
-    Scope,
-    Taken,
-    own_and_cross,
-)
+from sensorstream.network.selection.plan import Events, EventScope, RulePart, own_and_cross
 from sensorstream.network.selection.ruleset import Member
-from sensorstream.sparql.algebra import Comparison, Expression, Variable
+from sensorstream.sparql.algebra import Aggregate, Comparison, Expression, Variable
 
 Found: TypeAlias = tuple[Row, tuple[Instant, ...], Members]
 """What is bound so far, the times of the events that are taken, and the rules that take them."""
+_PREFIX: Final = "urn:dotr:"
 _FIRST: Final = (0,)
 """Absences and aggregates are the same for all members."""
 StoreOf: TypeAlias = Callable[[Events, Sequence[int]], Store]
@@ -54,6 +50,10 @@ class Firing:
     members: Members
 
 
+GraphsOf: TypeAlias = Callable[[Firing, Sequence[Literal]], Iterator[Row]]
+"""From a firing and the names of the rules that fire to a row for each: name, terms of triples."""
+
+
 @dataclass(frozen=True, slots=True)
 class Candidates:
     """How to find the events of a label that fit what is bound."""
@@ -64,7 +64,7 @@ class Candidates:
     own: MemberTests
     cross: Test | None
     """A test of what is bound together with an event."""
-    scope: Scope
+    scope: EventScope
 
     def span(self, times: Sequence[Instant]) -> tuple[Instant, Instant]:
         """The first and last time of the scope."""
@@ -100,6 +100,7 @@ class Matcher:
         self.pattern = pattern
         self.members = members
         self.names = [Literal(each.rule.name) for each in patterns]
+        self.graphs = maker(rule)
         self.rulesets = list(dict.fromkeys(each.ruleset for each in members))
         # Rules of several texts have the rows of all of them.
         self._meter = Meter(budget)
@@ -117,16 +118,16 @@ class Matcher:
             alike = [each.parts[number].events for each in patterns]
             candidates = self._candidates(part, alike, names, store_of)
             self.candidates.append(candidates)
-            if isinstance(part, Taken):
+            if part.pick is not None:
                 own = part.events.names
                 self._columns.append(slice(len(names), len(names) + len(own)))
                 names += own
                 self._taken.append((part.pick, candidates))
-            elif isinstance(part, Aggregated):
-                self._later.append((candidates, _aggregation(part, names)))
-                names.append(part.variable)
-            else:
+            elif part.aggregate is None:
                 self._later.append((candidates, None))
+            else:
+                self._later.append((candidates, _aggregation(part.aggregate, part.events.names)))
+                names.append(part.variable)
         self._consumes = [
             place for place, (_, each) in enumerate(self._taken) if each.label in rule.consumed
         ]
@@ -138,7 +139,7 @@ class Matcher:
         self._since = since if any(each is not None for each in since) else None
 
     def _candidates(
-        self, part: Part, alike: Sequence[Events], names: Sequence[str], store_of: StoreOf
+        self, part: RulePart, alike: Sequence[Events], names: Sequence[str], store_of: StoreOf
     ) -> Candidates:
         events = part.events
         cross = own_and_cross(events)[1]
@@ -204,7 +205,7 @@ class Matcher:
                 row = event[1]
                 fit = candidates.fitting(row, bound, members)
                 if fit and label is not None:
-                    fit = [each for each in fit if event not in self._consumed[each].of(label)]
+                    fit = [each for each in fit if (label, event) not in self._consumed[each]]
                 if fit and self._since is not None:
                     fit = self._seeing(fit, time)
                 if fit:
@@ -225,7 +226,8 @@ class Matcher:
     ) -> Iterator[tuple[Instant, Row]]:
         span = lane.span(first, last)
         for place in self._meter.through(span[::-1] if latest else span):
-            yield lane.times[place], lane.rows[place]
+            row = lane.rows[place]
+            yield row[1], row[2:]
 
     def _completed(self, bound: Row, times: tuple[Instant, ...]) -> Row | None:
         """What is bound, with the values of aggregates; None: something forbids it."""
@@ -246,8 +248,9 @@ class Matcher:
         for lane in candidates.lanes(bound):
             rows = lane.rows
             for place in self._meter.through(lane.span(first, last)):
-                if candidates.fitting(rows[place], bound, _FIRST):
-                    yield rows[place]
+                row = rows[place][2:]
+                if candidates.fitting(row, bound, _FIRST):
+                    yield row
 
     def consume(self, firings: Iterable[Firing], now: Instant) -> None:
         """The moment is over: what its firings consume is gone."""
@@ -257,7 +260,7 @@ class Matcher:
             for place in self._consumes:
                 event = (firing.times[place + 1], firing.bound[self._columns[place]])
                 for member in firing.members:
-                    self._consumed[member].take(self._taken[place][1].label, event)
+                    self._consumed[member][self._taken[place][1].label, event] = None
             for member in firing.members:
                 self._consumed[member].forget(now)
 
@@ -274,12 +277,11 @@ def _equality(test: Expression, names: Sequence[str], own: Sequence[str]) -> tup
     return None
 
 
-def _aggregation(part: Aggregated, names: Sequence[str]) -> Callable[[Iterable[Row]], Row]:
-    kind: Kind = kind_of(part.aggregate)
-    expression = part.aggregate.expression
+def _aggregation(aggregate: Aggregate, names: Sequence[str]) -> Callable[[Iterable[Row]], Row]:
+    kind: Kind = kind_of(aggregate)
     value: Callable[[Row], object] = lambda row: row  # noqa: E731
-    if expression is not None:
-        value = value_of(expression, slots_of(part.events.names))
+    if aggregate.expression is not None:
+        value = value_of(aggregate.expression, slots_of(names))
 
     def aggregated(rows: Iterable[Row]) -> Row:
         state = kind.make()
@@ -288,3 +290,65 @@ def _aggregation(part: Aggregated, names: Sequence[str]) -> Callable[[Iterable[R
         return (kind.result(state),)
 
     return aggregated
+
+
+def maker(rule: Rule) -> GraphsOf:
+    """From a firing to the graphs of a rule and of those that run together with it.
+
+    Identifiers and blank nodes are named after the firing: a replay names them again alike. What is
+    no triple (an unbound end, a literal as subject) is left out.
+    """
+    places = {name: place for place, (name, _) in enumerate(rule.values)}
+    ends = [end for t in rule.template for end in (t.subject, t.predicate, t.object)]
+    labels = list(dict.fromkeys(end for end in ends if isinstance(end, BlankNode)))
+    # What stands at each end: a place in the values, a label to name (negative), or a term.
+    cells = [
+        places[end.name]
+        if isinstance(end, Variable)
+        else -1 - labels.index(end)
+        if isinstance(end, BlankNode)
+        else end
+        for end in ends
+    ]
+    made = [(each in rule.identifiers, each[2:]) for each in labels]
+
+    def graphs(firing: Firing, names: Sequence[Literal]) -> Iterator[Row]:
+        values = firing.values
+        found = [
+            each if not isinstance(each, int) else values[each] if each >= 0 else each
+            for each in cells
+        ]
+        terms: list[Term | int | None] = []
+        for place in range(0, len(found), 3):
+            s, p, o = found[place : place + 3]
+            if isinstance(s, IRI | BlankNode | int) and isinstance(p, IRI) and o is not None:
+                terms += (s, p, o)  # type: ignore[arg-type]
+        if not terms:
+            return
+        named = [place for place, each in enumerate(terms) if type(each) is int]
+        if not named:
+            for name in names:
+                yield (name, *terms)  # type: ignore[arg-type]
+            return
+        digest = _digest(firing)
+        row: list[Term | None]
+        for name in names:
+            mine = digest.copy()
+            mine.update(name.lexical.encode())
+            code = mine.hexdigest()
+            new = [
+                IRI(f"{_PREFIX}{code}-{label[3:]}") if new else BlankNode(f"_:d{code}-{label}")
+                for new, label in made
+            ]
+            row = [name, *terms]  # type: ignore[list-item]
+            for place in named:
+                row[place + 1] = new[-1 - terms[place]]  # type: ignore[operator]
+            yield tuple(row)
+
+    return graphs
+
+
+def _digest(firing: Firing) -> blake2b:
+    """Of what was bound and when; the name of the rule is still to come."""
+    terms = ["" if each is None else each.n3 for each in firing.bound]
+    return blake2b("\x00".join((repr(firing.times), *terms, "")).encode(), digest_size=12)

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from sensorstream.dotr.syntax import Clause, Mode
+from sensorstream.model.terms import Literal, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.node import Node
 from sensorstream.network.plan.nodes import Plan
@@ -15,47 +16,30 @@ from sensorstream.network.recursion.reads import Kind, reads, written
 from sensorstream.network.rows import Row
 from sensorstream.network.selection.event_store import Store, Wanted
 from sensorstream.network.selection.graph import relevant
-from sensorstream.network.selection.plan import Events, Pattern, Patterns, likeness
+from sensorstream.network.selection.plan import Events, RulePlan, RulePlans, likeness
 
 Event: TypeAlias = tuple[Instant, Row]
 _SPARED = 16
 
 
-class Consumed:
-    """By label; ``keeps`` is how long a rule may ask for them, in units of the time line."""
+class Consumed(dict[tuple[str, Event], None]):
+    """The events that a rule has consumed, with their labels.
 
-    __slots__ = ("_gone", "_keeps", "_most")
+    ``keeps`` is how long the rule may ask for them, in units of the time line.
+    """
 
     def __init__(self, keeps: Mapping[str, int]) -> None:
+        super().__init__()
         self._keeps = keeps
-        self._gone: dict[str, dict[Event, None]] = {label: {} for label in keeps}
         self._most = _SPARED
-
-    def __len__(self) -> int:
-        return sum(map(len, self._gone.values()))
-
-    def of(self, label: str) -> Mapping[Event, None]:
-        """The consumed events of a label."""
-        return self._gone[label]
-
-    def take(self, label: str, event: Event) -> None:
-        """An event is gone."""
-        self._gone[label][event] = None
 
     def forget(self, now: Instant) -> None:
         """Let go of those that no scope reaches: O(1) for each that was taken."""
-        if len(self) <= self._most:
-            return
-        for label, gone in self._gone.items():
-            oldest = now - self._keeps[label]
-            self._gone[label] = {each: None for each in gone if each[0] >= oldest}
-        self._most = 2 * len(self) + _SPARED
-
-    def events(self) -> Iterator[tuple[str, Event]]:
-        """All of them, with their labels."""
-        for label, gone in self._gone.items():
-            for event in gone:
-                yield label, event
+        if len(self) > self._most:
+            for label, event in list(self):
+                if event[0] < now - self._keeps[label]:
+                    del self[label, event]
+            self._most = 2 * len(self) + _SPARED
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +56,7 @@ class KeptEvent:
 class Firings(Node):
     """Gives out the graphs of rules: rows of the rule's name and the terms of the triples."""
 
-    def __init__(self, patterns: Patterns, kept: Callable[[], int]) -> None:
+    def __init__(self, patterns: RulePlans, kept: Callable[[], int]) -> None:
         super().__init__((), (), ())
         self._patterns = patterns
         self._kept = kept
@@ -96,6 +80,18 @@ class Firings(Node):
         return self._patterns.text
 
 
+def rule_of(row: Row) -> str:
+    """The name of the rule that has made a row of :class:`Firings`."""
+    name = row[0]
+    assert isinstance(name, Literal)
+    return name.lexical
+
+
+def triples_of(row: Row) -> list[Triple]:
+    """The graph of a row of :class:`Firings`."""
+    return list(zip(row[1::3], row[2::3], row[3::3], strict=True))  # type: ignore[arg-type]
+
+
 class Reading:
     """What the rules of a text take from a store, which rules of others may use, too."""
 
@@ -113,7 +109,8 @@ class Reading:
 
     def events(self, since: Instant | None, now: Instant | None) -> Iterator[tuple[Instant, Row]]:
         """Its events from a time on; ``now`` leaves out those that no rule of the text needs."""
-        for time, row in self.store.events():
+        for _, time, *cells in self.store.happened():
+            row = tuple(cells)
             if (since is not None and time < since) or (
                 now is not None and time < now - self.keeps
             ):
@@ -125,7 +122,7 @@ class Reading:
 class Ruleset:
     """The rules of one text."""
 
-    def __init__(self, name: str, patterns: Patterns, clauses: Sequence[Clause]) -> None:
+    def __init__(self, name: str, patterns: RulePlans, clauses: Sequence[Clause]) -> None:
         self.name = name
         self.patterns = patterns
         self.clauses = tuple(clauses)
@@ -205,8 +202,10 @@ class Ruleset:
             for time, row in reading.events(self.since, None):
                 yield KeptEvent(number, "", row, time)
         for number, consumed in enumerate(self.consumed, 1):
-            for label, (time, row) in consumed.events():
-                yield KeptEvent(-number, label, row, time)
+            for label in self.patterns.patterns[number - 1].rule.consumed:
+                for of, (time, row) in consumed:
+                    if of == label:
+                        yield KeptEvent(-number, label, row, time)
 
     def keep(self, events: Iterable[KeptEvent], since: Instant | None) -> None:
         """Go on from :meth:`kept`, before the rules have stores."""
@@ -216,7 +215,7 @@ class Ruleset:
             if each.store >= 0:
                 self.restored.append(each)
             else:
-                self.consumed[-each.store - 1].take(each.label, (each.time, each.row))
+                self.consumed[-each.store - 1][each.label, (each.time, each.row)] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,12 +226,12 @@ class Member:
     number: int
 
     @property
-    def pattern(self) -> Pattern:
+    def pattern(self) -> RulePlan:
         """Its pattern."""
         return self.ruleset.patterns.patterns[self.number]
 
 
-def _events(pattern: Pattern) -> Iterator[Events]:
+def _events(pattern: RulePlan) -> Iterator[Events]:
     """All that a rule selects."""
     yield pattern.trigger
     for part in pattern.parts:

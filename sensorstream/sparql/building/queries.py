@@ -47,18 +47,12 @@ class _Modifiers:
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """A query whose VALUES clause has not been read yet."""
+    """A query whose VALUES clause has not been read yet, which ``made`` takes."""
 
-    kind: (
-        type[algebra.Select] | type[algebra.Ask] | type[algebra.Construct] | type[algebra.Describe]
-    )
-    where: Pattern
-    modifiers: _Modifiers
+    offset: int
     clauses: Clauses
-    clause: _SelectClause | None = None
-    extra: Any = None
-    relation: algebra.Relation | None = None
-    offset: int = 0
+    relation: algebra.Relation | None
+    made: Callable[[algebra.Values | None], Any]
 
 
 def _several(name: str) -> Callable[[Any, list[Any]], tuple[str, Any]]:
@@ -98,18 +92,7 @@ class QueryBuilder(StreamBuilder):
         registration, report = self.reporting(
             registered[0] if registered else None, form.relation, form.clauses.report
         )
-        pattern = self._modified(form.where, form.modifiers, values, form.clause)
-        made: Any
-        if form.kind is algebra.Construct:
-            made = algebra.Construct(form.extra, pattern)
-        elif form.kind is algebra.Describe:
-            terms = form.extra or tuple(
-                each for each in visible(pattern) if not each.name.startswith(".")
-            )
-            made = algebra.Describe(terms, pattern)
-        else:
-            made = form.kind(pattern)
-        self.operation(form.offset, made)
+        made = self.operation(form.offset, form.made(values))
         clauses = form.clauses
         dataset = replace(clauses.dataset, windows=tuple(self._windows.values()))
         return Query(
@@ -142,15 +125,22 @@ class QueryBuilder(StreamBuilder):
 
     def select_query(self, children: list[Any]) -> _Form:
         clause, clauses, where, modifiers = children
-        return _Form(
-            algebra.Select,
-            where.whole,
-            modifiers,
-            clauses,
-            clause,
-            relation=clause.relation,
-            offset=clause.offset,
-        )
+        relation = clause.relation
+        return self._form(algebra.Select, clauses, where.whole, modifiers, relation, clause)
+
+    def _form(
+        self,
+        make: Callable[[Pattern], Any],
+        clauses: Clauses,
+        where: Pattern,
+        modifiers: _Modifiers,
+        relation: algebra.Relation | None = None,
+        clause: _SelectClause | None = None,
+    ) -> _Form:
+        def made(values: algebra.Values | None) -> Any:
+            return make(self._modified(where, modifiers, values, clause))
+
+        return _Form(self.here, clauses, relation, made)
 
     def sub_select(self, children: list[Any]) -> Pattern:
         clause, where, modifiers, values = children
@@ -162,20 +152,13 @@ class QueryBuilder(StreamBuilder):
 
     def construct(self, children: list[Any]) -> _Form:
         *relation, template, clauses, where, modifiers = children
-        return _Form(
-            algebra.Construct,
-            where.whole,
-            modifiers,
-            clauses,
-            extra=template,
-            relation=relation[0] if relation else None,
-            offset=self.here,
-        )
+        make = partial(algebra.Construct, template)
+        return self._form(make, clauses, where.whole, modifiers, *relation)
 
     def construct_where(self, children: list[Any]) -> _Form:
         clauses, template, modifiers = children
         where = self.block(template)
-        return _Form(algebra.Construct, where, modifiers, clauses, extra=template, offset=self.here)
+        return self._form(partial(algebra.Construct, template), clauses, where, modifiers)
 
     def template(self, children: list[Triples]) -> tuple[TriplePattern, ...]:
         triples = children[0].patterns if children else ()
@@ -185,14 +168,18 @@ class QueryBuilder(StreamBuilder):
     def describe_query(self, children: list[Any]) -> _Form:
         split = next(number for number, child in enumerate(children) if isinstance(child, Clauses))
         terms = () if isinstance(children[0], Token) else tuple(children[:split])
-        clauses = children[split]
         *where, modifiers = children[split + 1 :]
+
+        def make(pattern: Pattern) -> algebra.Describe:
+            shown = (each for each in visible(pattern) if not each.name.startswith("."))
+            return algebra.Describe(terms or tuple(shown), pattern)
+
         pattern = where[0].whole if where else algebra.BGP()
-        return _Form(algebra.Describe, pattern, modifiers, clauses, extra=terms, offset=self.here)
+        return self._form(make, children[split], pattern, modifiers)
 
     def ask_query(self, children: list[Any]) -> _Form:
         clauses, where, modifiers = children
-        return _Form(algebra.Ask, where.whole, modifiers, clauses, offset=self.here)
+        return self._form(algebra.Ask, clauses, where.whole, modifiers)
 
     # Clauses
 

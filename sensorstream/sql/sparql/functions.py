@@ -21,6 +21,7 @@ from sensorstream.model.xsd import (
     XSD_INTEGER,
     XSD_STRING,
 )
+from sensorstream.sparql.values import RANKED
 from sensorstream.sql.fragments import all_of, constant, sql
 from sensorstream.sql.sparql.lexical import (
     as_double,
@@ -34,7 +35,6 @@ from sensorstream.sql.sparql.lexical import (
 from sensorstream.sql.sparql.regexes import regex, replace
 from sensorstream.sql.sparql.relations import Frame
 from sensorstream.sql.sparql.values import (
-    RANKED,
     Columns,
     Name,
     Number,

@@ -29,6 +29,7 @@ from sensorstream.sql.sparql.relations import (
     selected,
     settled,
 )
+from sensorstream.sql.sparql.scope import PARTS
 from sensorstream.sql.sparql.values import STORED, Number, Text, Value, said
 
 
@@ -164,7 +165,6 @@ def sliced(compiler: Compiler, below: Relation, offset: int, limit: int | None) 
 
 EXTREMES: Final = ("MIN", "MAX", "SAMPLE")
 """Aggregates to which how often a value comes makes no difference."""
-_TERM: Final = ("kind", "text", "datatype", "language")
 _FEW: Final = 10_000
 """Rows: to look up for each whether another has its triple takes less than to make all distinct."""
 
@@ -303,7 +303,7 @@ def _aggregate(
         return made.counted(sql("NOT :id IS NULL", id=id_))
     value = frame.light(value_of(aggregate.expression, frame))
     if aggregate.distinct and aggregate.name not in EXTREMES:
-        made.first(partition, [id_] if id_ is not None else [value.part(part) for part in _TERM])
+        made.first(partition, [id_] if id_ is not None else [value.part(part) for part in PARTS])
     match aggregate.name:
         case "COUNT":
             return made.counted(value.bound)

@@ -345,7 +345,7 @@ class Frame:
             one, other = (layout.value_in(alias) for layout, alias in found)
             parts = {
                 part: exp.Coalesce(this=one.part(part), expressions=[other.part(part)])
-                for part in ("kind", "text", "datatype", "language", "number")
+                for part in STORED
             }
             return Columns(parts, self.id(name))
         id_ = self.id(name)

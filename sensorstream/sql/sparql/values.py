@@ -18,16 +18,11 @@ from sensorstream.model.terms import IRI, BlankNode, Literal
 from sensorstream.model.xsd import (
     FAMILIES,
     NUMERIC_TYPES,
-    XSD_DECIMAL,
-    XSD_DOUBLE,
-    XSD_FLOAT,
-    XSD_INTEGER,
 )
 from sensorstream.sparql.values import number, rank
 from sensorstream.sql.fragments import constant, is_light, null, sql
 from sensorstream.sql.sparql.lexical import is_of_time, moment_of, number_of, number_text
 
-RANKED: Final = (XSD_INTEGER, XSD_DECIMAL, XSD_FLOAT, XSD_DOUBLE)
 STORED: Final = ("kind", "text", "datatype", "language", "number")
 """The parts that a relation keeps of a computed value."""
 

@@ -194,6 +194,6 @@ def test_a_selector_of_a_rule_over_time_sees_a_moment_and_no_pattern_in_time(whe
     text = f"{PREFIX}define {{ :a :b :c }} from P(SELECT ?x WHERE {{ {where} }})"
     program = read_program(text, name="r", start=Position("r.dotr", 1, 1))
     with pytest.raises(UnsupportedQuery, match="CONSTRUCT what is to be matched") as caught:
-        processor([]).check_rules("r", program)
+        processor([]).check("r", program)
     place = text.splitlines()[1].index("SEQ" if "SEQ" in where else "STREAM") + 1
     assert caught.value.position == Position("r.dotr", 2, place)

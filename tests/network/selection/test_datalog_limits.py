@@ -37,7 +37,7 @@ def test_rules_that_are_recursive_through_not_are_refused_with_their_circle() ->
     with pytest.raises(
         UnsupportedQuery, match=r"r:2:1 → Datalog r:3:1 → Datalog r:4:1 → Datalog r:2"
     ):
-        Machine().processor.register_rules("r", "", program, lambda report: None)
+        Machine().processor.register("r", "", program, lambda report: None)
 
 
 def test_rules_in_a_circle_derive_what_follows_and_no_more() -> None:

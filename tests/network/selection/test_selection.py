@@ -146,7 +146,7 @@ class Machine:
 
     def _start(self, name: str, text: str) -> None:
         program = read_program(text, name=name, start=Position("r", 1, 1))
-        self.processor.register_rules(name, text, program, self.reports.append)
+        self.processor.register(name, text, program, self.reports.append)
 
     def push(self, time: int, triples: tuple[Triple, ...]) -> None:
         self.processor.push(StreamEvent(time, triples))

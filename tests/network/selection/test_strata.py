@@ -15,7 +15,7 @@ from sensorstream.errors import Position, UnsupportedQuery
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.network.recursion.reads import Kind, reads, written
-from sensorstream.network.selection.planning import plan_rules
+from sensorstream.network.selection.plan import plan_rules
 from sensorstream.network.selection.ruleset import Member, Ruleset
 from sensorstream.network.selection.strata import Order
 

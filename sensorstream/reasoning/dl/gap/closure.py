@@ -23,7 +23,7 @@ from itertools import chain
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from sensorstream.errors import Overrun, TooCostly
-from sensorstream.model.terms import IRI, Literal, Subject, Term, Triple
+from sensorstream.model.terms import Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import CONTRADICTION, OWL_SAME_AS, RDF_TYPE
 from sensorstream.network.budget import Budget, Limits, Meter
 from sensorstream.network.components import reached
@@ -31,15 +31,12 @@ from sensorstream.reasoning.dl.bounds.rules import Conclusion
 from sensorstream.reasoning.dl.gap.plans import (
     Derivation,
     Find,
+    RankedTriples,
     Row,
-    Store,
-    by_absence,
-    by_head,
-    by_premise,
+    RuleWriter,
     is_found,
     kind_of,
     together,
-    without_premises,
 )
 from sensorstream.sparql.algebra import TriplePattern
 
@@ -90,7 +87,7 @@ class Closure:
     def __init__(self, rules: Sequence[Conclusion], budget: Budget) -> None:
         self.touched: dict[Triple, None] = {}
         self._budget = budget
-        self._store = Store(Meter(budget))
+        self._store = RankedTriples(Meter(budget))
         self._told: dict[Triple, None] = {}
         self._counts: dict[Triple, int] = {}
         self._grounded: dict[Triple, int] = {}
@@ -99,23 +96,27 @@ class Closure:
         self._doubted: list[Triple] = []
         self._equalities = 0
         self._weights: dict[Triple, int] = {}
-        self._properties: dict[IRI, None] = {}
         self._by_premise = _Functions({}, {})
         self._by_absence = _Functions({}, {})
         self._by_head = _Functions({}, {})
         self.sought: frozenset[Term]
         """Kinds of triples of the other closure that must be told of."""
         self._first: list[Row] = []
+        store = self._store
         for rule in together(rules):
             for place, triple in enumerate(rule.premises):
-                self._by_premise.enter(triple, rule, by_premise(rule, place, self._store))
+                find = RuleWriter(rule, store).by_premise(place)
+                self._by_premise.enter(triple, rule, find)
         for rule in rules:
             for place, (triple,) in enumerate(rule.absent):
-                self._by_absence.enter(triple, rule, by_absence(rule, place, self._store))
+                find = RuleWriter(rule, store).by_absence(place)
+                self._by_absence.enter(triple, rule, find)
             for place, triple in enumerate(rule.heads):
-                self._by_head.enter(triple, rule, by_head(rule, place, self._store))
+                find = RuleWriter(rule, store).by_head(place)
+                self._by_head.enter(triple, rule, find)
             if not rule.premises:
-                self._first += without_premises(rule, self._store)(RDF_TYPE, RDF_TYPE)
+                alone = RuleWriter(rule, store).without_premises()
+                self._first += alone(RDF_TYPE, RDF_TYPE) or ()
         self.sought = frozenset(chain(*self._by_absence))
 
     def __contains__(self, triple: Triple) -> bool:
@@ -139,9 +140,7 @@ class Closure:
 
     def about(self, node: Subject) -> Iterator[Triple]:
         """The triples with an individual as subject."""
-        for p in self._properties:
-            for o in self._store.objects.get((p, node), ()):
-                yield node, p, o
+        return self._store.index.match(node, None, None)
 
     def begin(self, told: Iterable[Triple] = (), found: Iterable[Triple] = ()) -> None:
         """Derive what follows from the conclusions without premises, and from what is told.
@@ -220,7 +219,7 @@ class Closure:
             for fact in facts[:: len(facts) // _SAMPLE + 1]:
                 s, _, o = fact
                 for name, find in self._by_head.of(fact):
-                    found[name] += len(find(s, o))
+                    found[name] += len(find(s, o) or ())
         return found
 
     def _withdraw(
@@ -283,7 +282,6 @@ class Closure:
             batch = list(ahead)
             for triple in batch:
                 rank, grounded = entry = ahead.pop(triple)
-                self._properties.setdefault(triple[1])
                 store.insert(triple, rank)
                 self._equalities += triple[1] == OWL_SAME_AS
                 try:
@@ -358,7 +356,7 @@ class Closure:
     def _equated(self, triple: Triple) -> Iterator[Row]:
         """What follows from a triple by equality: with the others about these individuals."""
         s, p, o = triple
-        ranks, objects = self._store.ranks, self._store.objects
+        ranks, match = self._store.ranks, self._store.index.match
         own = ranks[triple]
         if _is_of_one_name(triple):
             return
@@ -368,21 +366,20 @@ class Closure:
                 if other != triple and not _is_of_one_name(other):
                     for new in _replaced(other, s, o):
                         yield Row(max(own, ranks[other]), (new,))
-        for same in objects.get((OWL_SAME_AS, s), ()):
+        for equality in match(s, OWL_SAME_AS, None):
+            same = equality[2]
             if p != OWL_SAME_AS or same != o:
-                equality: Triple = (s, OWL_SAME_AS, same)
                 for new in _replaced(triple, s, same, object_too=False):
                     yield Row(max(own, ranks[equality]), (new,))
         if p != RDF_TYPE and not isinstance(o, Literal):
-            for same in objects.get((OWL_SAME_AS, o), ()):
-                equality = (o, OWL_SAME_AS, same)
-                for new in _replaced(triple, o, same, subject_too=False):
+            for equality in match(o, OWL_SAME_AS, None):
+                for new in _replaced(triple, o, equality[2], subject_too=False):
                     yield Row(max(own, ranks[equality]), (new,))
 
     def _by_equality(self, triple: Triple) -> Iterator[Derivation]:
         """The derivations of a triple by equality: the reverse of :meth:`_equated`."""
         s, p, o = triple
-        ranks, subjects = self._store.ranks, self._store.subjects
+        ranks, match = self._store.ranks, self._store.index.match
         if _is_of_one_name(triple):
             return
 
@@ -396,20 +393,18 @@ class Closure:
             rank = ranks.get((o, p, s))
             if rank is not None:
                 yield Derivation(rank, ((o, p, s),), (triple,))
-        for same in subjects.get((OWL_SAME_AS, s), ()):
-            yield from made((same, OWL_SAME_AS, s), (same, p, o))
+        for equality in match(None, OWL_SAME_AS, s):
+            yield from made(equality, (equality[0], p, o))
         if p != RDF_TYPE and not isinstance(o, Literal):
-            for same in subjects.get((OWL_SAME_AS, o), ()):
-                yield from made((same, OWL_SAME_AS, o), (s, p, same))
+            for equality in match(None, OWL_SAME_AS, o):
+                yield from made(equality, (s, p, equality[0]))
 
     def all_about(self, node: Subject) -> Iterator[Triple]:
         """The triples with an individual at either end."""
         yield from self.about(node)
-        for p in self._properties:
-            if p != RDF_TYPE:
-                for s in self._store.subjects.get((p, node), ()):
-                    if s != node:
-                        yield s, p, node
+        for triple in self._store.index.match(None, None, node):
+            if triple[1] != RDF_TYPE and triple[0] != node:
+                yield triple
 
 
 def _is_of_one_name(triple: Triple) -> bool:

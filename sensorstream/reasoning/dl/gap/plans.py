@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from sensorstream.errors import InternalFault
-from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
+from sensorstream.kb.index import TripleIndex
+from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
 from sensorstream.network.budget import Meter
+from sensorstream.network.operators.delta_join import JoinWriter, Pattern
+from sensorstream.network.plan.nodes import End
 from sensorstream.network.recursion.rule import meant
-from sensorstream.network.rows import compiled
 from sensorstream.reasoning.dl.bounds.clauses import PREFIX, renamed
 from sensorstream.reasoning.dl.bounds.foreseen import APART, OWN, apart
 from sensorstream.reasoning.dl.bounds.rules import Conclusion
@@ -137,11 +139,6 @@ def predicate_of(triple: TriplePattern) -> IRI:
     return triple.predicate
 
 
-def term_of(end: PatternTerm) -> Term | None:
-    """The term that a constant of a rule means; None for a variable."""
-    return None if isinstance(end, Variable) else meant(end)  # type: ignore[arg-type]
-
-
 def is_search(triple: TriplePattern) -> bool:
     """Whether a premise is a fact that the lower bound finds."""
     kind = triple.object if triple.predicate == RDF_TYPE else triple.predicate
@@ -161,11 +158,6 @@ def owner_of(name: IRI) -> IRI | None:
     return IRI(owner) if separator else None
 
 
-_TYPE: Final = "t"
-_SAME_KIND: Final = "({s} != s or {o} != o)"
-_Rows = TypeVar("_Rows", bound=Collection[object])
-
-
 class Row(NamedTuple):
     """One solution: the highest rank of its premises (-1: it has none), and what it concludes."""
 
@@ -181,58 +173,32 @@ class Derivation(NamedTuple):
     heads: tuple[Triple, ...]
 
 
-Find: TypeAlias = Callable[[Term, Term], list[Any]]
+Find: TypeAlias = Callable[[Term, Term], list[Any] | None]
 """The solutions in which the triple with these ends takes part."""
 
 
-@dataclass(frozen=True, slots=True)
-class Store:
-    """The triples that hold, each with its rank, and found by property and one end.
+class RankedTriples:
+    """The triples that hold, each with its rank.
 
     ``closed`` are the facts of the lower bound that are sought there. ``meter`` counts the rows
     that searches visit.
     """
 
-    meter: Meter
-    ranks: dict[Triple, int] = field(default_factory=dict)
-    objects: dict[tuple[IRI, Subject], dict[Term, None]] = field(default_factory=dict)
-    subjects: dict[tuple[IRI, Term], dict[Subject, None]] = field(default_factory=dict)
-    pairs: dict[IRI, dict[tuple[Subject, Term], None]] = field(default_factory=dict)
-    closed: dict[Triple, None] = field(default_factory=dict)
-
-    def counted(self, rows: _Rows) -> _Rows:
-        """Rows that are about to be visited, where they multiply.
-
-        Raises:
-            Overrun: they are too many for this change.
-        """
-        if len(rows) > 1:
-            self.meter.take(len(rows))
-        return rows
+    def __init__(self, meter: Meter) -> None:
+        self.meter = meter
+        self.ranks: dict[Triple, int] = {}
+        self.index = TripleIndex()
+        self.closed: dict[Triple, None] = {}
 
     def insert(self, triple: Triple, rank: int) -> None:
         """Add a triple that is not there."""
-        s, p, o = triple
         self.ranks[triple] = rank
-        self.objects.setdefault((p, s), {})[o] = None
-        self.subjects.setdefault((p, o), {})[s] = None
-        if (pairs := self.pairs.get(p)) is not None:
-            pairs[s, o] = None
+        self.index.add(triple)
 
     def remove(self, triple: Triple) -> None:
         """Remove a triple."""
-        s, p, o = triple
+        self.index.discard(triple)
         del self.ranks[triple]
-        objects = self.objects[p, s]
-        del objects[o]
-        if not objects:
-            del self.objects[p, s]
-        subjects = self.subjects[p, o]
-        del subjects[s]
-        if not subjects:
-            del self.subjects[p, o]
-        if (pairs := self.pairs.get(p)) is not None:
-            del pairs[s, o]
 
 
 def kind_of(triple: TriplePattern) -> IRI:
@@ -243,123 +209,128 @@ def kind_of(triple: TriplePattern) -> IRI:
     return predicate
 
 
-def by_premise(conclusion: Conclusion, place: int, store: Store) -> Find:
-    """:class:`Row` for each solution with the triple as this premise, and as no premise before."""
-    text = _Text(store, conclusion)
-    first = conclusion.premises[place]
-    text.bind(first)
-    text.ranks.append(text.rank(first))
-    rest = [*conclusion.premises[:place], *conclusion.premises[place + 1 :]]
-    text.join(rest)
-    text.differ(first, conclusion.premises[:place])
-    text.finish(conclusion, conclusion.absent)
-    return text.rows(conclusion)
+class RuleWriter(JoinWriter):
+    """Writes a function that finds the solutions of a conclusion in which one triple takes part.
 
+    It is given the ends of the triple, and returns :class:`Row` for each solution, or nothing.
+    """
 
-def by_absence(conclusion: Conclusion, place: int, store: Store) -> Find:
-    """:class:`Row` for each solution that needs the triple to be absent."""
-    text = _Text(store, conclusion)
-    *before, (first,) = conclusion.absent[: place + 1]
-    text.bind(first)
-    text.join(conclusion.premises)
-    text.differ(first, [triple for (triple,) in before])
-    text.finish(conclusion, (*conclusion.absent[:place], *conclusion.absent[place + 1 :]))
-    return text.rows(conclusion)
-
-
-def by_head(conclusion: Conclusion, place: int, store: Store) -> Find:
-    """:class:`Derivation` for each solution that has the triple as this head."""
-    text = _Text(store, conclusion)
-    text.bind(conclusion.heads[place])
-    text.unname(conclusion)
-    text.join(conclusion.premises)
-    text.finish(conclusion, conclusion.absent)
-    return text.rows(conclusion, premises=True)
-
-
-def without_premises(conclusion: Conclusion, store: Store) -> Find:
-    """:class:`Row` for the one solution of a conclusion that has no premises."""
-    text = _Text(store, conclusion)
-    text.finish(conclusion, conclusion.absent)
-    return text.rows(conclusion)
-
-
-class _Text:
-    """The text of a function, and the constants that it uses."""
-
-    def __init__(self, store: Store, conclusion: Conclusion) -> None:
-        self.ranks: list[str] = []
-        self._store = store
-        self._tests = list(conclusion.tests)
-        self._names: dict[Variable, str] = {}
-        self._constants: dict[str, object] = {
-            "ranks": store.ranks.get,
-            "rank_of": store.ranks,
-            "objects": store.objects.get,
-            "subjects": store.subjects.get,
+    def __init__(self, conclusion: Conclusion, store: RankedTriples) -> None:
+        triples = [
+            Pattern(store.index, _end(each.subject), predicate_of(each), _end(each.object))
+            for each in conclusion.premises
+        ]
+        super().__init__(triples, (), (), store.meter, store.ranks)
+        self._conclusion = conclusion
+        self._conditions = list(conclusion.tests)
+        self._absent = [triple for (triple,) in conclusion.absent]
+        self._others: list[TriplePattern] = []
+        """What the given triple must not be."""
+        self._tells_premises = False
+        subjects = {each.subject for each in conclusion.premises}
+        self._may_be_literals = {each.object for each in conclusion.premises} - subjects
+        self._given |= {
             "closed": store.closed,
-            "counted": store.counted,
             "max": max,
             "literal": Literal,
             "iri": IRI,
             "blank": BlankNode,
             "isinstance": isinstance,
         }
-        self._known: dict[Term, str] = {}
-        # Parts of a comprehension: "for …" and "if …".
-        self._parts: list[str] = []
-        self._literals: set[Variable] = set()
+        self._line("out = []")
 
-    def bind(self, triple: TriplePattern) -> None:
+    def by_premise(self, place: int) -> Find:
+        """From the triple that is this premise, and no premise before."""
+        triple = self._conclusion.premises[place]
+        self._give(triple)
+        self._number(f"s, {self._cell(triple.predicate)}, o")
+        rest = [each for at, each in enumerate(self._patterns) if at != place]
+        return self._made(rest, place)
+
+    def by_absence(self, place: int) -> Find:
+        """From a triple that must be absent, and is none of those before it that must be."""
+        triple = self._absent.pop(place)
+        self._others = [
+            each
+            for each in self._absent[:place]
+            if kind_of(each) == kind_of(triple) and each.predicate == triple.predicate
+        ]
+        self._give(triple)
+        return self._made(list(self._patterns))
+
+    def by_head(self, place: int) -> Find:
+        """From the triple that is this head: :class:`Derivation` for each solution."""
+        self._tells_premises = True
+        self._give(self._conclusion.heads[place])
+        # Computed names that are known tell their owners.
+        for number, (variable, prefix, owner) in enumerate(self._conclusion.names):
+            known = self._known(variable)
+            if known is not None and owner.name not in self._bound:
+                self._given[f"owned{number}"] = prefix
+                self._open(f"if {known}.startswith(owned{number}):")
+                self._line(f"{self._fresh(owner)} = iri({known}[{len(prefix)}:])")
+        return self._made(list(self._patterns))
+
+    def without_premises(self) -> Find:
+        """The one solution of a conclusion that has no premises."""
+        return self._made([])
+
+    def _give(self, triple: TriplePattern) -> None:
         """The ends of a triple are the arguments."""
-        predicate_of(triple)
-        ends: list[tuple[PatternTerm, str]] = [(triple.subject, "s"), (triple.object, "o")]
-        for end, argument in ends:
-            if not isinstance(end, Variable):
-                if not (argument == "o" and triple.predicate == RDF_TYPE):
-                    self._parts.append(f"if {argument} == {self._cell(end)}")
-            elif end in self._names:
-                self._parts.append(f"if {argument} == {self._names[end]}")
-            else:
-                self._names[end] = argument
-        if isinstance(triple.object, Variable):
-            self._literals.add(triple.object)
+        self._agree(_end(triple.subject), "s")
+        # The class of a triple has found the function.
+        if triple.predicate != RDF_TYPE or isinstance(triple.object, Variable):
+            self._agree(_end(triple.object), "o")
 
-    def join(self, premises: list[TriplePattern] | tuple[TriplePattern, ...]) -> None:
-        """Find the premises one after the other, those with known ends first."""
-        ahead = list(premises)
-        self._test()
-        while ahead:
-            best = min(ahead, key=self._cost)
-            ahead.remove(best)
-            self._add(best)
-            self._test()
+    def _made(self, ahead: list[Pattern], trigger: int | None = None) -> Find:
+        self._run_tests()
+        self._walk(ahead, trigger)
+        self._depth = 1
+        self._line("return out")
+        return self._finish("s, o")
 
-    def differ(self, first: TriplePattern, others: Iterable[TriplePattern]) -> None:
-        """The triple that is given is none of these others."""
-        for other in others:
-            if kind_of(other) == kind_of(first) and other.predicate == first.predicate:
-                ends = {"s": self._cell(other.subject), "o": self._cell(other.object)}
-                self._parts.append("if " + _SAME_KIND.format(**ends))
-
-    def finish(self, conclusion: Conclusion, absent: Iterable[tuple[TriplePattern, ...]]) -> None:
-        """The conditions, and the computed names."""
-        for (triple,) in absent:
-            self._parts.append(f"if {self._triple(triple)} not in closed")
-        for number, (variable, prefix, owner) in enumerate(conclusion.names):
-            self._constants[f"prefix{number}"] = prefix
-            made = f"iri(prefix{number} + {self._names[owner]})"
-            if variable in self._names:
-                self._parts.append(f"if {self._names[variable]} == {made}")
-            else:
-                name = self._names[variable] = f"v{len(self._names)}"
-                self._parts.append(f"for {name} in ({made},)")
-
-    def _test(self) -> None:
+    def _run_tests(self) -> None:
         """The conditions on what is known so far: a row that fails is followed no further."""
-        for test in [each for each in self._tests if variables(each) <= self._names.keys()]:
-            self._tests.remove(test)
-            self._parts.append(f"if {self._condition(test)}")
+        for each in list(self._conditions):
+            if {variable.name for variable in variables(each)} <= self._bound:
+                self._conditions.remove(each)
+                self._open(f"if {self._condition(each)}:")
+
+    def _differs(self, pattern: Pattern) -> str:
+        # Both have one property.
+        return f"{self._known(pattern.subject)} != s or {self._known(pattern.object)} != o"
+
+    def _row(self) -> str:
+        """The last conditions, the computed names, and what is concluded."""
+        for each in self._others:
+            self._open(f"if {self._cell(each.subject)} != s or {self._cell(each.object)} != o:")
+        for each in self._absent:
+            self._open(f"if {self._triple(each)} not in closed:")
+        for number, (variable, prefix, owner) in enumerate(self._conclusion.names):
+            self._given[f"prefix{number}"] = prefix
+            made = f"iri(prefix{number} + {self._cell(owner)})"
+            known = self._known(variable)
+            if known is None:
+                self._line(f"{self._fresh(variable)} = {made}")
+            else:
+                self._open(f"if {known} == {made}:")
+        rank = f"max({', '.join(self._numbers)})" if len(self._numbers) > 1 else "-1"
+        if len(self._numbers) == 1:
+            (rank,) = self._numbers
+        cells = [rank]
+        if self._tells_premises:
+            cells.append(_tuple(map(self._triple, self._conclusion.premises)))
+        cells.append(_tuple(map(self._head, self._conclusion.heads)))
+        return f"({', '.join(cells)})"
+
+    def _head(self, triple: TriplePattern) -> str:
+        conditions = []
+        if triple.predicate == OWL_SAME_AS:
+            conditions.append(f"{self._cell(triple.subject)} != {self._cell(triple.object)}")
+        if triple.subject in self._may_be_literals:
+            conditions.append(f"not isinstance({self._cell(triple.subject)}, literal)")
+        made = self._triple(triple)
+        return f"*(({made},) if {' and '.join(conditions)} else ())" if conditions else made
 
     def _condition(self, test: Expression) -> str:
         """A condition on names: they are compared as they are written."""
@@ -371,127 +342,39 @@ class _Text:
             case Or(left, right):
                 return f"({self._condition(left)} or {self._condition(right)})"
             case Comparison("!=", left, right):
-                return f"{self._operand(left)} != {self._operand(right)}"
+                return f"{self._cell(left)} != {self._cell(right)}"
             case Comparison("<", Call("STR", (left,)), Call("STR", (right,))):
-                return f"{self._operand(left)} < {self._operand(right)}"
+                return f"{self._cell(left)} < {self._cell(right)}"
             case Call("ISIRI", (one,)):
-                return f"isinstance({self._operand(one)}, iri)"
+                return f"isinstance({self._cell(one)}, iri)"
             case Call("ISBLANK", (one,)):
-                return f"isinstance({self._operand(one)}, blank)"
+                return f"isinstance({self._cell(one)}, blank)"
             case Call("STRSTARTS", (Call("STR", (one,)), Literal() as start)):
-                name = f"start{len(self._constants)}"
-                self._constants[name] = start.lexical
-                return f"{self._operand(one)}.startswith({name})"
+                name = f"start{len(self._given)}"
+                self._given[name] = start.lexical
+                return f"{self._cell(one)}.startswith({name})"
             case Call(name, (one, other, Literal() as table)) if name == APART:
-                name = f"apart{len(self._constants)}"
-                self._constants[name] = apart(table.lexical)
-                return f"{name}({self._operand(one)}, {self._operand(other)})"
+                name = f"apart{len(self._given)}"
+                self._given[name] = apart(table.lexical)
+                return f"{name}({self._cell(one)}, {self._cell(other)})"
         raise InternalFault(f"a bound has an unknown condition: {test}")
 
-    def _operand(self, each: Expression) -> str:
-        if isinstance(each, Variable | IRI | Literal):
-            return self._cell(each)
-        raise InternalFault(f"a bound compares {each}")
-
-    def unname(self, conclusion: Conclusion) -> None:
-        """Computed names that are known tell their owners."""
-        for number, (variable, prefix, owner) in enumerate(conclusion.names):
-            known = self._names.get(variable)
-            if known is None or owner in self._names:
-                continue
-            self._constants[f"owned{number}"] = prefix
-            name = self._names[owner] = f"v{len(self._names)}"
-            self._parts.append(f"if {known}.startswith(owned{number})")
-            self._parts.append(f"for {name} in (iri({known}[{len(prefix)}:]),)")
-
-    def rows(self, conclusion: Conclusion, *, premises: bool = False) -> Find:
-        """The function."""
-        cells = []
-        for head in conclusion.heads:
-            conditions = []
-            if head.predicate == OWL_SAME_AS:
-                conditions.append(f"{self._cell(head.subject)} != {self._cell(head.object)}")
-            if head.subject in self._literals:
-                conditions.append(f"not isinstance({self._cell(head.subject)}, literal)")
-            cell = self._triple(head)
-            if conditions:
-                cell = f"*(({cell},) if {' and '.join(conditions)} else ())"
-            cells.append(f"{cell}, ")
-        rank = "-1"
-        if self.ranks:
-            rank = self.ranks[0] if len(self.ranks) == 1 else f"max({', '.join(self.ranks)})"
-        told = ""
-        if premises:
-            told = "(" + "".join(f"{self._triple(e)}, " for e in conclusion.premises) + "), "
-        parts = ["for _ in (0,)", *self._parts]
-        text = f"[({rank}, {told}({''.join(cells)})) {' '.join(parts)}]"
-        arguments = ", ".join(self._constants)
-        made = compiled(f"lambda {arguments}: lambda s, o: {text}")(*self._constants.values())
-        return made  # type: ignore[no-any-return]
-
-    def rank(self, triple: TriplePattern) -> str:
-        """The rank of a triple that holds."""
-        name = f"r{len(self.ranks)}"
-        self._parts.append(f"if ({name} := rank_of[{self._triple(triple)}]) >= 0")
-        return name
-
-    def _cost(self, triple: TriplePattern) -> tuple[int, bool]:
-        known = sum(
-            not isinstance(end, Variable) or end in self._names
-            for end in (triple.subject, triple.object)
-        )
-        # The members of a class are many.
-        return 2 - known, triple.predicate == RDF_TYPE
-
-    def _add(self, triple: TriplePattern) -> None:
-        s, o = triple.subject, triple.object
-        property_ = self._cell(predicate_of(triple))
-        open_ = [end for end in (s, o) if isinstance(end, Variable) and end not in self._names]
-        if len(open_) == 1 or (open_ and s == o):
-            (new, *_) = open_
-            name = self._names[new] = f"v{len(self._names)}"
-            if s == o:
-                pairs = self._pairs(triple)
-                self._parts.append(f"for {name}, same in counted({pairs}) if same == {name}")
-            elif s == new:
-                found = f"subjects(({property_}, {self._cell(o)}), ())"
-                self._parts.append(f"for {name} in counted({found})")
-            else:
-                found = f"objects(({property_}, {self._cell(s)}), ())"
-                self._parts.append(f"for {name} in counted({found})")
-        elif open_:
-            first, second = f"v{len(self._names)}", f"v{len(self._names) + 1}"
-            assert isinstance(s, Variable)
-            assert isinstance(o, Variable)
-            self._names[s], self._names[o] = first, second
-            self._parts.append(f"for {first}, {second} in counted({self._pairs(triple)})")
-        else:
-            name = f"r{len(self.ranks)}"
-            self._parts.append(f"if ({name} := ranks({self._triple(triple)})) is not None")
-            self.ranks.append(name)
-            return
-        if isinstance(o, Variable):
-            self._literals.add(o)
-        self.ranks.append(self.rank(triple))
-
-    def _pairs(self, triple: TriplePattern) -> str:
-        predicate = predicate_of(triple)
-        pairs = self._store.pairs.setdefault(predicate, {})
-        name = f"pairs{len(self._constants)}"
-        self._constants[name] = pairs
-        return name
-
     def _triple(self, triple: TriplePattern) -> str:
-        cells = (triple.subject, predicate_of(triple), triple.object)
-        return f"({', '.join(map(self._cell, cells))})"
+        return _tuple(map(self._cell, (triple.subject, triple.predicate, triple.object)))
 
-    def _cell(self, end: PatternTerm) -> str:
-        if isinstance(end, Variable):
-            return self._names[end]
-        term = term_of(end)
-        assert term is not None
-        name = self._known.get(term)
-        if name is None:
-            name = self._known[term] = f"k{len(self._known)}"
-            self._constants[name] = term
-        return name
+    def _cell(self, end: object) -> str:
+        """What an end that is known is called in the function."""
+        if not isinstance(end, Variable | IRI | Literal):
+            raise InternalFault(f"a bound compares {end}")
+        known = self._known(_end(end))
+        assert known is not None
+        return known
+
+
+def _end(end: PatternTerm) -> End:
+    """An end of a pattern, as the term that it means."""
+    return end if isinstance(end, Variable) else meant(end)  # type: ignore[arg-type]
+
+
+def _tuple(cells: Iterable[str]) -> str:
+    return f"({''.join(f'{each}, ' for each in cells)})"

@@ -1,0 +1,197 @@
+"""Streams of the applications that the papers describe, made up.
+
+- Buoys that measure the pressure of the sea at its ground, while the tide comes and goes: the
+  tsunami detection of Anicic et al., "EP-SPARQL", 2011, section 6, test 3, after the algorithm of
+  the National Data Buoy Center (DART).
+- A city whose roads are closed and opened, and agents who ask for their way: the goods delivery
+  system of the same section.
+- News of a stock exchange, prices, ratings by agencies, acquisitions: the queries of section 4.1.
+- Sensors of smoke and temperature in the rooms of a building: rule R of "DOTR: a model for stream
+  reasoning", section 3.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import count as numbers
+from itertools import islice
+from typing import Final
+
+from sensorstream.simulation.observation import stamp
+
+_BUOYS_START: Final = datetime(2010, 3, 23, 0, 0, tzinfo=UTC)
+EVERY: Final = timedelta(seconds=15)
+"""How often a buoy is read, as in the paper."""
+_TIDE: Final = timedelta(hours=12, minutes=25)
+_MILLIMETRES: Final = 400.0
+_WAVE: Final = timedelta(minutes=20)
+_WAVES_APART: Final = timedelta(hours=5)
+_HEIGHT: Final = 90.0
+
+
+def level(buoy: int, buoys: int, since: timedelta) -> float:
+    """The height of the water in millimetres, some time after the start.
+
+    The tide, and from the fourth hour on a wave every five hours at one of the buoys.
+    """
+    tide = _MILLIMETRES * math.sin(2 * math.pi * (since / _TIDE + buoy / buoys))
+    number, within = divmod(since + timedelta(hours=1), _WAVES_APART)
+    if number < 1 or number % buoys != buoy or within > _WAVE:
+        return 4_000_000 + tide
+    return 4_000_000 + tide + _HEIGHT * math.sin(2 * math.pi * (within / _WAVE))
+
+
+def buoy_messages(
+    count: int | None = None,
+    *,
+    seed: int = 2678,
+    buoys: int = 2,
+    every: timedelta = EVERY,
+    start: datetime = _BUOYS_START,
+) -> Iterator[bytes]:
+    """Messages in order of time, one reading of all buoys each; a seed gives the same bytes.
+
+    Args:
+        count: how many messages; None never ends.
+        buoys: how many there are.
+        every: how often they are read.
+        start: the time of the first message, aware.
+    """
+    dice = random.Random(seed)
+    for number in islice(numbers(), count):
+        since = number * every
+        told = "".join(
+            f'<buoy id="{46_073 + buoy}">{level(buoy, buoys, since) + dice.gauss(0, 1):.1f}</buoy>'
+            for buoy in range(buoys)
+        )
+        yield f'<readings time="{stamp(start + since)}" unit="mm">{told}</readings>'.encode()
+
+
+_DELIVERIES_START: Final = datetime(2011, 3, 28, 8, 0, tzinfo=UTC)
+_CLOSED: Final = 0.5
+"""The share of the roads that is closed: so more than half of the ways are, as in the paper."""
+
+
+def roads(side: int) -> Iterator[tuple[str, str, str]]:
+    """A grid of ``side`` times ``side`` places: name, start and end of each road, both ways."""
+    for row in range(side):
+        for column in range(side):
+            here = f"p{row}-{column}"
+            for there in ((row, column + 1), (row + 1, column)):
+                if max(there) < side:
+                    other = f"p{there[0]}-{there[1]}"
+                    yield f"{here}_{other}", here, other
+                    yield f"{other}_{here}", other, here
+
+
+def delivery_messages(
+    count: int | None = None,
+    *,
+    seed: int = 2678,
+    side: int = 5,
+    agents: int = 3,
+    start: datetime = _DELIVERIES_START,
+) -> Iterator[bytes]:
+    """Messages in order of time; the same seed gives the same bytes.
+
+    The first one says of each road whether it is open. Then come news of roads and questions of
+    agents, some ten seconds apart. An agent asks where to go next from where it stands.
+
+    Args:
+        count: how many messages; None never ends.
+        side: the city is a square of so many times so many places.
+        agents: how many deliver goods.
+        start: the time of the first message, aware.
+    """
+    dice, time = random.Random(seed), start
+    city = list(roads(side))
+    places = [f"p{row}-{column}" for row in range(side) for column in range(side)]
+    changed = city
+    for _ in islice(numbers(), count):
+        told = "".join(_road(each, dice.random() >= _CLOSED) for each in changed)
+        if changed is not city and dice.random() < 0.5:
+            told = (
+                f'<question agent="agent{dice.randrange(agents)}" '
+                f'at="{dice.choice(places)}" to="{dice.choice(places)}"/>'
+            )
+        yield f'<traffic time="{stamp(time)}">{told}</traffic>'.encode()
+        changed = dice.sample(city, dice.randint(1, 4))
+        time += timedelta(seconds=dice.randint(5, 15))
+
+
+def _road(road: tuple[str, str, str], opened: bool) -> str:
+    name, start, end = road
+    state = "open" if opened else "closed"
+    return f'<road name="{name}" from="{start}" to="{end}" state="{state}"/>'
+
+
+_STOCKS_START: Final = datetime(2011, 3, 28, 9, 0, tzinfo=UTC)
+COMPANIES: Final = ("ACME", "Initech", "Globex")
+AGENCIES: Final = ("Fitch", "Moody")
+_BOUGHT: Final = ("Hooli", "Umbrella", "Stark")
+_HOURS: Final = (6, 12, 18, 30, 60)
+
+
+def stock_messages(
+    count: int | None = None, *, seed: int = 2678, start: datetime = _STOCKS_START
+) -> Iterator[bytes]:
+    """Messages in order of time, one piece of news each; the same seed gives the same bytes.
+
+    Six to sixty hours lie between two messages. Prices move by up to a third, and now and then fall
+    by more than half.
+
+    Args:
+        count: how many messages; None never ends.
+        start: the time of the first message, aware.
+    """
+    dice, time = random.Random(seed), start
+    cents = dict.fromkeys(COMPANIES, 10_000)
+    for number in islice(numbers(1), count):
+        company = dice.choice(COMPANIES)
+        kind = dice.random()
+        if kind < 0.75:
+            factor = dice.uniform(0.3, 0.5) if dice.random() < 0.1 else dice.uniform(0.67, 1.5)
+            cents[company] = max(100, round(cents[company] * factor))
+            price = f"{cents[company] // 100}.{cents[company] % 100:02}"
+            news = f'<price company="{company}">{price}</price>'
+        elif kind < 0.95:
+            agency, score = dice.choice(AGENCIES), dice.randint(1, 9)
+            news = f'<rating by="{agency}" company="{company}">{score}</rating>'
+        else:
+            news = f'<acquisition by="{company}">{dice.choice(_BOUGHT)}</acquisition>'
+        yield f'<news number="{number}" time="{stamp(time)}">{news}</news>'.encode()
+        time += timedelta(hours=dice.choice(_HOURS))
+
+
+_FIRES_START: Final = datetime(2020, 1, 1, 12, 0, tzinfo=UTC)
+LOCATIONS: Final = ("locA", "locB", "locC", "locD", "locE")
+"""Where a sensor is; the background knowledge says in which room that is."""
+_SMOKE: Final = 0.15
+_HOT: Final = 0.3
+
+
+def fire_messages(
+    count: int | None = None, *, seed: int = 2678, start: datetime = _FIRES_START
+) -> Iterator[bytes]:
+    """Messages in order of time, one reading each; the same seed gives the same bytes.
+
+    About a minute lies between two readings.
+
+    Args:
+        count: how many messages; None never ends.
+        start: the time of the first message, aware.
+    """
+    dice, time = random.Random(seed), start
+    for number in islice(numbers(1), count):
+        place = dice.choice(LOCATIONS)
+        if dice.random() < _SMOKE:
+            what = "<smoke/>"
+        else:
+            low, high = (60.0, 90.0) if dice.random() < _HOT else (18.0, 60.0)
+            what = f"<temperature>{dice.uniform(low, high):.1f}</temperature>"
+        told = f'id="{number}" sensor="s-{place}" at="{place}" time="{stamp(time)}"'
+        yield f"<reading {told}>{what}</reading>".encode()
+        time += timedelta(seconds=dice.choice((20, 40, 60, 90)))
