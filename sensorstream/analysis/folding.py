@@ -144,7 +144,7 @@ def failures(expression: Expression, scope: Scope) -> Iterator[tuple[Expression,
             | algebra.In,
         ) and (scope.has_no_value(node) or scope.is_never_equal(node)):
             yield node, _fault(node, [scope.kinds(each) for each in operands(node)])
-        ahead.extend(reversed(list(children(node))))
+        ahead += children(node)[::-1]
 
 
 def _fault(operation: Expression, of: list[Kinds]) -> str:

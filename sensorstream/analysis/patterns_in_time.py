@@ -167,13 +167,11 @@ def _made(query: Query) -> Iterator[Kind]:
 
 
 def _read(query: Query) -> Iterator[Kind]:
-    for each in nodes(query.form.pattern):
-        if not isinstance(each, TriplePattern):
-            continue
+    for each in nodes(query.form.pattern, TriplePattern):
         if isinstance(each.predicate, IRI | Variable):
             yield _kind(each)
         else:
-            yield from (Kind(p, None) for p in nodes(each.predicate) if isinstance(p, IRI))
+            yield from (Kind(p, None) for p in nodes(each.predicate, IRI))
 
 
 def _kind(triple: TriplePattern) -> Kind:

@@ -156,8 +156,6 @@ class Application(Handle):
         self._stack.callback(machine.engine.close)
         self.engine = machine.engine
         self.exchange = Exchange(machine.engine, machine.mapper, deployment, put)
-        if put is None:
-            engines.record(store, start, deployment)
         own = partial(_found, settings, files, store)
         engines.fill(self.exchange, store, start, self._log, progress, own)
         return store

@@ -62,6 +62,11 @@ def is_flapping(incident: str) -> str:
     )
 
 
+def identity_of(kind: str, rule: str, key: str) -> str:
+    """The expression of SQL for the identity of an incident."""
+    return f"sha256(convert_to({kind} || E'\\n' || {rule} || E'\\n' || {key}, 'UTF8'))"
+
+
 # What neither ended nor began for the whole span.
 SETTLED: Final = """
     select f.identity, coalesce(o.id, f.incident) as incident
@@ -354,10 +359,9 @@ _CHANGED: Final = """
     select id as incident, :change as change, :by as by, :text as text, severity, count
     from store.incidents where id = :id
 """
-_END_OF_SYSTEM: Final = """
+_END_OF_SYSTEM: Final = f"""
     update store.incidents set state = 'cleared', cleared_at = :at
-    where state <> 'cleared'
-      and identity = sha256(convert_to(:kind || E'\\n\\n' || :key, 'UTF8'))
+    where state <> 'cleared' and identity = {identity_of(":kind", "''", ":key")}
     returning id as incident, 'cleared' as change, '' as by, :text as text, severity, count
 """
 # How often an alert changes state is told to all, for it is told instead of them.

@@ -16,7 +16,7 @@ from psycopg2 import extensions
 
 from sensorstream.errors import HistoryError
 from sensorstream.history.copying import Row, array_of, arrays_of
-from sensorstream.history.incidents import is_flapping, is_silenced
+from sensorstream.history.incidents import identity_of, is_flapping, is_silenced
 from sensorstream.history.rows import (
     MESSAGES,
     STATEMENTS,
@@ -44,11 +44,6 @@ begin
 end
 $body$
 """
-
-
-def identity_of(kind: str, rule: str, key: str) -> str:
-    """The expression of SQL for the identity of an incident."""
-    return f"sha256(convert_to({kind} || E'\\n' || {rule} || E'\\n' || {key}, 'UTF8'))"
 
 
 # Each alert continues the open incident of its rule and key, or opens one. Receivers are told of

@@ -9,11 +9,11 @@ from typing import Final
 
 from sensorstream.errors import LanguageError
 from sensorstream.language import syntax
-from sensorstream.language.walk import nodes
 from sensorstream.model.schema import Schema, shortened, similar
 from sensorstream.model.terms import IRI
 from sensorstream.model.vocabulary import OWL, RDF, RDF_TYPE, RDFS
 from sensorstream.model.xsd import XSD
+from sensorstream.sparql.walk import nodes
 
 _BUILT_IN: Final = (RDF, RDFS, OWL)
 # RDF 1.1 Concepts, section 5.1, and two newer datatypes of XSD 1.1.

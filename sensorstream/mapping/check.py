@@ -9,7 +9,6 @@ from typing import cast
 from sensorstream.errors import LanguageError, NotMovable, TermError
 from sensorstream.language import syntax
 from sensorstream.language.ontology_names import alternatives, shown, unknown_names
-from sensorstream.language.walk import nodes
 from sensorstream.language.wellformed import place, same_names
 from sensorstream.mapping import xpath
 from sensorstream.mapping.functions.definition import Library
@@ -21,6 +20,7 @@ from sensorstream.mapping.values import check_graph_name, literal_maker
 from sensorstream.model.schema import Schema, similar
 from sensorstream.model.terms import IRI
 from sensorstream.model.vocabulary import RDF_FIRST, RDF_TYPE
+from sensorstream.sparql.walk import nodes
 
 
 def check(

@@ -9,7 +9,6 @@ from sensorstream.errors import InvalidValue, TermError
 from sensorstream.language import syntax
 from sensorstream.language.ontology_names import shown, why_unknown
 from sensorstream.language.printer import print_node
-from sensorstream.language.walk import nodes
 from sensorstream.mapping.check import check
 from sensorstream.mapping.document import Element
 from sensorstream.mapping.expressions import ExpressionRecorder, Expressions, told
@@ -37,6 +36,7 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Subject, Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_FIRST, RDF_NIL, RDF_REST, RDF_TYPE
+from sensorstream.sparql.walk import nodes
 
 
 def compile_mapping(

@@ -41,9 +41,9 @@ from sensorstream.network.recursion.equality_rules import apart
 from sensorstream.network.recursion.linear import parted
 from sensorstream.reasoning.dl.axioms import HAS_KEY, Axioms, name_of
 from sensorstream.reasoning.dl.bounds.clauses import THING
-from sensorstream.reasoning.dl.bounds.data_ranges import value_of
 from sensorstream.reasoning.dl.bounds.rules import is_made, upper
 from sensorstream.reasoning.dl.bounds.values import property_of
+from sensorstream.reasoning.dl.datatypes import value_of
 from sensorstream.reasoning.dl.gap.plans import kind_of
 from sensorstream.reasoning.dl.gap.trial import Way, ways
 from sensorstream.reasoning.dl.reasoner import ResilientReasoner

@@ -17,7 +17,6 @@ from sensorstream.analysis.value_kinds import NAME, Kinds, all_kinds, kind_of
 from sensorstream.errors import LanguageError
 from sensorstream.language import syntax
 from sensorstream.language.ontology_names import shown
-from sensorstream.language.walk import nodes
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Term, Triple
 from sensorstream.model.timeline import Timeline
@@ -48,7 +47,7 @@ from sensorstream.sparql.algebra import (
 )
 from sensorstream.sparql.described import check_named
 from sensorstream.sparql.parser import Parsed
-from sensorstream.sparql.walk import variables, visible
+from sensorstream.sparql.walk import nodes, variables, visible
 
 # They relate classes, but make no individual a member of a class.
 _NO_MEMBERS: Final = frozenset(

@@ -101,8 +101,8 @@ def name_of(description: str) -> IRI:
 
 def descriptions(query: Query) -> Iterator[TriplePattern]:
     """The patterns of a query that ask how a class is written."""
-    for part in nodes(query):
-        if isinstance(part, TriplePattern) and part.predicate in DESCRIBING:
+    for part in nodes(query, TriplePattern):
+        if part.predicate in DESCRIBING:
             yield part
 
 

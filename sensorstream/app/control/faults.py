@@ -26,7 +26,6 @@ from sensorstream.errors import (
 )
 from sensorstream.language.parser import parse_with_recovery
 from sensorstream.language.syntax import Every, IndividualAction, Name, RuleFile
-from sensorstream.language.walk import nodes
 from sensorstream.language.wellformed import same_names
 from sensorstream.mapping.check import check as mapping_faults
 from sensorstream.mapping.functions.definition import Definition
@@ -40,6 +39,7 @@ from sensorstream.rules.rule_compiler import CompiledRule, compile_rule, rule_fa
 from sensorstream.rules.triggers import LAST, NOW
 from sensorstream.settings import OntologySettings, Settings
 from sensorstream.sparql.algebra import Variable
+from sensorstream.sparql.walk import nodes
 
 _MOMENT: Final[Instant] = 1_000_000
 

@@ -14,7 +14,6 @@ from typing import Final, TypeAlias, cast
 
 from sensorstream.errors import LanguageError, MappingError
 from sensorstream.language.syntax import Call, Hole, MappingRule
-from sensorstream.language.walk import nodes
 from sensorstream.mapping.document import Document, Element
 from sensorstream.mapping.expressions import HoleCompiler
 from sensorstream.mapping.functions.definition import NO_LIBRARY, Library
@@ -42,6 +41,7 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Subject, Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.sparql.walk import nodes
 
 
 def steep_of_map(

@@ -19,7 +19,6 @@ from typing import Final, NoReturn, TypeVar
 from sensorstream.errors import LanguageError, NotMovable, Position
 from sensorstream.language import syntax
 from sensorstream.language.syntax import Hole
-from sensorstream.language.walk import nodes
 from sensorstream.mapping.moved_paths import moved, steps_down
 from sensorstream.mapping.recipe import ConstantTerm, StringTemplate, TermMap, literal_map, name_map
 from sensorstream.mapping.rml.model import LogicalSource, PredicateObjects, RmlMapping, TriplesMap
@@ -27,7 +26,7 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.vocabulary import RDF, RDF_TYPE, RDFS
 from sensorstream.model.xsd import XSD_STRING
-from sensorstream.sparql.walk import replaced
+from sensorstream.sparql.walk import nodes, replaced
 
 _BASE = "urn:sensorstream:rule:"
 

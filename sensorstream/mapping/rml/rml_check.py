@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from sensorstream.errors import LanguageError, NotMovable, TermError
 from sensorstream.language import syntax
 from sensorstream.language.ontology_names import unknown_names
-from sensorstream.language.walk import nodes
 from sensorstream.language.wellformed import place
 from sensorstream.mapping import xpath
 from sensorstream.mapping.functions.definition import NO_LIBRARY, Library
@@ -19,6 +18,7 @@ from sensorstream.mapping.values import check_graph_name, literal_maker
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import Literal, iri
 from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.sparql.walk import nodes
 
 
 def faults(

@@ -9,7 +9,6 @@ from typing import Final, NoReturn
 
 from sensorstream.errors import LanguageError
 from sensorstream.language import syntax
-from sensorstream.language.walk import nodes
 from sensorstream.mapping import xpath
 from sensorstream.mapping.moved_paths import absolute, from_document
 from sensorstream.mapping.recipe import (
@@ -23,6 +22,7 @@ from sensorstream.mapping.rml.model import ParentMap, PredicateObjects, RmlMappi
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.xsd import XSD_STRING
+from sensorstream.sparql.walk import nodes
 
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 # What the rule language's lexer takes as names.

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
+from decimal import Decimal, DivisionByZero, InvalidOperation
 from operator import itemgetter
-from typing import TypeAlias, TypeVar
+from types import MappingProxyType
+from typing import Final, TypeAlias, TypeVar
 
 from sensorstream.errors import NotIncremental, UnsupportedQuery
+from sensorstream.model.numerals import nearest_single, quotient, single
 from sensorstream.model.terms import IRI, Literal, Term
-from sensorstream.network.expressions.arithmetic import is_arithmetic, operand_of, order_of, term_of
+from sensorstream.model.xsd import EXACT
 from sensorstream.network.expressions.made_nodes import made_node
 from sensorstream.network.rows import Row
 from sensorstream.sparql.algebra import (
     And,
+    Arithmetic,
     Call,
     Comparison,
     Exists,
@@ -21,18 +26,37 @@ from sensorstream.sparql.algebra import (
     In,
     Not,
     Or,
+    Sign,
     Variable,
 )
 from sensorstream.sparql.extensions import EXTENSIONS
 from sensorstream.sparql.functions import (
     CASTS,
     FUNCTIONS,
+    ROUNDINGS,
     UNREPEATABLE,
     Function,
     fault_of_pattern,
     iri_function,
 )
-from sensorstream.sparql.values import FALSE, ORDERS, TRUE, boolean, compare, equal, truth
+from sensorstream.sparql.values import (
+    FALSE,
+    FLOAT,
+    ORDERS,
+    RANKS,
+    TRUE,
+    Number,
+    as_comparable,
+    boolean,
+    calculated_time,
+    compare,
+    equal,
+    has_digits,
+    numeral,
+    promoted,
+    signed_time,
+    truth,
+)
 from sensorstream.sparql.walk import replaced
 
 _Node = TypeVar("_Node")
@@ -48,7 +72,7 @@ def value_of(expression: Expression, places: Mapping[str, int]) -> Value:
         NotIncremental: a function whose value changes without a change of its arguments.
         UnsupportedQuery: an unknown function, or a constant that is not a valid pattern of REGEX.
     """
-    if is_arithmetic(expression):
+    if _is_arithmetic(expression):
         return _computed(expression, places)
     match expression:
         case IRI() | Literal():
@@ -167,12 +191,12 @@ def _comparison(expression: Comparison, places: Mapping[str, int]) -> Callable[[
 
         return unequal
     accepted = frozenset(ORDERS[expression.operator])
-    if is_arithmetic(expression.left) or is_arithmetic(expression.right):
-        one = operand_of(expression.left, places, value_of)
-        other = operand_of(expression.right, places, value_of)
+    if _is_arithmetic(expression.left) or _is_arithmetic(expression.right):
+        one = _operand_of(expression.left, places)
+        other = _operand_of(expression.right, places)
 
         def ordered_amounts(row: Row) -> bool | None:
-            order = order_of(one(row), other(row))
+            order = _order_of(one(row), other(row))
             return None if order is None else order in accepted
 
         return ordered_amounts
@@ -202,8 +226,8 @@ def _membership(expression: In, places: Mapping[str, int]) -> Callable[[Row], bo
 
 
 def _computed(expression: Expression, places: Mapping[str, int]) -> Value:
-    operand = operand_of(expression, places, value_of)
-    return lambda row: term_of(operand(row))
+    operand = _operand_of(expression, places)
+    return lambda row: _term_of(operand(row))
 
 
 def _named_by_iri(call: FunctionCall, places: Mapping[str, int]) -> Value:
@@ -302,3 +326,136 @@ def _check_pattern(call: Call) -> None:
         reason = fault_of_pattern(arguments[1].lexical, options.lexical)
         if reason:
             raise UnsupportedQuery(f"{name}(): '{arguments[1].lexical}' {reason}", part=call)
+
+
+# Numbers within an expression (sections 17.3 and 17.4.4), without a term for each of them: a term
+# is made of the last result only, as writing a decimal down takes longer than adding it.
+
+_Amount: TypeAlias = tuple[Number, int]
+"""A number and the rank of its type in the order of promotion."""
+_Operand: TypeAlias = _Amount | Term | None
+"""An amount, a term that is no number, or an error."""
+_Operands: TypeAlias = Callable[[Row], _Operand]
+
+_DECIMALS: Final[Mapping[str, Callable[[Decimal, Decimal], Decimal]]] = MappingProxyType(
+    {"+": EXACT.add, "-": EXACT.subtract, "*": EXACT.multiply, "/": quotient}
+)
+
+
+def _is_arithmetic(expression: Expression) -> bool:
+    """Whether an expression computes a number out of others, or a time."""
+    match expression:
+        case Call(name, (_,)):
+            return name in ROUNDINGS
+    return isinstance(expression, Arithmetic | Sign)
+
+
+def _operand_of(expression: Expression, places: Mapping[str, int]) -> _Operands:
+    """The value of an expression as a function of a row, of a number its amount."""
+    match expression:
+        case Arithmetic(operator, left, right):
+            sides = (_operand_of(each, places) for each in (left, right))
+            return _calculation(operator, *sides)
+        case Sign(operator, operand):
+            return _sign(operator, _operand_of(operand, places))
+        case Call(name, (argument,)) if name in ROUNDINGS:
+            return _rounded(ROUNDINGS[name], _operand_of(argument, places))
+        case Literal():
+            known = _operand(expression)
+            return lambda row: known
+    value = value_of(expression, places)
+    return lambda row: _operand(value(row))
+
+
+def _term_of(operand: _Operand) -> Term | None:
+    """The term that an operand is; None: it is an error, or has too many digits."""
+    return numeral(*operand) if type(operand) is tuple else operand  # type: ignore[return-value]
+
+
+def _order_of(left: _Operand, right: _Operand) -> int | None:
+    """As :func:`.compare` of the terms."""
+    if type(left) is tuple and type(right) is tuple:
+        one, other = left[0], right[0]
+        if left[1] != right[1]:
+            one, other = as_comparable(one, other, max(left[1], right[1]))
+        if one != one or other != other:
+            return 2
+        return (one > other) - (one < other)
+    return compare(_term_of(left), _term_of(right))
+
+
+def _operand(term: Term | None) -> _Operand:
+    if type(term) is Literal:
+        rank = RANKS.get(term.datatype)
+        if rank is not None and (value := term.known) is not None:
+            return value, rank  # type: ignore[return-value]
+    return term
+
+
+def _amount(number: Number, rank: int) -> _Amount | None:
+    """None: it has more digits than any number may."""
+    if rank == FLOAT:
+        return single(float(number)), rank
+    return (number, rank) if rank > FLOAT or has_digits(number) else None
+
+
+def _calculation(operator: str, left: _Operands, right: _Operands) -> _Operands:
+    divides = operator == "/"
+
+    def value(row: Row) -> _Operand:
+        one, other = left(row), right(row)
+        if type(one) is not tuple or type(other) is not tuple:
+            if type(one) is tuple or type(other) is tuple:
+                return None
+            return calculated_time(operator, one, other)  # type: ignore[arg-type]
+        a, rank = one
+        b, other_rank = other
+        try:
+            if rank != other_rank or (divides and not rank):
+                rank = max(rank, other_rank, 1 if divides else 0)
+                a, b = promoted(a, rank), promoted(b, rank)
+            if rank == FLOAT:
+                a, b = nearest_single(a), nearest_single(b)  # type: ignore[arg-type]
+            found = _calculated(operator, a, b)
+        except (DivisionByZero, InvalidOperation, OverflowError):
+            return None
+        return _amount(found, rank)
+
+    return value
+
+
+def _calculated(operator: str, a: Number, b: Number) -> Number:
+    """The result of an operator on two numbers of one type."""
+    if isinstance(a, Decimal):
+        return _DECIMALS[operator](a, Decimal(b))
+    if operator == "+":
+        return a + b  # type: ignore[operator]
+    if operator == "-":
+        return a - b  # type: ignore[operator]
+    if operator == "*":
+        return a * b  # type: ignore[operator]
+    if b == 0:
+        # Of the dividend alone: zero has no sign here.
+        return a * math.inf
+    return a / b  # type: ignore[operator]
+
+
+def _sign(operator: str, operand: _Operands) -> _Operands:
+    def signed(row: Row) -> _Operand:
+        found = operand(row)
+        if type(found) is tuple:
+            value, rank = found
+            if operator == "-":
+                value = EXACT.minus(value) if isinstance(value, Decimal) else -value
+            return _amount(value, rank)
+        return signed_time(operator, found)  # type: ignore[arg-type]
+
+    return signed
+
+
+def _rounded(change: Callable[[Number], Number], operand: _Operands) -> _Operands:
+    def value(row: Row) -> _Operand:
+        found = operand(row)
+        return _amount(change(found[0]), found[1]) if type(found) is tuple else None
+
+    return value

@@ -116,8 +116,8 @@ class Known(TimedNode):
             found = [(*ALWAYS, *row) for row in self._ends(pattern, triples)]
         else:
             fit, _ = _fitting(pattern)
-            ends: tuple[Any, ...] = pattern.ends
-            fitting = (fit(*each, *ALWAYS) for each in self._holding(*map(constant, ends)))
+            holding = self._holding(*map(constant, pattern.ends))
+            fitting = (fit(*each, *ALWAYS) for each in holding)
             found = [row for row in fitting if row is not None]
         self.always = list(dict.fromkeys(found))
 
@@ -132,8 +132,7 @@ def _fitting(pattern: Occurrence | KnownPlan) -> tuple[Fit, Hashable]:
     """From subject, predicate, object, start and end to a row, or None; and what decides it."""
     cells, tests = dict[str, str](), list[str]()
     constants: list[Term] = []
-    ends: tuple[Any, ...] = pattern.ends
-    for end, place in zip(ends, "spo", strict=True):
+    for end, place in zip(pattern.ends, "spo", strict=True):
         if not isinstance(end, Variable):
             if place == "s":
                 tests.append("s == c")

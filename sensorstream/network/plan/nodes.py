@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 from typing import Literal as OneOf
 
 from sensorstream.model.terms import IRI, Literal, Term
@@ -500,7 +500,7 @@ class Known(Plan):
     graph: IRI | None = None
 
     @property
-    def ends(self) -> tuple[End, Variable | Path, End]:
+    def ends(self) -> tuple[Any, Any, Any]:
         return (self.subject, self.predicate, self.object)
 
     @property

@@ -18,6 +18,7 @@ from sensorstream.network.recursion.rule import Clause, Invention, Sort
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Expression, Pattern, TriplePattern, Variable
 from sensorstream.sparql.scope import certain
+from sensorstream.sparql.walk import triple_variables
 
 _Place: TypeAlias = tuple[Kind, int]
 """Triples of a kind, and which of their three parts."""
@@ -79,9 +80,7 @@ class _Body:
         self._patterns = patterns
         self._node = sort is Sort.NODE
         self._never = never
-        named = [
-            part.name for each in patterns for part in _parts(each) if isinstance(part, Variable)
-        ]
+        named = [part.name for each in patterns for part in triple_variables(each)]
         self._joined = {name for name in named if named.count(name) > 1}
 
     def places(self, name: str) -> tuple[_Place, ...]:
@@ -169,17 +168,13 @@ def _places(triples: Iterable[TriplePattern], name: str) -> tuple[_Place, ...]:
     return tuple(
         (written(triple), place)
         for triple in triples
-        for place, part in enumerate(_parts(triple))
+        for place, part in enumerate(triple.parts)
         if isinstance(part, Variable) and part.name == name
     )
 
 
 def _names(triple: TriplePattern) -> set[str]:
-    return {part.name for part in _parts(triple) if isinstance(part, Variable)}
-
-
-def _parts(triple: TriplePattern) -> tuple[object, ...]:
-    return (triple.subject, triple.predicate, triple.object)
+    return {each.name for each in triple_variables(triple)}
 
 
 def _patterns(body: Pattern) -> Iterator[TriplePattern]:

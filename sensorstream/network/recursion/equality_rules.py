@@ -161,7 +161,7 @@ def _names(
     """What the parts of triples are called in other triples, if these say the same."""
     names: dict[object, object] = {}
     for one, other in zip(expected, given, strict=True):
-        for part, called in zip(_parts(one), _parts(other), strict=True):
+        for part, called in zip(one.parts, other.parts, strict=True):
             if isinstance(part, Variable) != isinstance(called, Variable):
                 return
             if names.setdefault(part, called) != called:
@@ -169,10 +169,6 @@ def _names(
     variables = [called for part, called in names.items() if isinstance(part, Variable)]
     if len(set(variables)) == len(variables) and names[OWL_SAME_AS] == OWL_SAME_AS:
         yield names
-
-
-def _parts(triple: TriplePattern) -> tuple[object, object, object]:
-    return triple.subject, triple.predicate, triple.object
 
 
 def _are_idle(

@@ -21,7 +21,11 @@ from __future__ import annotations
 
 import binascii
 import re
+import struct
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from typing import Final, TypeAlias
 
 from sensorstream.errors import OntologyError, TermError
@@ -57,13 +61,13 @@ from sensorstream.model.xsd import (
     XSD_DATE_TIME,
     XSD_DATE_TIME_STAMP,
     XSD_DAY_TIME_DURATION,
+    XSD_DECIMAL,
     XSD_DOUBLE,
     XSD_DURATION,
     XSD_FLOAT,
     XSD_STRING,
     XSD_YEAR_MONTH_DURATION,
     Duration,
-    Moment,
     primitive_of,
 )
 from sensorstream.reasoning.dl.axioms import Axioms
@@ -164,17 +168,67 @@ _WRITTEN_REAL: Final = re.compile(
 )
 
 
-def meaning(value: Literal) -> Hashable:
-    """Equal for literals with the same value of an opaque datatype.
+REAL: Final = XSD_DECIMAL
+NOT_A_NUMBER: Final = "NaN"
+"""The content of that value of ``xsd:double`` and ``xsd:float``."""
+_STORED: Final = {XSD_DOUBLE: ("d", "q"), XSD_FLOAT: ("f", "i")}
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value: the primitive datatype it is of, and what tells it from others of that.
+
+    The content is a fraction for numbers, the :func:`place` for ``xsd:double`` and ``xsd:float``,
+    a moment for times, months and seconds for durations, and mostly text for the others.
+    """
+
+    space: str
+    content: Hashable
+
+
+def value_of(literal: Literal) -> Value:
+    """The value of a literal; of an unknown datatype, each text is a value.
 
     Raises:
         TermError: the text is not in the datatype's lexical space.
     """
-    if value.datatype in _BINARY:
-        return value.datatype, _bytes(value)
-    found = value.value
-    content = found if isinstance(found, Duration | Moment) else value.lexical.strip()
-    return primitive_of(value.datatype), content
+    if literal.language is not None:
+        return Value(RDF_LANG_STRING, (literal.lexical, literal.language))
+    space, value = primitive_of(literal.datatype), literal.value
+    match value:
+        case bool():
+            return Value(space, value)
+        case int() | Decimal():
+            return Value(space, Fraction(value))
+        case float():
+            return Value(space, place(value, space))
+        case tuple():
+            return Value(space, _exact(value))
+    if space == XSD_STRING:
+        return Value(space, literal.lexical)
+    if space in _BINARY:
+        return Value(space, _bytes(literal))
+    return Value(space, literal.lexical.strip())
+
+
+def _exact(parts: Iterable[object]) -> tuple[object, ...]:
+    """The parts, with equal decimals in one form: 60 and 60.0 are written alike."""
+    return tuple(Fraction(each) if isinstance(each, Decimal) else each for each in parts)
+
+
+def place(number: float, kind: str) -> Hashable:
+    """The place of a number among all of ``xsd:double`` or ``xsd:float``: zero is 0, -0.0 is -1."""
+    if number != number:
+        return NOT_A_NUMBER
+    written, read = _STORED[kind]
+    try:
+        stored = struct.pack(f">{written}", number)
+    except OverflowError:
+        stored = struct.pack(f">{written}", float("inf") if number > 0 else float("-inf"))
+    bits: int = struct.unpack(f">{read}", stored)[0]
+    if bits >= 0:
+        return bits
+    return -1 - (bits + (1 << 8 * len(stored) - 1))
 
 
 def _bytes(value: Literal) -> bytes:
@@ -188,8 +242,8 @@ def _bytes(value: Literal) -> bytes:
         raise TermError(f"'{value.lexical}' is not an xsd:{name}: expected e.g. 0AFF") from None
 
 
-# The point of time of each value, by its meaning, and the literal it was first written as.
-_Known: TypeAlias = dict[Hashable, tuple[str, Literal]]
+# The point of time of each value, and the literal it was first written as.
+_Known: TypeAlias = dict[Value, tuple[str, Literal]]
 
 
 class Datatypes:
@@ -371,7 +425,7 @@ class Numbers:
                 return value
             text = value.lexical.strip()
             return value if text == value.lexical else Literal(text, value.datatype)
-        key = meaning(value)
+        key = value_of(value)
         known = self._known.get(key)
         if known is None:
             known = _point(self._datatypes.era(value), len(self._known)), value

@@ -16,7 +16,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from decimal import Decimal
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from sensorstream.errors import TermError
 from sensorstream.model.terms import IRI, Literal, Term
@@ -37,7 +37,6 @@ from sensorstream.model.xsd import (
     XSD_DOUBLE,
     XSD_INTEGER,
     XSD_STRING,
-    parse,
 )
 from sensorstream.network.components import reached
 from sensorstream.reasoning.dl.axioms import COUNTS, HAS_KEY, Axioms, has_keys, has_rules
@@ -75,11 +74,11 @@ class ValueClasses:
         self._literals = frozenset(t for t in terms if isinstance(t, Literal))
         # Literals that are not valid are not compared.
         written = [] if others else [t for t in terms if isinstance(t, Literal)]
-        exact = {_number(t) for t in written if t.datatype in _EXACT}
+        exact: set[Any] = {t.value for t in written if t.datatype in _EXACT}
         if not terms.isdisjoint(INTEGER_TYPES - {XSD_INTEGER}):
             exact.update(_BOUNDS)
         self._exact = sorted(exact)
-        doubles = {float(t.lexical) for t in written if t.datatype == XSD_DOUBLE}
+        doubles: set[Any] = {t.value for t in written if t.datatype == XSD_DOUBLE}
         self._inexact = sorted(each for each in doubles if not math.isnan(each))
         self._compares_times = any(t.datatype in DATE_TIMES for t in written)
         self._texts = frozenset(t.lexical for t in written)
@@ -170,12 +169,6 @@ def _in_keys(axioms: Axioms) -> frozenset[Term]:
             below.setdefault(s, []).append(o)
     keys = (each for _, p, o in axioms.triples if p == HAS_KEY for each in axioms.members(o))
     return frozenset(reached(keys, lambda each: below.get(each, ())))
-
-
-def _number(written: Literal) -> int | Decimal:
-    value = parse(written.lexical, written.datatype)
-    assert isinstance(value, int | Decimal)
-    return value
 
 
 def _compares_values(axioms: Axioms, objects: frozenset[IRI]) -> bool:

@@ -382,15 +382,7 @@ def _is_general(body: Pattern) -> bool:
 
 
 def _patterns(body: Pattern) -> Iterator[Pattern]:
-    yield body
-    match body:
-        case Join(left, right):
-            yield from _patterns(left)
-            yield from _patterns(right)
-        case Filter(_, inner):
-            yield from _patterns(inner)
-        case Each():
-            yield from _patterns(body.pattern)
+    return (each for each in nodes(body) if isinstance(each, Pattern))
 
 
 def _only_distinguishes(condition: Expression) -> bool:

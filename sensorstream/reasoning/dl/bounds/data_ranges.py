@@ -12,10 +12,8 @@ from __future__ import annotations
 import itertools
 import operator
 import re
-import struct
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from math import ceil, floor
 from typing import Any, Final
@@ -52,72 +50,7 @@ from sensorstream.model.xsd import (
 )
 from sensorstream.reasoning.dl.axioms import Axioms
 from sensorstream.reasoning.dl.bounds.clauses import Untreated
-from sensorstream.reasoning.dl.datatypes import meaning
-
-REAL: Final = XSD_DECIMAL
-NOT_A_NUMBER: Final = "NaN"
-"""The content of that value of ``xsd:double`` and ``xsd:float``."""
-_STORED: Final = {XSD_DOUBLE: ("d", "q"), XSD_FLOAT: ("f", "i")}
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """A value: the primitive datatype it is of, and what tells it from others of that.
-
-    The content is a fraction for numbers, the :func:`place` for ``xsd:double`` and ``xsd:float``,
-    a moment for times, months and seconds for durations, and mostly text for the others.
-    """
-
-    space: str
-    content: Hashable
-
-
-def value_of(literal: Literal) -> Value:
-    """The value of a literal; of an unknown datatype, each text is a value.
-
-    Raises:
-        TermError: the text is not in the datatype's lexical space.
-    """
-    if literal.language is not None:
-        return Value(RDF_LANG_STRING, (literal.lexical, literal.language))
-    space, value = primitive_of(literal.datatype), literal.value
-    match value:
-        case bool():
-            return Value(space, value)
-        case int() | Decimal():
-            return Value(space, Fraction(value))
-        case float():
-            return Value(space, place(value, space))
-        case tuple():
-            return Value(space, _exact(value))
-    if space == XSD_STRING:
-        return Value(space, literal.lexical)
-    if space == XSD_ANY_URI:
-        return Value(space, literal.lexical.strip())
-    key = meaning(literal)
-    assert isinstance(key, tuple)
-    return Value(space, key[1])
-
-
-def _exact(parts: Iterable[object]) -> tuple[object, ...]:
-    """The parts, with equal decimals in one form: 60 and 60.0 are written alike."""
-    return tuple(Fraction(each) if isinstance(each, Decimal) else each for each in parts)
-
-
-def place(number: float, kind: str) -> Hashable:
-    """The place of a number among all of ``xsd:double`` or ``xsd:float``: zero is 0, -0.0 is -1."""
-    if number != number:
-        return NOT_A_NUMBER
-    written, read = _STORED[kind]
-    try:
-        stored = struct.pack(f">{written}", number)
-    except OverflowError:
-        stored = struct.pack(f">{written}", float("inf") if number > 0 else float("-inf"))
-    bits: int = struct.unpack(f">{read}", stored)[0]
-    if bits >= 0:
-        return bits
-    return -1 - (bits + (1 << 8 * len(stored) - 1))
-
+from sensorstream.reasoning.dl.datatypes import NOT_A_NUMBER, REAL, Value, place, value_of
 
 _UNION_OF: Final = f"{OWL}unionOf"
 _COMPLEMENT: Final = f"{OWL}datatypeComplementOf"

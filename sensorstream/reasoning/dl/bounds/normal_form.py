@@ -39,11 +39,12 @@ from sensorstream.reasoning.dl.bounds.clauses import (
     implies,
     member,
 )
-from sensorstream.reasoning.dl.bounds.data_ranges import Value, known_value
+from sensorstream.reasoning.dl.bounds.data_ranges import known_value
 from sensorstream.reasoning.dl.bounds.expressions import UNION, Expressions
 from sensorstream.reasoning.dl.bounds.foreseen import Enumerations, enumerations, foreseen
 from sensorstream.reasoning.dl.bounds.stated import NUMBER, Needs, Stated
 from sensorstream.reasoning.dl.bounds.values import Values, stand_ins
+from sensorstream.reasoning.dl.datatypes import Value
 from sensorstream.sparql.algebra import TriplePattern, Variable
 
 _X, _Y = Variable("x"), Variable("y")

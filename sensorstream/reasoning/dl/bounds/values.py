@@ -40,13 +40,11 @@ from sensorstream.reasoning.dl.bounds.data_ranges import (
     EVERYTHING,
     Cell,
     DataRange,
-    Value,
     cells,
     known_value,
-    value_of,
     without,
 )
-from sensorstream.reasoning.dl.datatypes import Datatypes
+from sensorstream.reasoning.dl.datatypes import Datatypes, Value, value_of
 from sensorstream.sparql.algebra import TriplePattern, Variable
 
 WRITTEN: Final = IRI(f"{VALUES}written")

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from sensorstream.model.terms import Literal, Triple
 from sensorstream.model.vocabulary import CONTRADICTION, OWL, OWL_SAME_AS, RDF_TYPE, RDFS
 from sensorstream.model.xsd import XSD, XSD_INTEGER
-from sensorstream.reasoning.dl.bounds.data_ranges import value_of
 from sensorstream.reasoning.dl.bounds.rules import Bound, lower, upper
-from sensorstream.reasoning.dl.datatypes import Datatypes
+from sensorstream.reasoning.dl.datatypes import Datatypes, value_of
 from tests.reasoning.dl import test_random_ontologies as random_ontologies
 from tests.reasoning.dl.bounds.saturation import Facts, saturate
 

@@ -7,7 +7,8 @@ from sensorstream.model.vocabulary import RDFS_RANGE
 from sensorstream.model.xsd import XSD
 from sensorstream.reasoning.dl.axioms import Axioms
 from sensorstream.reasoning.dl.bounds.clauses import Untreated
-from sensorstream.reasoning.dl.bounds.data_ranges import DataRange, read_range, value_of
+from sensorstream.reasoning.dl.bounds.data_ranges import DataRange, read_range
+from sensorstream.reasoning.dl.datatypes import value_of
 from tests.reasoning.dl.test_random_ontologies import BASE, ontology
 
 DAY = "2026-01-01T00:00:00"

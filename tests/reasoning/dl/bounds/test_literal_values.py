@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sensorstream.errors import TermError
 from sensorstream.model.terms import Literal
 from sensorstream.model.xsd import XSD, XSD_DOUBLE, XSD_FLOAT
-from sensorstream.reasoning.dl.bounds.data_ranges import place, value_of
+from sensorstream.reasoning.dl.datatypes import place, value_of
 
 
 def of(lexical: str, kind: str) -> Literal:

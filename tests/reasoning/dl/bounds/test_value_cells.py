@@ -13,8 +13,8 @@ from sensorstream.reasoning.dl.bounds.data_ranges import (
     Facet,
     Listed,
     cells,
-    value_of,
 )
+from sensorstream.reasoning.dl.datatypes import value_of
 
 LITERALS = [
     *(Literal(text, XSD_DECIMAL) for text in ("-3", "0", "0.5", "2", "2.25", "3", "127", "128")),
