@@ -10,7 +10,7 @@ Ten kinds of exception are not in the tree, because they are not errors for a us
 ``mapping.term_maps.SkipIndividual`` (a rule leaves an individual out),
 ``network.recursion.stratum.BrokenRules`` (takes failed derivation rules out of force),
 ``reasoning.dl.bounds.clauses.Untreated`` (a bound leaves an axiom out),
-``reasoning.dl.process.Failed`` (tells a question that failed from a process that ended),
+``reasoning.dl.process.Unanswered`` (tells a question that failed from a process that ended),
 ``reasoning.dl.gap.answers._Equal`` (twins are told of by their own names),
 ``server.soap.Fault`` (carries a problem to the SOAP endpoint),
 ``server.protocol._Refused`` (ends the parsing of a request), and the exceptions of ``click`` in the
