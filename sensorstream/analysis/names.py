@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 from sensorstream.analysis.note import AnyParsed, Known, Note
+from sensorstream.model import rdf
 from sensorstream.model.schema import Schema, local_name, shortened, similar
 from sensorstream.model.terms import IRI
-from sensorstream.model.vocabulary import OWL, RDF, RDF_TYPE, RDFS
+from sensorstream.model.vocabulary import OWL, RDF, RDFS
 from sensorstream.sparql.algebra import Query, Stream, TriplePattern, Variable, Window
 from sensorstream.sparql.walk import nodes
 
@@ -23,7 +24,7 @@ def undeclared_notes(parsed: AnyParsed, known: Known) -> Iterator[Note]:
     if not schema.classes and not properties:
         return
     for triple in nodes(parsed.meaning, TriplePattern):
-        if triple.predicate == RDF_TYPE and isinstance(triple.object, IRI):
+        if triple.predicate == rdf.TYPE and isinstance(triple.object, IRI):
             yield from _unknown("class", triple.object, schema.classes, parsed, schema)
         if not isinstance(triple.predicate, Variable):
             for name in nodes(triple.predicate, IRI):

@@ -11,8 +11,8 @@ from typing import Final
 from sensorstream.dotr.cursor import Cursor
 from sensorstream.dotr.syntax import Clause
 from sensorstream.errors import Position, QueryError, TermError
+from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, BlankNode, Literal, iri
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.sparql.algebra import (
     BGP,
     Exists,
@@ -113,7 +113,7 @@ def _read_atom(cursor: Cursor) -> TriplePattern:
     cursor.expect(")")
     if not isinstance(name, IRI):
         raise cursor.error(f"the name of a class is an IRI: expected {_ATOM}", at)
-    return _triple(cursor, at, first, RDF_TYPE, name)
+    return _triple(cursor, at, first, rdf.TYPE, name)
 
 
 def _triple(

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final, get_args
 
 from sensorstream.language import syntax
+from sensorstream.model import rdf
 from sensorstream.model.terms import IRI
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.sparql.algebra import (
     BGP,
     Minus,
@@ -48,7 +48,7 @@ class Lineage:
 
 def members_of(name: IRI, variable: str = ".member") -> Block:
     """The members of a class."""
-    return Block((TriplePattern(Variable(variable), RDF_TYPE, name),))
+    return Block((TriplePattern(Variable(variable), rdf.TYPE, name),))
 
 
 def trigger_blocks(rule: syntax.SemanticRule, file: syntax.RuleFile) -> Iterator[Block]:

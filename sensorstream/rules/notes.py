@@ -17,10 +17,11 @@ from sensorstream.analysis.value_kinds import NAME, Kinds, all_kinds, kind_of
 from sensorstream.errors import LanguageError
 from sensorstream.language import syntax
 from sensorstream.language.ontology_names import shown
+from sensorstream.model import rdf, rdfs
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Term, Triple
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.vocabulary import OWL, RDF_FIRST, RDF_TYPE, RDFS_SUBCLASS_OF
+from sensorstream.model.vocabulary import OWL
 from sensorstream.rules.actions import parsed_change
 from sensorstream.rules.history import read_history_query
 from sensorstream.rules.reading import in_rule_file, parsed_condition, returning, select_query
@@ -177,14 +178,14 @@ def _made(files: Iterable[syntax.RuleFile]) -> _Made | None:
                     classes |= {file.resolve(name) for name in names}
                 case syntax.PropertyValues(property=name):
                     properties.add(file.resolve(name))
-        if RDF_TYPE in properties:
+        if rdf.TYPE in properties:
             # The class is a value of the message.
             return None
         for quad in _inserted(file):
             predicate, value = quad.triple.predicate, quad.triple.object
             if not isinstance(predicate, IRI):
                 return None
-            if predicate != RDF_TYPE:
+            if predicate != rdf.TYPE:
                 properties.add(predicate)
             elif isinstance(value, IRI):
                 classes.add(value)
@@ -233,7 +234,7 @@ def _of_classes(
     for name, in_ontology in _needed(rule):
         iri = file.resolve(name)
         classes = frozenset((iri, *schema.subclasses(iri)))
-        if in_ontology and any(p == RDF_TYPE and o in classes for _, p, o in triples):
+        if in_ontology and any(p == rdf.TYPE and o in classes for _, p, o in triples):
             continue
         if not _may_have_members(classes, made, schema, triples):
             yield Note(
@@ -275,8 +276,8 @@ def _may_have_members(
         (s in classes or o in classes)
         and (
             (p.startswith(OWL) and p not in _NO_MEMBERS)
-            or p == RDF_FIRST
-            or (p == RDFS_SUBCLASS_OF and isinstance(s, BlankNode))
+            or p == rdf.FIRST
+            or (p == rdfs.SUBCLASS_OF and isinstance(s, BlankNode))
         )
         for s, p, o in triples
     )
@@ -300,7 +301,7 @@ def _inserts(action: syntax.Action, file: syntax.RuleFile, triple: Triple) -> bo
         case syntax.IndividualAction():
             return _named(action.name, file, triple[0]) and (
                 any(
-                    triple[1] == RDF_TYPE and _named(each, file, triple[2])
+                    triple[1] == rdf.TYPE and _named(each, file, triple[2])
                     for each in action.classes
                 )
                 or any(file.resolve(each.property) == triple[1] for each in action.properties)

@@ -17,9 +17,8 @@ import pyoxigraph as ox
 from sensorstream.errors import LanguageError, Position, QueryError
 from sensorstream.kb.oxigraph import FUNCTIONS
 from sensorstream.language import syntax
+from sensorstream.model import rdf, xsd
 from sensorstream.model.terms import IRI, Literal
-from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.model.xsd import XSD_BOOLEAN
 from sensorstream.rules.conditions import ConditionQuery, condition_query
 from sensorstream.rules.effects import RuleHost
 from sensorstream.rules.lineage import Block, blocks, members_of
@@ -43,7 +42,7 @@ from sensorstream.sparql.parser import Parsed, read_query
 from sensorstream.sparql.printing import is_sub_select, modified
 from sensorstream.sparql.walk import variables, visible
 
-_TRUE: Final = Literal("true", XSD_BOOLEAN)
+_TRUE: Final = Literal("true", xsd.BOOLEAN)
 
 
 @contextmanager
@@ -307,7 +306,7 @@ def _count(condition: syntax.Count, file: syntax.RuleFile) -> Condition:
     compare, number = COMPARE[condition.comparison], condition.number
 
     def count(host: RuleHost, solutions: Solutions) -> Solutions:
-        holds = compare(host.kb.count(RDF_TYPE, class_name), number)
+        holds = compare(host.kb.count(rdf.TYPE, class_name), number)
         return solutions if holds is wanted else NO_SOLUTION
 
     return count

@@ -11,9 +11,9 @@ from typing import Final, Protocol
 
 from sensorstream.errors import TermError
 from sensorstream.kb.oxigraph import same_when_stored
+from sensorstream.model import rdf, xsd
 from sensorstream.model.terms import IRI, Literal, Subject, Term, Triple
-from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.model.xsd import RDF_LANG_STRING, XSD_STRING
+from sensorstream.model.xsd import RDF_LANG_STRING
 from sensorstream.rules.conditions import Solution
 from sensorstream.sparql.algebra import (
     BGP,
@@ -62,7 +62,7 @@ class ShortNames:
 
     def term(self, term: Term) -> str:
         """A term; a number or a time by its text alone."""
-        if isinstance(term, Literal) and term.datatype not in (XSD_STRING, RDF_LANG_STRING):
+        if isinstance(term, Literal) and term.datatype not in (xsd.STRING, RDF_LANG_STRING):
             return term.lexical
         return self.short(term.n3)
 
@@ -74,7 +74,7 @@ class ShortNames:
         return ", ".join(told)
 
     def _short(self, match: re.Match[str]) -> str:
-        if match[1] == RDF_TYPE:
+        if match[1] == rdf.TYPE:
             return "a"
         for prefix, start in self.prefixes.items():
             local = match[1].removeprefix(start)

@@ -11,10 +11,10 @@ from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import Scope
 from sensorstream.language import syntax
 from sensorstream.language.printer import print_node
+from sensorstream.model import rdf
 from sensorstream.model.events import Individual
 from sensorstream.model.terms import IRI, Subject, Term, Triple
 from sensorstream.model.timeline import Instant, Timeline
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.network.build import build
 from sensorstream.network.network import Network
 from sensorstream.network.plan.planner import plan
@@ -206,8 +206,8 @@ class _Question:
         held, note = True, where
         match trigger:
             case syntax.OnInsert(class_name=class_name):
-                held = (name, RDF_TYPE, self.file.resolve(class_name)) in present.kb
-                classes = [o for _, _, o in present.kb.match(name, RDF_TYPE, None)]
+                held = (name, rdf.TYPE, self.file.resolve(class_name)) in present.kb
+                classes = [o for _, _, o in present.kb.match(name, rdf.TYPE, None)]
                 listed = ", ".join(map(self.names.term, classes)) or "nothing"
                 note += f"; it is {'a member now' if held else listed}"
             case syntax.OnExpire():
@@ -241,7 +241,7 @@ class _Question:
         if isinstance(condition, syntax.Select | syntax.Ask):
             return self._queried(condition, solutions)
         class_name = self.file.resolve(condition.class_name)
-        count = self.present.kb.count(RDF_TYPE, class_name)
+        count = self.present.kb.count(rdf.TYPE, class_name)
         counted = as_count(condition)
         holds = COMPARE[counted.comparison](count, counted.number)
         held = holds is not condition.negated

@@ -19,9 +19,9 @@ from typing import Any, Final, TypeAlias
 
 from sensorstream.errors import Overrun
 from sensorstream.kb.index import TripleIndex
+from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, Term, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.network.components import prune
 from sensorstream.network.intervals.node import TimedNode
 from sensorstream.network.plan.nodes import Known as KnownPlan
@@ -345,12 +345,12 @@ class Occurring:
         for stream in streams:
             of, types_of = self._all[stream].of, self._types[stream]
             for triple in triples:
-                if triple[1] == RDF_TYPE:
+                if triple[1] == rdf.TYPE:
                     types = types_of.get(triple[2])
                     if types is None:
                         types = self._wanted_types(triple, stream)
                     for each in types:
-                        wanted[(triple[0], RDF_TYPE, each), start, stream] = number
+                        wanted[(triple[0], rdf.TYPE, each), start, stream] = number
                     continue
                 if of(triple[1], triple[2]):
                     wanted[triple, start, stream] = number
@@ -371,7 +371,7 @@ class Occurring:
         if len(known) >= _MOST_TYPES:
             known.clear()
         types = dict.fromkeys([triple[2], *[each[2] for each in self._conclusions(triple)]])
-        found = known[triple[2]] = self._all[stream].wanted(RDF_TYPE, types)
+        found = known[triple[2]] = self._all[stream].wanted(rdf.TYPE, types)
         return found
 
     @property

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.model import rdf
 from sensorstream.network.components import reached as reached_by
 from sensorstream.network.recursion.linear import FlatClosure
 from sensorstream.network.recursion.reads import Kind, written
@@ -95,7 +95,7 @@ class _Body:
     def _depends(self, triple: TriplePattern, name: str) -> bool:
         """Whether other premises say what kind of triple this is."""
         kind: list[object] = [triple.predicate]
-        if triple.predicate == RDF_TYPE:
+        if triple.predicate == rdf.TYPE:
             kind.append(triple.object)
         return any(
             isinstance(part, Variable) and part.name != name and part.name in self._joined
@@ -145,7 +145,7 @@ def _is_within(places: Sequence[_Place], reached: Iterable[_Place]) -> bool:
 
 def _is_definite(place: _Place) -> bool:
     kind, _ = place
-    return kind.predicate is not None and (kind.predicate != RDF_TYPE or kind.object is not None)
+    return kind.predicate is not None and (kind.predicate != rdf.TYPE or kind.object is not None)
 
 
 def _moves(clause: Clause, sort: Sort) -> Iterator[_Move]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import permutations
 from typing import Final
 
-from sensorstream.model.vocabulary import OWL_SAME_AS
+from sensorstream.model import owl
 from sensorstream.network.recursion.linear import LinearRule
 from sensorstream.network.recursion.rule import DerivationRule
 from sensorstream.sparql.algebra import (
@@ -27,7 +27,7 @@ from sensorstream.sparql.algebra import (
 )
 
 _S, _P, _O, _T = map(Variable, "spot")
-_SAME: Final = TriplePattern(_S, OWL_SAME_AS, _T)
+_SAME: Final = TriplePattern(_S, owl.SAME_AS, _T)
 
 
 def _rule(name: str, head: TriplePattern, *body: TriplePattern) -> DerivationRule:
@@ -35,16 +35,16 @@ def _rule(name: str, head: TriplePattern, *body: TriplePattern) -> DerivationRul
 
 
 _STATED: Final = TriplePattern(_S, _P, _O)
-_SYMMETRY: Final = _rule("eq-sym", TriplePattern(_T, OWL_SAME_AS, _S), _SAME)
+_SYMMETRY: Final = _rule("eq-sym", TriplePattern(_T, owl.SAME_AS, _S), _SAME)
 _TRANSITIVITY: Final = _rule(
-    "eq-trans", TriplePattern(_S, OWL_SAME_AS, _O), _SAME, TriplePattern(_T, OWL_SAME_AS, _O)
+    "eq-trans", TriplePattern(_S, owl.SAME_AS, _O), _SAME, TriplePattern(_T, owl.SAME_AS, _O)
 )
 _SUBJECTS: Final = _rule("eq-rep-s", TriplePattern(_T, _P, _O), _SAME, _STATED)
 _PROPERTIES: Final = _rule(
-    "eq-rep-p", TriplePattern(_S, _T, _O), TriplePattern(_P, OWL_SAME_AS, _T), _STATED
+    "eq-rep-p", TriplePattern(_S, _T, _O), TriplePattern(_P, owl.SAME_AS, _T), _STATED
 )
 _OBJECTS: Final = _rule(
-    "eq-rep-o", TriplePattern(_S, _P, _T), TriplePattern(_O, OWL_SAME_AS, _T), _STATED
+    "eq-rep-o", TriplePattern(_S, _P, _T), TriplePattern(_O, owl.SAME_AS, _T), _STATED
 )
 EQUALITY: Final = (_SYMMETRY, _TRANSITIVITY, _SUBJECTS, _PROPERTIES, _OBJECTS)
 """``owl:sameAs`` is symmetric and transitive, and what is the same has the same triples (OWL 2
@@ -54,11 +54,11 @@ _ENDS: Final = _rule(
     TriplePattern(_T, _P, Variable("u")),
     _STATED,
     _SAME,
-    TriplePattern(_O, OWL_SAME_AS, Variable("u")),
+    TriplePattern(_O, owl.SAME_AS, Variable("u")),
 )
 _ITSELF: Final = (
-    _rule("rdfp5a", TriplePattern(_S, OWL_SAME_AS, _S), _STATED),
-    _rule("rdfp5b", TriplePattern(_O, OWL_SAME_AS, _O), _STATED),
+    _rule("rdfp5a", TriplePattern(_S, owl.SAME_AS, _S), _STATED),
+    _rule("rdfp5b", TriplePattern(_O, owl.SAME_AS, _O), _STATED),
 )
 """How pD* says what eq-rep-s and eq-rep-o do, of all triples whose object is no literal: all other
 ends are the same as themselves (ter Horst, 2005, Table 7)."""
@@ -130,7 +130,7 @@ def apart(
 
 
 def _mentions_equality(triples: Iterable[TriplePattern]) -> bool:
-    return any(each.predicate == OWL_SAME_AS for each in triples)
+    return any(each.predicate == owl.SAME_AS for each in triples)
 
 
 def _patterns(body: Pattern) -> tuple[tuple[TriplePattern, ...], list[Expression]]:
@@ -167,7 +167,7 @@ def _names(
             if names.setdefault(part, called) != called:
                 return
     variables = [called for part, called in names.items() if isinstance(part, Variable)]
-    if len(set(variables)) == len(variables) and names[OWL_SAME_AS] == OWL_SAME_AS:
+    if len(set(variables)) == len(variables) and names[owl.SAME_AS] == owl.SAME_AS:
         yield names
 
 

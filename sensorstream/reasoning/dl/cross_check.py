@@ -15,8 +15,8 @@ from typing import Final
 from sensorstream.clock import Clock
 from sensorstream.errors import ReasonerError, TermError
 from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model import owl, rdf
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple, term
-from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
 from sensorstream.reasoning.dl.contradictions import BLANK, axioms_of, named_blanks
 from sensorstream.reasoning.dl.datatypes import Numbers, value_of
 from sensorstream.reasoning.dl.process import JavaProcess, Unanswered
@@ -192,13 +192,13 @@ def disputed(
         raise ReasonerError("Pellet: the window contradicts the ontology")
     classes = ontology.schema.classes
     derived = {
-        (member, RDF_TYPE, IRI(name))
+        (member, rdf.TYPE, IRI(name))
         for member, types in zip(whole.members, found, strict=True)
         for name in types
         if name in classes
     }
     members = set(whole.members)
-    held = {t for t in marks if t[1] == RDF_TYPE and t[2] in classes and t[0] in members}
+    held = {t for t in marks if t[1] == rdf.TYPE and t[2] in classes and t[0] in members}
     return tuple(sorted(derived ^ held))
 
 
@@ -232,9 +232,9 @@ def _is_compared(triple: Triple, terminology: Terminology) -> bool:
     schema = terminology.schema
     if isinstance(o, Literal):
         return _is_value(triple, terminology)
-    if p == RDF_TYPE:
+    if p == rdf.TYPE:
         return o in schema.classes
-    return p in schema.object_properties or (p == OWL_SAME_AS and s != o)
+    return p in schema.object_properties or (p == owl.SAME_AS and s != o)
 
 
 def _meaning(triple: Triple) -> tuple[object, ...]:

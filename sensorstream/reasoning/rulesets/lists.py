@@ -12,21 +12,9 @@ from typing import Final
 
 from sensorstream.errors import ProgramError, QueryError
 from sensorstream.kb.index import TripleIndex
+from sensorstream.model import owl, rdf
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
-from sensorstream.model.vocabulary import (
-    OWL,
-    OWL_DIFFERENT_FROM,
-    OWL_NAMED_INDIVIDUAL,
-    OWL_NOTHING,
-    OWL_SAME_AS,
-    OWL_THING,
-    RDF,
-    RDF_FIRST,
-    RDF_NIL,
-    RDF_REST,
-    RDF_TYPE,
-    RDFS,
-)
+from sensorstream.model.vocabulary import OWL, RDF, RDFS
 from sensorstream.network.recursion.reads import Kind, written
 from sensorstream.network.recursion.rule import Clause, DerivationRule, clauses
 from sensorstream.reasoning.rulesets.graphs_read import check_plan
@@ -65,16 +53,16 @@ from sensorstream.sparql.scope import names_in
 from sensorstream.sparql.walk import nodes, replaced
 
 _SPACES: Final = (RDF, RDFS, OWL)
-_OF_INDIVIDUALS: Final = frozenset((OWL_SAME_AS, OWL_DIFFERENT_FROM, RDF_TYPE))
+_OF_INDIVIDUALS: Final = frozenset((owl.SAME_AS, owl.DIFFERENT_FROM, rdf.TYPE))
 """Properties of the vocabulary that individuals have."""
 _CLASSES_OF_INDIVIDUALS: Final = frozenset(
     (
-        *(OWL_THING, OWL_NOTHING, OWL_NAMED_INDIVIDUAL),
+        *(owl.THING, owl.NOTHING, owl.NAMED_INDIVIDUAL),
         *(IRI(f"{RDFS}Resource"), IRI(f"{RDFS}Literal"), IRI(f"{RDF}Statement")),
         *(IRI(f"{RDF}List"), IRI(f"{RDF}Bag"), IRI(f"{RDF}Seq"), IRI(f"{RDF}Alt")),
     )
 )
-_OF_LISTS: Final = frozenset((RDF_FIRST, RDF_REST))
+_OF_LISTS: Final = frozenset((rdf.FIRST, rdf.REST))
 
 
 def is_schema(triple: TriplePattern) -> bool:
@@ -83,7 +71,7 @@ def is_schema(triple: TriplePattern) -> bool:
     The other properties of RDF, RDFS and OWL are of the schema (rdfs:domain, rdf:first, …), and so
     are their classes of classes, properties and axioms (owl:TransitiveProperty, …).
     """
-    if triple.predicate == RDF_TYPE:
+    if triple.predicate == rdf.TYPE:
         class_ = triple.object
         return _is_of_vocabulary(class_) and class_ not in _CLASSES_OF_INDIVIDUALS
     if isinstance(triple.predicate, Variable):
@@ -144,9 +132,9 @@ MOST_RULES: Final = 500
 """Rules that one list may make of a rule; if it fits in more ways, these are a table in one."""
 MOST_WAYS: Final = 200_000
 """Ways in which lists may fit a rule: pairs of 632 members."""
-_ANY_HEAD: Final = (TriplePattern(RDF_NIL, RDF_REST, RDF_NIL),)
+_ANY_HEAD: Final = (TriplePattern(rdf.NIL, rdf.REST, rdf.NIL),)
 _CELLS: Final = tuple(
-    TriplePattern(Variable("cell"), each, Variable("value")) for each in (RDF_FIRST, RDF_REST)
+    TriplePattern(Variable("cell"), each, Variable("value")) for each in (rdf.FIRST, rdf.REST)
 )
 
 
@@ -341,7 +329,7 @@ def readings(rule: str, index: TripleIndex, head: PatternTerm) -> Iterator[tuple
     steps = 0
     while ahead:
         cell, cells, members = ahead.pop()
-        if cell == RDF_NIL:
+        if cell == rdf.NIL:
             if members:
                 yield members
             continue
@@ -354,8 +342,8 @@ def readings(rule: str, index: TripleIndex, head: PatternTerm) -> Iterator[tuple
                 f"several members or rests: expected a list of at most {MOST_MEMBERS} for EACH; "
                 "leave the rule out of a copy of the rule set, or split the list"
             )
-        firsts = [o for _, _, o in index.match(cell, RDF_FIRST, None)]
-        rests = [o for _, _, o in index.match(cell, RDF_REST, None)]
+        firsts = [o for _, _, o in index.match(cell, rdf.FIRST, None)]
+        rests = [o for _, _, o in index.match(cell, rdf.REST, None)]
         ahead += (
             (rest, (*cells, cell), (*members, member))
             for rest in reversed(rests)
@@ -390,11 +378,11 @@ def _plain(body: Pattern) -> Pattern:
 
 
 def _plain_triple(triple: TriplePattern) -> TriplePattern:
-    return replace(triple, predicate=RDF_REST) if is_of_lists(triple) else triple
+    return replace(triple, predicate=rdf.REST) if is_of_lists(triple) else triple
 
 
 def _plain_each(each: Each) -> Pattern:
-    return together(BGP((TriplePattern(each.members, RDF_FIRST, each.member),)), each.pattern)
+    return together(BGP((TriplePattern(each.members, rdf.FIRST, each.member),)), each.pattern)
 
 
 def check_lists(body: Pattern, places: Places) -> None:

@@ -15,9 +15,10 @@ from typing import Final
 
 from sensorstream.errors import OntologyError
 from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model import rdf
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Term, Triple
-from sensorstream.model.vocabulary import CONTRADICTION, OWL, RDF, RDF_TYPE, RDFS
+from sensorstream.model.vocabulary import CONTRADICTION, OWL, RDF, RDFS
 from sensorstream.network.recursion.reads import Kind, reads, written
 from sensorstream.network.recursion.rule import DerivationRule
 from sensorstream.reasoning.reasoner import Aside
@@ -63,7 +64,7 @@ def vocabulary_of(static: Iterable[Triple]) -> Iterator[Occurring]:
         for term in triple:
             if isinstance(term, IRI) and not term.startswith(_SPACES):
                 yield Occurring(Kind(term, None))
-                yield Occurring(Kind(RDF_TYPE, term))
+                yield Occurring(Kind(rdf.TYPE, term))
 
 
 def firing(rules: Sequence[DerivationRule], occurring: Iterable[Occurring]) -> list[DerivationRule]:
@@ -109,7 +110,7 @@ def reaching(
 
 def _of_triple(triple: Triple) -> Occurring:
     s, p, o = triple
-    return Occurring(Kind(p, o if p == RDF_TYPE else None), loop=s == o)
+    return Occurring(Kind(p, o if p == rdf.TYPE else None), loop=s == o)
 
 
 def _concluded(rule: DerivationRule, known: set[Occurring]) -> set[Occurring]:

@@ -15,13 +15,9 @@ from functools import reduce
 from itertools import pairwise
 from typing import NamedTuple
 
+from sensorstream.model import owl, rdf
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
-from sensorstream.model.vocabulary import (
-    CONTRADICTION,
-    OWL_DIFFERENT_FROM,
-    OWL_SAME_AS,
-    RDF_TYPE,
-)
+from sensorstream.model.vocabulary import CONTRADICTION
 from sensorstream.reasoning.dl.bounds.clauses import (
     NAMED,
     PREFIX,
@@ -110,7 +106,7 @@ class Bound:
         """
         if isinstance(term, Literal):
             return self._values.facts_of(term)
-        return ((term, RDF_TYPE, NAMED),) if self._names_matter else ()
+        return ((term, rdf.TYPE, NAMED),) if self._names_matter else ()
 
 
 def lower(axioms: tuple[Triple, ...], left_out: frozenset[str] = frozenset()) -> Bound:
@@ -160,7 +156,7 @@ def upper(axioms: tuple[Triple, ...], left_out: frozenset[str] = frozenset()) ->
                 body = body.unless(*head.triples)
         elif any(map(_merges, clause.heads)):
             ((same,),) = (head.triples for head in clause.heads)
-            differ = TriplePattern(same.subject, OWL_DIFFERENT_FROM, same.object)
+            differ = TriplePattern(same.subject, owl.DIFFERENT_FROM, same.object)
             different = replace(clause, body=(*clause.body, differ), heads=())
             rules.extend(_conclusions(different, _body(different)))
         if clause.heads and all(map(_merges, clause.heads)):
@@ -216,17 +212,17 @@ def _certain(clause: Clause, values: Values) -> Iterator[Clause]:
                 body += values.different(one, other)
                 apart.append((one, other))
             else:
-                body.append(TriplePattern(one, OWL_DIFFERENT_FROM, other))
+                body.append(TriplePattern(one, owl.DIFFERENT_FROM, other))
         yield Clause(clause.name, tuple(body), others, tuple(apart), clause.alike)
 
 
 def _is_equality(head: Alternative) -> bool:
-    return head.triples[0].predicate in (OWL_SAME_AS, SAME_VALUE)
+    return head.triples[0].predicate in (owl.SAME_AS, SAME_VALUE)
 
 
 def _merges(head: Alternative) -> bool:
     """Whether two individuals are the same then."""
-    return head.triples[0].predicate == OWL_SAME_AS
+    return head.triples[0].predicate == owl.SAME_AS
 
 
 def _body(clause: Clause) -> Conclusion:
@@ -298,7 +294,7 @@ def _alternatives(
             yield from _existences(head, body, made, tied)
         elif _merges(head):
             ((same,),) = (head.triples,)
-            differ = TriplePattern(same.subject, OWL_DIFFERENT_FROM, same.object)
+            differ = TriplePattern(same.subject, owl.DIFFERENT_FROM, same.object)
             possible = body.unless(differ)
             if (pair := _variables(head)) is not None:
                 possible = possible.but(Not(made.apart(*pair)))

@@ -8,8 +8,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from sensorstream.errors import InternalFault
 from sensorstream.kb.index import TripleIndex
+from sensorstream.model import owl, rdf
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
-from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
 from sensorstream.network.budget import Meter
 from sensorstream.network.operators.delta_join import JoinWriter, Pattern
 from sensorstream.network.plan.nodes import End
@@ -69,7 +69,7 @@ class Searches:
         if head is None:
             kind = IRI(f"{FOUND}{len(self._heads)}")
             one = places[shared[0]] if shared else _NOBODY
-            head = TriplePattern(one, RDF_TYPE, kind)
+            head = TriplePattern(one, rdf.TYPE, kind)
             if len(shared) == _PAIR:
                 head = TriplePattern(one, kind, places[shared[1]])
             self._heads[key] = head
@@ -141,13 +141,13 @@ def predicate_of(triple: TriplePattern) -> IRI:
 
 def is_search(triple: TriplePattern) -> bool:
     """Whether a premise is a fact that the lower bound finds."""
-    kind = triple.object if triple.predicate == RDF_TYPE else triple.predicate
+    kind = triple.object if triple.predicate == rdf.TYPE else triple.predicate
     return isinstance(kind, IRI) and kind.startswith(FOUND)
 
 
 def is_found(triple: Triple) -> bool:
     """Whether a fact stands for what a search has found."""
-    return triple[1].startswith(FOUND) or (triple[1] == RDF_TYPE and triple[2].startswith(FOUND))
+    return triple[1].startswith(FOUND) or (triple[1] == rdf.TYPE and triple[2].startswith(FOUND))
 
 
 def owner_of(name: IRI) -> IRI | None:
@@ -204,7 +204,7 @@ class RankedTriples:
 def kind_of(triple: TriplePattern) -> IRI:
     """What finds the functions for a triple: its property, or its class if that is rdf:type."""
     predicate = predicate_of(triple)
-    if predicate == RDF_TYPE and isinstance(triple.object, IRI):
+    if predicate == rdf.TYPE and isinstance(triple.object, IRI):
         return triple.object
     return predicate
 
@@ -279,7 +279,7 @@ class RuleWriter(JoinWriter):
         """The ends of a triple are the arguments."""
         self._agree(_end(triple.subject), "s")
         # The class of a triple has found the function.
-        if triple.predicate != RDF_TYPE or isinstance(triple.object, Variable):
+        if triple.predicate != rdf.TYPE or isinstance(triple.object, Variable):
             self._agree(_end(triple.object), "o")
 
     def _made(self, ahead: list[Pattern], trigger: int | None = None) -> Find:
@@ -325,7 +325,7 @@ class RuleWriter(JoinWriter):
 
     def _head(self, triple: TriplePattern) -> str:
         conditions = []
-        if triple.predicate == OWL_SAME_AS:
+        if triple.predicate == owl.SAME_AS:
             conditions.append(f"{self._cell(triple.subject)} != {self._cell(triple.object)}")
         if triple.subject in self._may_be_literals:
             conditions.append(f"not isinstance({self._cell(triple.subject)}, literal)")

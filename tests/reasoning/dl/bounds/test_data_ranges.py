@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from sensorstream.model import rdfs
 from sensorstream.model.terms import IRI, Literal, Term
-from sensorstream.model.vocabulary import RDFS_RANGE
 from sensorstream.model.xsd import XSD
 from sensorstream.reasoning.dl.axioms import Axioms
 from sensorstream.reasoning.dl.bounds.clauses import Untreated
@@ -16,7 +16,7 @@ DAY = "2026-01-01T00:00:00"
 
 def read(text: str, more: str = "") -> DataRange:
     axioms = Axioms(ontology(f":d rdfs:range {text} . {more}").triples)
-    node: Term | None = axioms.value(IRI(f"{BASE}d"), RDFS_RANGE)
+    node: Term | None = axioms.value(IRI(f"{BASE}d"), rdfs.RANGE)
     assert node is not None
     return read_range(axioms, node)
 
