@@ -13,17 +13,8 @@ from sensorstream.dotr.syntax import Clause
 from sensorstream.errors import Position, QueryError, TermError
 from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, BlankNode, Literal, iri
-from sensorstream.sparql.algebra import (
-    BGP,
-    Exists,
-    Filter,
-    Not,
-    Pattern,
-    PatternTerm,
-    Select,
-    TriplePattern,
-    Variable,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Pattern, PatternTerm, TriplePattern, Variable
 from sensorstream.sparql.iris import resolve
 from sensorstream.sparql.lexer import Lexeme
 from sensorstream.sparql.scope import names_in
@@ -45,7 +36,7 @@ def read_clause(cursor: Cursor) -> Clause:
         head.append(_read_atom(cursor))
     positive: list[TriplePattern] = []
     negative: list[TriplePattern] = []
-    filters: list[tuple[Filter, Position]] = []
+    filters: list[tuple[algebra.Filter, Position]] = []
     if cursor.is_word(":"):
         cursor.take()
         cursor.expect("-")
@@ -68,7 +59,7 @@ def read_clause(cursor: Cursor) -> Clause:
             f"?{free} of the head must stand in an atom of the body that is not negated",
             position=position,
         )
-    body: Pattern = BGP(tuple(positive))
+    body: Pattern = algebra.BGP(tuple(positive))
     for each, at in filters:
         for free in sorted(_outside_exists(each.condition) - given):
             raise QueryError(
@@ -76,9 +67,9 @@ def read_clause(cursor: Cursor) -> Clause:
                 "body that is not negated",
                 position=at,
             )
-        body = Filter(each.condition, body)
+        body = algebra.Filter(each.condition, body)
     for atom in negative:
-        body = Filter(Not(Exists(BGP((atom,)))), body)
+        body = algebra.Filter(algebra.Not(algebra.Exists(algebra.BGP((atom,)))), body)
     return Clause(tuple(head), body, position)
 
 
@@ -86,7 +77,7 @@ def _outside_exists(condition: object) -> set[str]:
     """The variables of a condition, without those of patterns in it."""
     if isinstance(condition, Variable):
         return {condition.name}
-    if isinstance(condition, Exists):
+    if isinstance(condition, algebra.Exists):
         return set()
     return set[str]().union(*map(_outside_exists, children(condition)))
 
@@ -128,16 +119,16 @@ def _triple(
     return TriplePattern(subject, predicate, object_)
 
 
-def _read_filter(cursor: Cursor) -> Filter:
+def _read_filter(cursor: Cursor) -> algebra.Filter:
     start = cursor.at
     cursor.take()
     if not cursor.is_word("("):
         cursor.fail("'('")
     cursor.closing()
     form = cursor.query("SELECT*{", cursor.between(start, cursor.at), "}", start).form
-    assert isinstance(form, Select)
+    assert isinstance(form, algebra.Select)
     pattern = form.pattern
-    while not isinstance(pattern, Filter):
+    while not isinstance(pattern, algebra.Filter):
         pattern = pattern.pattern  # type: ignore[union-attr]
     return pattern
 

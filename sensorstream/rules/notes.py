@@ -34,18 +34,8 @@ from sensorstream.rules.triggers import (
     is_punctual,
     question_of,
 )
-from sensorstream.sparql.algebra import (
-    Ask,
-    InsertData,
-    Modify,
-    Pattern,
-    Quad,
-    Query,
-    Select,
-    TriplePattern,
-    Update,
-    Variable,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Pattern, Query, TriplePattern, Update, Variable
 from sensorstream.sparql.described import check_named
 from sensorstream.sparql.parser import Parsed
 from sensorstream.sparql.walk import nodes, variables, visible
@@ -129,11 +119,11 @@ def _of_queries(
 def _with_given(parsed: Parsed[Query], given: Collection[str]) -> Parsed[Query]:
     """The query as a rule asks it: given variables mean the same within a SELECT as outside."""
     form = parsed.meaning.form
-    if not isinstance(form, Select):
+    if not isinstance(form, algebra.Select):
         return parsed
     names = {each.name for each in variables(form.pattern)}
     hidden = sorted(names.intersection(given).difference(v.name for v in visible(form.pattern)))
-    form = Select(returning(form.pattern, hidden))
+    form = algebra.Select(returning(form.pattern, hidden))
     return replace(parsed, meaning=replace(parsed.meaning, form=form))
 
 
@@ -207,19 +197,19 @@ def given_by(rule: syntax.SemanticRule, file: syntax.RuleFile) -> frozenset[str]
     return given
 
 
-def _inserted(file: syntax.RuleFile) -> Iterator[Quad]:
+def _inserted(file: syntax.RuleFile) -> Iterator[algebra.Quad]:
     for rule in file.semantic_rules:
         for update in updates_of(rule, file, given_by(rule, file)):
             yield from _said_by(update)
 
 
-def _said_by(update: Parsed[Update]) -> Iterator[Quad]:
+def _said_by(update: Parsed[Update]) -> Iterator[algebra.Quad]:
     """What an update inserts."""
     for operation in update.meaning.operations:
         match operation:
-            case InsertData(quads):
+            case algebra.InsertData(quads):
                 yield from quads
-            case Modify(insert=quads):
+            case algebra.Modify(insert=quads):
                 yield from quads or ()
 
 
@@ -363,5 +353,5 @@ def _queries(rule: syntax.SemanticRule, file: syntax.RuleFile) -> Iterator[Query
             yield parsed_condition(condition.query, file).meaning
     for update in updates_of(rule, file, given_by(rule, file)):
         for operation in update.meaning.operations:
-            if isinstance(operation, Modify):
-                yield Query(Ask(operation.pattern), places=update.places)
+            if isinstance(operation, algebra.Modify):
+                yield Query(algebra.Ask(operation.pattern), places=update.places)

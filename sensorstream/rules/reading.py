@@ -23,20 +23,8 @@ from sensorstream.rules.conditions import ConditionQuery, condition_query
 from sensorstream.rules.effects import RuleHost
 from sensorstream.rules.lineage import Block, blocks, members_of
 from sensorstream.rules.triggers import NO_SOLUTION, Solutions
-from sensorstream.sparql.algebra import (
-    Ask,
-    Dataset,
-    Distinct,
-    Extend,
-    Pattern,
-    Project,
-    Query,
-    Reduced,
-    Select,
-    Slice,
-    Update,
-    Variable,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Pattern, Query, Update, Variable
 from sensorstream.sparql.answerable import check_answerable
 from sensorstream.sparql.parser import Parsed, read_query
 from sensorstream.sparql.printing import is_sub_select, modified
@@ -98,7 +86,7 @@ def select_query(
         LanguageError: not a SELECT, or a given variable inside a grouping.
     """
     query = parsed.meaning
-    if not isinstance(query.form, Select):
+    if not isinstance(query.form, algebra.Select):
         raise LanguageError("not a SELECT: expected 'SELECT …'", position=parsed.start)
     pattern = query.form.pattern
     returned = frozenset(each.name for each in visible(pattern))
@@ -119,7 +107,7 @@ def ask_query(parsed: Parsed[Query], given: Collection[str]) -> ConditionQuery:
         LanguageError: not an ASK, or a given variable inside a grouping.
     """
     query = parsed.meaning
-    if not isinstance(query.form, Ask):
+    if not isinstance(query.form, algebra.Ask):
         raise LanguageError("not an ASK: expected 'ASK { … }'", position=parsed.start)
     pattern = query.form.pattern
     outer = _names(pattern) & frozenset(given)
@@ -168,12 +156,12 @@ def pattern_query(
             names[variable.name] = None
     mentioned = outer & _names(pattern)
     shown = sorted(names.keys() | mentioned) or sorted(inside)
-    made = Project(pattern, tuple(map(Variable, shown)))
-    return _answered(Dataset(), made, mentioned, parsed.start, base=base)
+    made = algebra.Project(pattern, tuple(map(Variable, shown)))
+    return _answered(algebra.Dataset(), made, mentioned, parsed.start, base=base)
 
 
 def _answered(
-    dataset: Dataset,
+    dataset: algebra.Dataset,
     pattern: Pattern,
     given: frozenset[str],
     position: Position,
@@ -182,7 +170,7 @@ def _answered(
     asks: bool = False,
 ) -> ConditionQuery:
     """The query, after a trial run on an empty Oxigraph store."""
-    query = condition_query(Query(Select(pattern), dataset, base=base), given, asks=asks)
+    query = condition_query(Query(algebra.Select(pattern), dataset, base=base), given, asks=asks)
     try:
         ox.Store().query(query.text, custom_functions=FUNCTIONS)
     except (SyntaxError, ValueError, RuntimeError, OSError) as error:
@@ -210,9 +198,9 @@ def _check_grouping(pattern: Pattern, names: Iterable[str], position: Position) 
 
 def returning(pattern: Pattern, names: Iterable[str]) -> Pattern:
     """The pattern of a SELECT that returns further variables."""
-    if isinstance(pattern, Project):
-        return Project(pattern.pattern, (*pattern.variables, *map(Variable, names)))
-    assert isinstance(pattern, Distinct | Reduced | Slice), (
+    if isinstance(pattern, algebra.Project):
+        return algebra.Project(pattern.pattern, (*pattern.variables, *map(Variable, names)))
+    assert isinstance(pattern, algebra.Distinct | algebra.Reduced | algebra.Slice), (
         "a SELECT is a projection, or within one"
     )
     return replace(pattern, pattern=returning(pattern.pattern, names))
@@ -220,14 +208,14 @@ def returning(pattern: Pattern, names: Iterable[str]) -> Pattern:
 
 def _projected(pattern: Pattern, names: Iterable[str]) -> Pattern:
     """The pattern of an ASK as that of a SELECT."""
-    if isinstance(pattern, Slice) and not is_sub_select(pattern):
-        return Slice(_projected(pattern.pattern, names), pattern.offset, pattern.limit)
+    if isinstance(pattern, algebra.Slice) and not is_sub_select(pattern):
+        return algebra.Slice(_projected(pattern.pattern, names), pattern.offset, pattern.limit)
     columns = tuple(map(Variable, names))
     if not columns and not is_sub_select(pattern) and modified(pattern).group is not None:
         # A grouping has to select something.
         fresh = Variable(max(_names(pattern), key=len, default="").removeprefix(".") + "x")
-        return Project(Extend(pattern, fresh, _TRUE), (fresh,))
-    return Project(pattern, columns)
+        return algebra.Project(algebra.Extend(pattern, fresh, _TRUE), (fresh,))
+    return algebra.Project(pattern, columns)
 
 
 Condition: TypeAlias = Callable[[RuleHost, Solutions], Solutions]

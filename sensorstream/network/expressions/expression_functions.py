@@ -15,20 +15,8 @@ from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.model.xsd import EXACT
 from sensorstream.network.expressions.made_nodes import made_node
 from sensorstream.network.rows import Row
-from sensorstream.sparql.algebra import (
-    And,
-    Arithmetic,
-    Call,
-    Comparison,
-    Exists,
-    Expression,
-    FunctionCall,
-    In,
-    Not,
-    Or,
-    Sign,
-    Variable,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Expression, Variable
 from sensorstream.sparql.extensions import EXTENSIONS
 from sensorstream.sparql.functions import (
     CASTS,
@@ -79,17 +67,17 @@ def value_of(expression: Expression, places: Mapping[str, int]) -> Value:
             return _constant(expression)
         case Variable(name):
             return _variable(places.get(name))
-        case Or() | And() | Not():
+        case algebra.Or() | algebra.And() | algebra.Not():
             return _truth_value(truth_of(expression, places))
-        case Comparison():
+        case algebra.Comparison():
             return _truth_value(_comparison(expression, places))
-        case In():
+        case algebra.In():
             return _truth_value(_membership(expression, places))
-        case Call():
+        case algebra.Call():
             return _call(expression, places)
-        case FunctionCall():
+        case algebra.FunctionCall():
             return _named_by_iri(expression, places)
-        case Exists():
+        case algebra.Exists():
             raise NotIncremental(
                 "EXISTS in a place where its pattern cannot be maintained", part=expression
             )
@@ -109,15 +97,15 @@ def test_of(expression: Expression, places: Mapping[str, int]) -> Callable[[Row]
 def truth_of(expression: Expression, places: Mapping[str, int]) -> Callable[[Row], bool | None]:
     """The effective boolean value of an expression; None is an error (section 17.2)."""
     match expression:
-        case Or(left, right):
+        case algebra.Or(left, right):
             return _or(truth_of(left, places), truth_of(right, places))
-        case And(left, right):
+        case algebra.And(left, right):
             return _and(truth_of(left, places), truth_of(right, places))
-        case Not(operand):
+        case algebra.Not(operand):
             return _not(truth_of(operand, places))
-        case Comparison():
+        case algebra.Comparison():
             return _comparison(expression, places)
-        case In():
+        case algebra.In():
             return _membership(expression, places)
     value = value_of(expression, places)
     return lambda row: truth(value(row))
@@ -179,7 +167,9 @@ def _not(operand: Callable[[Row], bool | None]) -> Callable[[Row], bool | None]:
     return value
 
 
-def _comparison(expression: Comparison, places: Mapping[str, int]) -> Callable[[Row], bool | None]:
+def _comparison(
+    expression: algebra.Comparison, places: Mapping[str, int]
+) -> Callable[[Row], bool | None]:
     left, right = value_of(expression.left, places), value_of(expression.right, places)
     if expression.operator == "=":
         return lambda row: equal(left(row), right(row))
@@ -208,7 +198,7 @@ def _comparison(expression: Comparison, places: Mapping[str, int]) -> Callable[[
     return ordered
 
 
-def _membership(expression: In, places: Mapping[str, int]) -> Callable[[Row], bool | None]:
+def _membership(expression: algebra.In, places: Mapping[str, int]) -> Callable[[Row], bool | None]:
     operand = value_of(expression.operand, places)
     choices = [value_of(each, places) for each in expression.choices]
 
@@ -230,7 +220,7 @@ def _computed(expression: Expression, places: Mapping[str, int]) -> Value:
     return lambda row: _term_of(operand(row))
 
 
-def _named_by_iri(call: FunctionCall, places: Mapping[str, int]) -> Value:
+def _named_by_iri(call: algebra.FunctionCall, places: Mapping[str, int]) -> Value:
     """A cast, or one of the functions of :data:`EXTENSIONS`."""
     function, arguments = call.function, call.arguments
     if cast := CASTS.get(function):
@@ -267,14 +257,18 @@ def with_base(node: _Node, base: IRI | None) -> _Node:
     """The same expressions, with the base of relative IRIs as a second argument of IRI()."""
 
     def change(each: object) -> object | None:
-        if isinstance(each, Call) and each.name in ("IRI", "URI") and len(each.arguments) == 1:
-            return Call(each.name, (with_base(each.arguments[0], base), base or IRI("")))
+        if (
+            isinstance(each, algebra.Call)
+            and each.name in ("IRI", "URI")
+            and len(each.arguments) == 1
+        ):
+            return algebra.Call(each.name, (with_base(each.arguments[0], base), base or IRI("")))
         return None
 
     return node if base is None else replaced(node, change)
 
 
-def _call(call: Call, places: Mapping[str, int]) -> Value:
+def _call(call: algebra.Call, places: Mapping[str, int]) -> Value:
     name, arguments = call.name, call.arguments
     if name in UNREPEATABLE:
         raise NotIncremental(f"{name}() has another value each time", part=call)
@@ -315,7 +309,7 @@ def _call(call: Call, places: Mapping[str, int]) -> Value:
     return lambda row: function(*[each(row) for each in values])
 
 
-def _check_pattern(call: Call) -> None:
+def _check_pattern(call: algebra.Call) -> None:
     """Check that a constant regular expression is valid."""
     name, arguments = call.name, call.arguments
     flags = 2 if name == "REGEX" else 3
@@ -345,20 +339,20 @@ _DECIMALS: Final[Mapping[str, Callable[[Decimal, Decimal], Decimal]]] = MappingP
 def _is_arithmetic(expression: Expression) -> bool:
     """Whether an expression computes a number out of others, or a time."""
     match expression:
-        case Call(name, (_,)):
+        case algebra.Call(name, (_,)):
             return name in ROUNDINGS
-    return isinstance(expression, Arithmetic | Sign)
+    return isinstance(expression, algebra.Arithmetic | algebra.Sign)
 
 
 def _operand_of(expression: Expression, places: Mapping[str, int]) -> _Operands:
     """The value of an expression as a function of a row, of a number its amount."""
     match expression:
-        case Arithmetic(operator, left, right):
+        case algebra.Arithmetic(operator, left, right):
             sides = (_operand_of(each, places) for each in (left, right))
             return _calculation(operator, *sides)
-        case Sign(operator, operand):
+        case algebra.Sign(operator, operand):
             return _sign(operator, _operand_of(operand, places))
-        case Call(name, (argument,)) if name in ROUNDINGS:
+        case algebra.Call(name, (argument,)) if name in ROUNDINGS:
             return _rounded(ROUNDINGS[name], _operand_of(argument, places))
         case Literal():
             known = _operand(expression)

@@ -14,24 +14,15 @@ from typing import Final
 from sensorstream.model import owl
 from sensorstream.network.recursion.linear import LinearRule
 from sensorstream.network.recursion.rule import DerivationRule
-from sensorstream.sparql.algebra import (
-    BGP,
-    Call,
-    Comparison,
-    Expression,
-    Filter,
-    Not,
-    Pattern,
-    TriplePattern,
-    Variable,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Expression, Pattern, TriplePattern, Variable
 
 _S, _P, _O, _T = map(Variable, "spot")
 _SAME: Final = TriplePattern(_S, owl.SAME_AS, _T)
 
 
 def _rule(name: str, head: TriplePattern, *body: TriplePattern) -> DerivationRule:
-    return DerivationRule(name, (head,), BGP(body))
+    return DerivationRule(name, (head,), algebra.BGP(body))
 
 
 _STATED: Final = TriplePattern(_S, _P, _O)
@@ -101,7 +92,9 @@ def equality_among(
     for each in linear:
         if not each.conditions and _mentions_equality(each.head):
             for standard in _ITSELF:
-                if _says(DerivationRule(each.name, each.head, BGP((each.premise,))), standard):
+                if _says(
+                    DerivationRule(each.name, each.head, algebra.BGP((each.premise,))), standard
+                ):
                     found.setdefault(standard.name, [])
     literals = {_SUBJECTS.name, _OBJECTS.name} <= found.keys()
     properties = _PROPERTIES.name in found
@@ -136,10 +129,10 @@ def _mentions_equality(triples: Iterable[TriplePattern]) -> bool:
 def _patterns(body: Pattern) -> tuple[tuple[TriplePattern, ...], list[Expression]]:
     """The triples and the conditions of a body that has nothing else."""
     conditions = []
-    while isinstance(body, Filter):
+    while isinstance(body, algebra.Filter):
         conditions.append(body.condition)
         body = body.pattern
-    return (body.patterns, conditions) if isinstance(body, BGP) else ((), [])
+    return (body.patterns, conditions) if isinstance(body, algebra.BGP) else ((), [])
 
 
 def _says(rule: DerivationRule, standard: DerivationRule) -> bool:
@@ -180,7 +173,9 @@ def _are_idle(
     expected = None if pair is None else {names[each] for each in pair}
     for condition in conditions:
         match condition:
-            case Not(Call("SAMETERM", (left, right))) | Comparison("!=", left, right):
+            case algebra.Not(algebra.Call("SAMETERM", (left, right))) | algebra.Comparison(
+                "!=", left, right
+            ):
                 if {left, right} != expected:
                     return False
             case _:

@@ -32,16 +32,8 @@ from sensorstream.reasoning.dl.bounds.foreseen import MadeNames
 from sensorstream.reasoning.dl.bounds.normal_form import NormalForm, normal_form
 from sensorstream.reasoning.dl.bounds.stated import Needs
 from sensorstream.reasoning.dl.bounds.values import Values, loosened
-from sensorstream.sparql.algebra import (
-    And,
-    Call,
-    Comparison,
-    Expression,
-    Not,
-    Or,
-    TriplePattern,
-    Variable,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Expression, TriplePattern, Variable
 
 
 class Naming(NamedTuple):
@@ -235,7 +227,7 @@ def _body(clause: Clause) -> Conclusion:
         if isinstance(one, Variable) or isinstance(other, Variable):
             assert not isinstance(one, BlankNode)
             assert not isinstance(other, BlankNode)
-            tests.append(Comparison("!=", one, other))
+            tests.append(algebra.Comparison("!=", one, other))
     tests += [_in_order(*pair) for group in clause.alike for pair in pairwise(group)]
     return Conclusion(clause.name, tuple(dict.fromkeys(clause.body)), tests=tuple(tests))
 
@@ -244,8 +236,10 @@ def _in_order(one: Variable, other: Variable) -> Expression:
     """Of the ways in which variables that are alike can change places, one; blank nodes have no
     order.
     """
-    order = Comparison("<", Call("STR", (one,)), Call("STR", (other,)))
-    return Or(order, Or(Call("ISBLANK", (one,)), Call("ISBLANK", (other,))))
+    order = algebra.Comparison("<", algebra.Call("STR", (one,)), algebra.Call("STR", (other,)))
+    return algebra.Or(
+        order, algebra.Or(algebra.Call("ISBLANK", (one,)), algebra.Call("ISBLANK", (other,)))
+    )
 
 
 def _conclusions(clause: Clause, body: Conclusion) -> Iterator[Conclusion]:
@@ -263,7 +257,7 @@ def _not_merged(clause: Clause, body: Conclusion, made: MadeNames) -> Iterator[C
     pairs = [_variables(head) for head in clause.heads]
     tests: list[Expression] = [made.apart(*pair) for pair in pairs if pair is not None]
     if tests:
-        yield from _conclusions(replace(clause, heads=()), body.but(reduce(Or, tests)))
+        yield from _conclusions(replace(clause, heads=()), body.but(reduce(algebra.Or, tests)))
 
 
 def _variables(head: Alternative) -> tuple[Variable, Variable] | None:
@@ -297,7 +291,7 @@ def _alternatives(
             differ = TriplePattern(same.subject, owl.DIFFERENT_FROM, same.object)
             possible = body.unless(differ)
             if (pair := _variables(head)) is not None:
-                possible = possible.but(Not(made.apart(*pair)))
+                possible = possible.but(algebra.Not(made.apart(*pair)))
             yield replace(possible, heads=(same, *tied))
         else:
             yield replace(body, heads=(*head.triples, *tied))
@@ -314,10 +308,10 @@ def _existences(
     constants = made.constants(head)
     triples = (*head.triples, *head.made, *tied)
     linked = _linked(head)
-    is_made = Call("STRSTARTS", (Call("STR", (linked,)), Literal(PREFIX)))
-    named = And(Call("ISIRI", (linked,)), Not(is_made))
+    is_made = algebra.Call("STRSTARTS", (algebra.Call("STR", (linked,)), Literal(PREFIX)))
+    named = algebra.And(algebra.Call("ISIRI", (linked,)), algebra.Not(is_made))
     shared = {each: IRI(name) for each, name in constants.items()}
-    yield replace(body.but(Not(named)), heads=tuple(renamed(t, shared) for t in triples))
+    yield replace(body.but(algebra.Not(named)), heads=tuple(renamed(t, shared) for t in triples))
     own = tuple(Naming(each, f"{name}:", linked) for each, name in constants.items())
     yield replace(body.but(named), heads=triples, names=own)
 

@@ -17,17 +17,8 @@ from sensorstream.network.recursion.rule import meant
 from sensorstream.reasoning.dl.bounds.clauses import PREFIX, renamed
 from sensorstream.reasoning.dl.bounds.foreseen import APART, OWN, apart
 from sensorstream.reasoning.dl.bounds.rules import Conclusion
-from sensorstream.sparql.algebra import (
-    And,
-    Call,
-    Comparison,
-    Expression,
-    Not,
-    Or,
-    PatternTerm,
-    TriplePattern,
-    Variable,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Expression, PatternTerm, TriplePattern, Variable
 from sensorstream.sparql.walk import triple_variables, variables
 
 FOUND: Final = f"{PREFIX}found-"
@@ -335,25 +326,27 @@ class RuleWriter(JoinWriter):
     def _condition(self, test: Expression) -> str:
         """A condition on names: they are compared as they are written."""
         match test:
-            case Not(operand):
+            case algebra.Not(operand):
                 return f"not {self._condition(operand)}"
-            case And(left, right):
+            case algebra.And(left, right):
                 return f"({self._condition(left)} and {self._condition(right)})"
-            case Or(left, right):
+            case algebra.Or(left, right):
                 return f"({self._condition(left)} or {self._condition(right)})"
-            case Comparison("!=", left, right):
+            case algebra.Comparison("!=", left, right):
                 return f"{self._cell(left)} != {self._cell(right)}"
-            case Comparison("<", Call("STR", (left,)), Call("STR", (right,))):
+            case algebra.Comparison(
+                "<", algebra.Call("STR", (left,)), algebra.Call("STR", (right,))
+            ):
                 return f"{self._cell(left)} < {self._cell(right)}"
-            case Call("ISIRI", (one,)):
+            case algebra.Call("ISIRI", (one,)):
                 return f"isinstance({self._cell(one)}, iri)"
-            case Call("ISBLANK", (one,)):
+            case algebra.Call("ISBLANK", (one,)):
                 return f"isinstance({self._cell(one)}, blank)"
-            case Call("STRSTARTS", (Call("STR", (one,)), Literal() as start)):
+            case algebra.Call("STRSTARTS", (algebra.Call("STR", (one,)), Literal() as start)):
                 name = f"start{len(self._given)}"
                 self._given[name] = start.lexical
                 return f"{self._cell(one)}.startswith({name})"
-            case Call(name, (one, other, Literal() as table)) if name == APART:
+            case algebra.Call(name, (one, other, Literal() as table)) if name == APART:
                 name = f"apart{len(self._given)}"
                 self._given[name] = apart(table.lexical)
                 return f"{name}({self._cell(one)}, {self._cell(other)})"
