@@ -18,7 +18,7 @@ from sensorstream.model import rdf
 from sensorstream.model.events import Message
 from sensorstream.model.terms import IRI
 from sensorstream.reasoning.dl.reasoner import ResilientReasoner
-from sensorstream.settings import Settings
+from sensorstream.settings.settings import Settings
 
 T = TypeVar("T")
 

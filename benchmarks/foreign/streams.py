@@ -24,7 +24,7 @@ from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.reasoner import DlReasoner
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.ontology import Ontology
-from sensorstream.settings import LimitSettings
+from sensorstream.settings.settings import LimitSettings
 
 BASE: Final = "urn:stream:n"
 _VALUES: Final = {

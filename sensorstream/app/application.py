@@ -72,7 +72,7 @@ from sensorstream.journal.entry import Entry
 from sensorstream.journal.notice import ReportDisabled
 from sensorstream.processes.forks import QuestionLimits
 from sensorstream.reasoning.dl.cross_check import Differences
-from sensorstream.settings import Settings
+from sensorstream.settings.settings import Settings
 from sensorstream.spark.jobs.protocol import Task
 from sensorstream.spark.jobs.worker_process import Runner
 from sensorstream.spark.snapshot import Place

@@ -12,7 +12,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from sensorstream.extras import require
+from sensorstream.installation import require
 from sensorstream.model import xsd
 from sensorstream.model.xsd import INTEGER_TYPES
 

@@ -30,7 +30,7 @@ from sensorstream.errors import AlertError, UnknownAlert, UnknownSilence
 from sensorstream.history.database import record, rows_of, translating
 from sensorstream.history.rows import text_of
 from sensorstream.history.tables import event_head
-from sensorstream.settings import AlertSettings
+from sensorstream.settings.settings import AlertSettings
 
 
 def last_event(connection: Connection) -> int:

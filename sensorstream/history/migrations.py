@@ -14,7 +14,7 @@ from sensorstream.errors import HistoryError
 from sensorstream.history.database import translating
 from sensorstream.history.tables import STORE
 from sensorstream.history.views import drop_views
-from sensorstream.resources import bundled
+from sensorstream.installation import bundled
 
 if TYPE_CHECKING:
     from alembic.config import Config

@@ -26,7 +26,7 @@ from sensorstream.history.tables import STORE
 from sensorstream.history.views import install_views
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
-from sensorstream.settings import HistorySettings
+from sensorstream.settings.settings import HistorySettings
 
 _LOG = logging.getLogger(__name__)
 _LOOK: Final = "cannot look into the database"

@@ -28,10 +28,10 @@ from sensorstream.history.rows import (
     stay_rows,
 )
 from sensorstream.history.terms import TERMS, TermKey, term_rows
+from sensorstream.installation import bundled
 from sensorstream.journal.records import Effects
 from sensorstream.model.events import Alert, Cleared
 from sensorstream.model.terms import Term
-from sensorstream.resources import bundled
 
 _SCRIPT: Final = "effects.sql"
 _SHARED: Final = {

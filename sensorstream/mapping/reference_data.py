@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from sensorstream.errors import LanguageError
+from sensorstream.errors import LanguageError, shortened
 from sensorstream.language.syntax import Table
 from sensorstream.mapping.functions.definition import Definition, Library, Tables
 from sensorstream.model import rdf
@@ -21,7 +21,6 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.vocabulary import OWL, RDF, RDFS
 from sensorstream.model.xsd import Moment
-from sensorstream.quoting import shortened
 
 Find: TypeAlias = Callable[[Literal], tuple[IRI, ...]]
 _NOBODY: Final[tuple[IRI, ...]] = ()

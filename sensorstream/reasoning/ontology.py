@@ -35,7 +35,7 @@ from sensorstream.reasoning.undeclared import (
     Undeclared,
     undeclared,
 )
-from sensorstream.settings import OntologySettings
+from sensorstream.settings.settings import OntologySettings
 
 _SHOWN: Final = 5
 _WARNING: Final = "* Owlready2 * Warning: "

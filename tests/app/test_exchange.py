@@ -30,7 +30,7 @@ from sensorstream.model import rdf
 from sensorstream.model.terms import IRI
 from sensorstream.reasoning.dl.cross_check import Differences
 from sensorstream.reasoning.dl.terminology import Terminology
-from sensorstream.settings import (
+from sensorstream.settings.settings import (
     FilterSettings,
     OntologySettings,
     ReasoningSettings,

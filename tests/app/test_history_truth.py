@@ -17,7 +17,7 @@ from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import GRAPH_INFERRED
-from sensorstream.settings import Settings
+from sensorstream.settings.settings import Settings
 from tests.effort import rounds
 from tests.history.ends import stays_told_wrong
 

@@ -27,6 +27,7 @@ from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError
 from sensorstream.history.pipeline import Runner, claim
 from sensorstream.history.store import PostgresStore
+from sensorstream.installation import bundled
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model import rdf
 from sensorstream.model.events import (
@@ -39,7 +40,6 @@ from sensorstream.model.events import (
     Provenance,
 )
 from sensorstream.model.terms import IRI
-from sensorstream.resources import bundled
 from sensorstream.rules.memory import RuleMemory
 from sensorstream.window.partition import Counters, PaneState, WindowState
 from tests.archive.conftest import DAY, EX, LINE, START, fill

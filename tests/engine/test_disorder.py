@@ -21,7 +21,7 @@ from sensorstream.model import rdf, xsd
 from sensorstream.model.events import Delta, Message
 from sensorstream.model.terms import IRI, literal
 from sensorstream.model.timeline import Timeline
-from sensorstream.settings import (
+from sensorstream.settings.settings import (
     FilterSettings,
     ReasoningSettings,
     SourceSettings,

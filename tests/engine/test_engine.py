@@ -24,7 +24,7 @@ from sensorstream.kb.graph import Origin
 from sensorstream.model import rdf
 from sensorstream.model.events import Message
 from sensorstream.model.terms import IRI, Triple
-from sensorstream.settings import (
+from sensorstream.settings.settings import (
     OntologySettings,
     ReasoningSettings,
     RuleSettings,

@@ -27,7 +27,7 @@ from sensorstream.model.events import Ended, Event, Message
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.reasoning.reasoner import Aside
-from sensorstream.settings import (
+from sensorstream.settings.settings import (
     OntologySettings,
     ReasoningSettings,
     RuleSettings,

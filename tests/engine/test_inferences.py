@@ -12,7 +12,7 @@ from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.model import rdf
 from sensorstream.model.events import Ended, Message
 from sensorstream.model.terms import IRI, Literal
-from sensorstream.settings import ReasoningSettings, WindowSettings
+from sensorstream.settings.settings import ReasoningSettings, WindowSettings
 from tests.engine import feeding
 from tests.engine.conftest import Deploy, Start
 

@@ -25,7 +25,7 @@ from sensorstream.model.numerals import nearest_single
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import GRAPH_INFERRED, GRAPH_PERSISTENT
-from sensorstream.settings import (
+from sensorstream.settings.settings import (
     HistorySettings,
     OntologySettings,
     RuleSettings,

@@ -6,6 +6,7 @@ from functools import cache
 
 import pytest
 
+from sensorstream.installation import bundled
 from sensorstream.language import parse
 from sensorstream.language.syntax import RuleFile
 from sensorstream.mapping import Mapped, check, compile_mapping, parse_document
@@ -16,7 +17,6 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.reasoning.ontology import load_ontology
-from sensorstream.resources import bundled
 from sensorstream.rules.rule_compiler import compile_rules
 from sensorstream.simulation.city import city_messages
 from sensorstream.simulation.tracker import PAPER_MESSAGE

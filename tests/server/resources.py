@@ -73,11 +73,11 @@ from sensorstream.mapping.places import Expression, Node, Place
 from sensorstream.model import rdf, rdfs
 from sensorstream.model.events import Alert, Basis, Evidence, Matched, Provenance, Since
 from sensorstream.model.terms import IRI, Literal, Triple
+from sensorstream.model.webhook_definition import Telling, WebhookDefinition
 from sensorstream.rules.unmet import Step
 from sensorstream.rules.why_not import WhyNot
 from sensorstream.spark.jobs.protocol import JobText
 from sensorstream.testing import ManualClock
-from sensorstream.webhook_definition import Telling, WebhookDefinition
 
 EX = "http://example.org/"
 

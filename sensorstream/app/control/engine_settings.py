@@ -22,7 +22,7 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.xsd import parse_duration
-from sensorstream.settings import FilterSettings, Settings, WindowSettings
+from sensorstream.settings.settings import FilterSettings, Settings, WindowSettings
 from sensorstream.window.partition import SOURCE, partition_of
 from sensorstream.window.spec import Elements, Kind, Partition, Unit, WindowSpec
 

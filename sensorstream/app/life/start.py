@@ -34,7 +34,7 @@ from sensorstream.journal.takeover import PutOntology, PutRules
 from sensorstream.model.timeline import Instant
 from sensorstream.reasoning.ontology import deployed_ontology, parse_put
 from sensorstream.reasoning.reasoner import NoReasoner
-from sensorstream.settings import Settings
+from sensorstream.settings.settings import Settings
 
 _LOG = logging.getLogger(__name__)
 _WAY_OUT: Final = (

@@ -17,7 +17,7 @@ from sensorstream.model import rdf
 from sensorstream.model.events import Provenance
 from sensorstream.model.terms import IRI, BlankNode, Subject
 from sensorstream.model.timeline import Instant
-from sensorstream.settings import WindowSettings
+from sensorstream.settings.settings import WindowSettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from sensorstream.reasoning.entailed_schema import ENTAILED, EntailedSchema, hav
 from sensorstream.reasoning.ontology import Ontology
 from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC, bare_reasoner, make_reasoner
 from sensorstream.reasoning.reasoner import Aside
-from sensorstream.settings import ReasoningSettings
+from sensorstream.settings.settings import ReasoningSettings
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Query
 from sensorstream.sparql.described import described, descriptions, graph_of

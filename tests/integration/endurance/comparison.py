@@ -36,7 +36,7 @@ from sensorstream.journal.records import Record
 from sensorstream.journal.takeover import PutRules
 from sensorstream.model import xsd
 from sensorstream.model.xsd import RDF_LANG_STRING
-from sensorstream.settings_file import load_settings
+from sensorstream.settings.settings_file import load_settings
 from tests.integration.endurance.clients import message
 from tests.integration.endurance.oracle import Expected, Fact, run_undisturbed
 from tests.integration.endurance.people import SILENCED, compare_people

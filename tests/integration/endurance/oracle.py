@@ -22,7 +22,7 @@ from sensorstream.model import rdf
 from sensorstream.model.events import Cleared, Ended
 from sensorstream.model.terms import BlankNode, Subject, Triple
 from sensorstream.model.timeline import Timeline
-from sensorstream.settings import Settings
+from sensorstream.settings.settings import Settings
 from tests.integration.endurance.witness import plain_report
 
 Statement: TypeAlias = tuple[object, ...]

@@ -9,6 +9,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from sensorstream.errors import LanguageError, MappingError
+from sensorstream.installation import bundled
 from sensorstream.language import parse, print_rules, syntax
 from sensorstream.mapping import MappingPlan, check, compile_mapping, parse_document
 from sensorstream.mapping.rml import compile_rml, read_rml
@@ -21,7 +22,6 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Subject, Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.xsd import XSD
-from sensorstream.resources import bundled
 
 E = "http://e/"
 PREFIXES = (syntax.Prefix("", E), syntax.Prefix("xsd", XSD))
