@@ -10,6 +10,7 @@ from itertools import takewhile
 from typing import Final
 
 from lark import Token
+from lsprotocol.types import CompletionItemKind
 
 from sensorstream.app.control.file_texts import is_over_time, is_rule_set
 from sensorstream.editor.document import (
@@ -22,7 +23,7 @@ from sensorstream.editor.document import (
     symbols_of_rule_set,
 )
 from sensorstream.editor.samples import last_path, next_steps, scope_of, shown_values
-from sensorstream.editor.vocabulary import OntologyName
+from sensorstream.editor.vocabulary import Kind
 from sensorstream.language.hole import split
 from sensorstream.language.lexer import KEYWORDS
 from sensorstream.language.ontology_names import XSD_TYPES
@@ -43,10 +44,12 @@ from sensorstream.sparql.parser import expected_after as expected_in_sparql
 class Role(Enum):
     """What a name stands for at a place."""
 
-    CLASS = "class"
-    PROPERTY = "property"
-    DATATYPE = "datatype"
-    INDIVIDUAL = "individual"
+    _value_: tuple[Kind, ...]
+    """The kinds of names of the ontology that may stand there."""
+    CLASS = ("class",)
+    PROPERTY = ("object property", "datatype property")
+    DATATYPE = ()
+    INDIVIDUAL = ("individual", "class")
 
 
 _BEFORE_CLASSES: Final = frozenset(("_A", "EXISTS", "COUNT", "_OF"))
@@ -132,18 +135,17 @@ MOST: Final = 500
 
 
 class Sort(Enum):
-    """What a completion is; editors show a sign for it."""
+    """What a completion is, and the sign that editors show for it."""
 
-    KEYWORD = "keyword"
-    CLASS = "class"
-    PROPERTY = "property"
-    INDIVIDUAL = "individual"
-    PREFIX = "prefix"
-    FUNCTION = "function"
-    VARIABLE = "variable"
-    ELEMENT = "element"
-    ATTRIBUTE = "attribute"
-    VALUE = "value"
+    KEYWORD = CompletionItemKind.Keyword
+    CLASS = CompletionItemKind.Class
+    PROPERTY = CompletionItemKind.Property
+    INDIVIDUAL = CompletionItemKind.Value
+    PREFIX = CompletionItemKind.Module
+    FUNCTION = CompletionItemKind.Function
+    VARIABLE = CompletionItemKind.Variable
+    STEP = CompletionItemKind.Field
+    VALUE = CompletionItemKind.Constant
 
 
 _NOWHERE: Final = Span(0, 0)
@@ -151,20 +153,16 @@ _NOWHERE: Final = Span(0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A text that may replace the word before the place; ``span`` is that word.
-
-    ``iri`` is the name in the ontology, if it is one.
-    """
+    """A text that may replace the word before the place; ``span`` is that word."""
 
     text: str
     sort: Sort
     detail: str = ""
     documentation: str = ""
-    iri: IRI | None = None
     span: Span = _NOWHERE
 
 
-_NAME_SORTS: Final = {
+_NAME_SORTS: Final[Mapping[Kind, Sort]] = {
     "class": Sort.CLASS,
     "object property": Sort.PROPERTY,
     "datatype property": Sort.PROPERTY,
@@ -178,6 +176,9 @@ _COMMON_PREFIXES: Final = {
     "sosa": "http://www.w3.org/ns/sosa/",
     "geo": "http://www.opengis.net/ont/geosparql#",
 }
+_PREFIXES: Final = tuple(
+    Completion(f"{prefix}: <{iri}>", Sort.PREFIX) for prefix, iri in _COMMON_PREFIXES.items()
+)
 _LOCAL: Final = re.compile(r"[\w-]+(?:\.[\w-]+)*")
 
 
@@ -223,8 +224,7 @@ def _in_rules(document: OpenDocument, cursor: Cursor) -> Iterator[Completion]:
     if cursor.last == "EVERY":
         yield from (Completion(word, Sort.VALUE) for word in DAYS)
     if cursor.last == "_PREFIX":
-        for prefix, iri in _COMMON_PREFIXES.items():
-            yield Completion(f"{prefix}: <{iri}>", Sort.PREFIX)
+        yield from _PREFIXES
     if "VARIABLE" in expected and any(token.type == "_RULE" for token in cursor.tokens):
         yield from _variables(cursor.tokens)
     if "LOCAL_NAME" in expected or not expected:
@@ -243,36 +243,21 @@ def _variables_of(text: str) -> Iterator[Completion]:
 
 
 def _names(document: OpenDocument, role: Role, prefixes: Mapping[str, str]) -> Iterator[Completion]:
-    names = document.names
-    match role:
-        case Role.CLASS:
-            yield from _ontology_names(names.of_kind("class"), document, prefixes)
-        case Role.PROPERTY:
-            found = names.of_kind("object property", "datatype property")
-            yield from _ontology_names(found, document, prefixes)
-            if prefixes.get("rdfs") == RDFS:
-                yield Completion("rdfs:label", Sort.PROPERTY)
-        case Role.INDIVIDUAL:
-            found = names.of_kind("individual", "class")
-            yield from _ontology_names(found, document, prefixes)
-        case Role.DATATYPE:
-            for local in XSD_TYPES:
-                yield Completion(shortened(f"{XSD}{local}", prefixes), Sort.CLASS)
+    known = document.names
+    for name, kind in known.of_kind(*role.value):
+        written = shortened(name, prefixes)
+        if not written.startswith("<") and not _LOCAL.fullmatch(written.partition(":")[2]):
+            written = f"<{name}>"
+        label = known.schema.label(name)
+        detail = kind if label == local_name(name) else f"{kind}: {label}"
+        yield Completion(written, _NAME_SORTS[kind], detail, known.comments.get(name, ""))
+    if role is Role.PROPERTY and prefixes.get("rdfs") == RDFS:
+        yield Completion("rdfs:label", Sort.PROPERTY)
+    if role is Role.DATATYPE:
+        for local in XSD_TYPES:
+            yield Completion(shortened(f"{XSD}{local}", prefixes), Sort.CLASS)
     for prefix, iri in prefixes.items():
         yield Completion(f"{prefix}:", Sort.PREFIX, iri)
-
-
-def _ontology_names(
-    names: Iterable[OntologyName], document: OpenDocument, prefixes: Mapping[str, str]
-) -> Iterator[Completion]:
-    for name in names:
-        written = shortened(name.iri, prefixes)
-        if not written.startswith("<") and not _LOCAL.fullmatch(written.partition(":")[2]):
-            written = f"<{name.iri}>"
-        label = document.names.schema.label(name.iri)
-        comment = document.names.comments.get(name.iri, "")
-        detail = name.kind if label == local_name(name.iri) else f"{name.kind}: {label}"
-        yield Completion(written, _NAME_SORTS[name.kind], detail, comment, name.iri)
 
 
 # In holes
@@ -294,13 +279,11 @@ def _in_hole(document: OpenDocument, cursor: Cursor) -> tuple[str, Iterable[Comp
 
 def _in_call(document: OpenDocument, written: str) -> tuple[str, Iterable[Completion]]:
     name, _, argument = written.lstrip().partition(" ")
-    if not argument and not written.endswith(" "):
+    if not argument and not (name and written.endswith(" ")):
         return name, (
             Completion(each, Sort.FUNCTION, info.usage, info.meaning)
             for each, info in document.functions.items()
         )
-    if name == "" and not argument:
-        return "", _in_call(document, "")[1]
     if name == "lookup":
         return argument.strip(), (
             Completion(table.name, Sort.VALUE, table.path) for table in document.head.tables
@@ -317,8 +300,7 @@ def _steps(document: OpenDocument, cursor: Cursor, expression: str) -> Iterator[
             yield Completion(f"${variable}", Sort.VARIABLE)
     for step in next_steps(path, scope):
         detail = f"{step.count} in the sample messages"
-        sort = Sort.ATTRIBUTE if step.name.startswith("@") else Sort.ELEMENT
-        yield Completion(step.name, sort, detail, ", ".join(step.values))
+        yield Completion(step.name, Sort.STEP, detail, ", ".join(step.values))
     if not path.base:
         for name in sorted(XPATH_FUNCTIONS):
             yield Completion(f"{name}(", Sort.FUNCTION, "XPath")
@@ -340,7 +322,7 @@ def _node_variables(tokens: Sequence[Token]) -> Iterator[str]:
 
 def _over_time(document: OpenDocument, before: str) -> tuple[str, Iterable[Completion]]:
     cursor = cursor_in_sparql(before)
-    if cursor.is_text:
+    if cursor.inside is Inside.TEXT:
         return "", ()
     opened = selector_start(cursor.tokens)
     if opened is not None:
@@ -365,7 +347,7 @@ def _in_sparql(
     document: OpenDocument, before: str, prefixes: Mapping[str, str], start: str
 ) -> tuple[str, Iterable[Completion]]:
     cursor = cursor_in_sparql(before)
-    if cursor.is_text:
+    if cursor.inside is Inside.TEXT:
         return "", ()
     known = {**prefixes, **(document.prefixes if document.is_query else {})}
     return cursor.word, _sparql_offers(document, cursor.tokens, known, start)
@@ -392,21 +374,12 @@ def _sparql_offers(
     if "AGGREGATE" in expected:
         yield from (Completion(f"{word}(", Sort.FUNCTION) for word in sorted(AGGREGATES))
     if tokens and tokens[-1].type == "_PREFIX":
-        for prefix, iri in _COMMON_PREFIXES.items():
-            yield Completion(f"{prefix}: <{iri}>", Sort.PREFIX)
+        yield from _PREFIXES
 
 
 _REST_OF_WORD: Final = re.compile(r"(?:[\w:%-]|\.(?=\w))*")
 _START_OF_WORD: Final = re.compile(r"[@?$]?(?:[\w:%-]|\.(?=\w))*\Z")
 _FUNCTION: Final = re.compile(r"\s*([\w-]+|[-+*/])")
-
-
-@dataclass(frozen=True, slots=True)
-class Hover:
-    """Markdown about the word of ``span``."""
-
-    text: str
-    span: Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -418,8 +391,8 @@ class _Word:
     cursor: Cursor
 
 
-def hover(document: OpenDocument, offset: int) -> Hover | None:
-    """What is known about the word at a place; None if that is nothing."""
+def hover(document: OpenDocument, offset: int) -> tuple[str, Span] | None:
+    """What is known about the word at a place, as Markdown, and the word; None: nothing."""
     word = _word_at(document, offset)
     if word is None:
         return None
@@ -433,7 +406,7 @@ def hover(document: OpenDocument, offset: int) -> Hover | None:
                 text = _of_rule(document, word.span.start)
         case _:
             text = _of_name(document, word.cursor.word, document.prefixes)
-    return None if text is None else Hover(text, word.span)
+    return None if text is None else (text, word.span)
 
 
 def definition(document: OpenDocument, offset: int) -> Span | None:
@@ -474,7 +447,7 @@ def _word_at(document: OpenDocument, offset: int) -> _Word | None:
         return None
     span = Span(before.start(), end)
     if document.is_query:
-        cursor = Cursor(Inside.SPARQL, (), 0, inner=document.text[:end])
+        cursor = Cursor(Inside.SPARQL, (), inner=document.text[:end])
     else:
         cursor = cursor_in_rules(document.text, end)
     return _Word(span, document.text[span.start : span.end], cursor)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -43,14 +43,13 @@ class Inside(Enum):
 class Cursor:
     """What stands before a place.
 
-    ``tokens`` are those of the head or the rule up to there, or, in ``opened`` SPARQL or a hole, up
-    to its brace. ``start`` is the offset of the first of them. ``word`` is the beginning of a word
-    that ends at the place; it is no token yet. ``inner`` is the text behind the brace.
+    ``tokens`` are those of the query, of the head or of the rule up to there, or, in opened SPARQL
+    or a hole of a rule, up to its brace. ``word`` is the beginning of a word that ends at the
+    place; it is no token yet. ``inner`` is the text behind the brace.
     """
 
     inside: Inside
     tokens: tuple[Token, ...]
-    start: int
     word: str = ""
     inner: str = ""
 
@@ -73,26 +72,25 @@ _NEXT_LINE: Final = re.compile(
 
 def cursor_in_rules(text: str, offset: int) -> Cursor:
     """What stands before a place in a rule file."""
-    start = max((s for s in rule_starts(text) if s <= offset), default=0)
+    begin = max((s for s in rule_starts(text) if s <= offset), default=0)
     found: list[Token] = []
-    begin = start
     while True:
         piece = text[begin:offset]
         end = _read(piece, begin, found)
         at = begin + end
         if end == len(piece):
-            return _after_tokens(found, start)
+            return _after_tokens(found, Inside.RULES, _RULE_WORDS)
         opened = at + _space(text, at, offset)
         if opened == offset:
             in_comment = "#" in text[at:offset].rpartition("\n")[2]
-            return Cursor(Inside.TEXT if in_comment else Inside.RULES, tuple(found), start)
+            return Cursor(Inside.TEXT if in_comment else Inside.RULES, tuple(found))
         later = (
             None
             if _kind(found) in rule_lexer.SPARQL_WORDS
             else _NEXT_LINE.search(text, opened, offset)
         )
         if later is None:
-            return _inside(found, start, text[opened:offset])
+            return _inside(found, text[opened:offset])
         begin = later.start() + 1
 
 
@@ -124,39 +122,31 @@ def _kind(found: Sequence[Token]) -> str:
     return found[-1].type if found else ""
 
 
-def _after_tokens(found: list[Token], start: int) -> Cursor:
-    if found and found[-1].type in _RULE_WORDS:
-        return Cursor(Inside.RULES, tuple(found[:-1]), start, word=found[-1].value)
-    return Cursor(Inside.RULES, tuple(found), start)
+def _after_tokens(found: list[Token], inside: Inside, words: Collection[str]) -> Cursor:
+    """The place is right behind the last token, which may go on if it is one of ``words``."""
+    if found and found[-1].type in words:
+        return Cursor(inside, tuple(found[:-1]), word=found[-1].value)
+    return Cursor(inside, tuple(found))
 
 
-def _inside(found: list[Token], start: int, rest: str) -> Cursor:
+def _inside(found: list[Token], rest: str) -> Cursor:
     """The place is behind something that cannot be read to its end."""
     before = tuple(found)
     if rest.startswith("@{"):  # a language
         rest = rest[1:]
     if rest.startswith("{"):
         sparql = _kind(found) in rule_lexer.SPARQL_WORDS
-        return Cursor(Inside.SPARQL if sparql else Inside.HOLE, before, start, inner=rest[1:])
+        return Cursor(Inside.SPARQL if sparql else Inside.HOLE, before, inner=rest[1:])
     if rest.startswith('"'):
         done = 3 if rest.startswith('"""') else 1
         for match in _QUOTED.finditer(rest, done):
             done = match.end()
         hole = rest.find("{", done)
         if hole >= 0:
-            return Cursor(Inside.HOLE, before, start, inner=rest[hole + 1 :])
+            return Cursor(Inside.HOLE, before, inner=rest[hole + 1 :])
     if len(rest) == 1 and rest in "?$@":
-        return Cursor(Inside.RULES, before, start, word=rest)
-    return Cursor(Inside.TEXT, before, start)
-
-
-@dataclass(frozen=True, slots=True)
-class SparqlCursor:
-    """What stands before a place in SPARQL: the tokens, and the beginning of a word."""
-
-    tokens: tuple[Token, ...]
-    word: str = ""
-    is_text: bool = False
+        return Cursor(Inside.RULES, before, word=rest)
+    return Cursor(Inside.TEXT, before)
 
 
 _SPARQL_WORDS: Final = frozenset(
@@ -164,7 +154,7 @@ _SPARQL_WORDS: Final = frozenset(
 ) | frozenset(sparql_lexer.KEYWORDS.values())
 
 
-def cursor_in_sparql(text: str) -> SparqlCursor:
+def cursor_in_sparql(text: str) -> Cursor:
     """What stands at the end of the beginning of a query."""
     found: list[Token] = []
     try:
@@ -175,12 +165,13 @@ def cursor_in_sparql(text: str) -> SparqlCursor:
         pass
     end = (found[-1].start_pos or 0) + len(found[-1].value) if found else 0
     rest = text[end:]
-    if not rest and found and found[-1].type in _SPARQL_WORDS:
-        return SparqlCursor(tuple(found[:-1]), found[-1].value)
+    if not rest:
+        return _after_tokens(found, Inside.SPARQL, _SPARQL_WORDS)
     unread = rest[_space(rest, 0, len(rest)) :]
     in_comment = "#" in rest.rpartition("\n")[2] and not unread
     word = unread if unread in ("?", "$") else ""
-    return SparqlCursor(tuple(found), word, is_text=in_comment or unread != word)
+    is_text = in_comment or unread != word
+    return Cursor(Inside.TEXT if is_text else Inside.SPARQL, tuple(found), word)
 
 
 _NAMED: Final = re.compile(r"[ \t]*(mapping|rule)[ \t]+([^\W\d][\w-]*)")

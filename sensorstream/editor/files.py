@@ -5,8 +5,9 @@ What is on disk is read anew when it has changed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -59,11 +60,16 @@ def deployment_of(file: Path) -> Deployment:
     return Deployment(Settings(path=file.parent / SETTINGS_FILE, rules=alone), False)
 
 
+@lru_cache(maxsize=_MOST)
+def _loaded(settings: OntologySettings, *_states: object) -> tuple[Ontology, Vocabulary]:
+    ontology = deployed_ontology(settings)
+    return ontology, Vocabulary.of(ontology.schema, ontology.triples)
+
+
 class Ontologies:
     """Ontologies, and their names, loaded again only after a file has changed."""
 
     def __init__(self) -> None:
-        self._kept: dict[object, tuple[Ontology, Vocabulary]] = {}
         self._last: dict[OntologySettings, Vocabulary] = {}
 
     def load(self, settings: OntologySettings) -> Ontology:
@@ -85,13 +91,7 @@ class Ontologies:
 
     def _load(self, settings: OntologySettings) -> tuple[Ontology, Vocabulary]:
         files = (*settings.files, *surroundings(settings.files))
-        key = (settings, *map(state_of, files))
-        if key not in self._kept:
-            ontology = deployed_ontology(settings)
-            if len(self._kept) >= _MOST:
-                self._kept.pop(next(iter(self._kept)))
-            self._kept[key] = ontology, Vocabulary.of(ontology.schema, ontology.triples)
-        return self._kept[key]
+        return _loaded(settings, *map(state_of, files))
 
 
 def state_of(file: Path) -> tuple[Path, int, int]:
@@ -103,20 +103,11 @@ def state_of(file: Path) -> tuple[Path, int, int]:
     return file, found.st_mtime_ns, found.st_size
 
 
-class Functions:
-    """The functions that are built in, and those of the user's own."""
-
-    def __init__(self) -> None:
-        self._states: object = None
-        self._found: Mapping[str, Definition] = {}
-
-    def known(self, files: Sequence[Path]) -> Mapping[str, Definition]:
-        """All functions by name; ``files`` are those of the user. Those with faults are missing."""
-        states = tuple(map(state_of, files))
-        if states != self._states:
-            own, _ = read_functions(files)
-            self._found, self._states = definitions(Library(own=own)), states
-        return self._found
+@lru_cache(maxsize=1)
+def _functions(files: tuple[Path, ...], *_states: object) -> Mapping[str, Definition]:
+    """All functions by name; ``files`` are those of the user. Those with faults are missing."""
+    own, _ = read_functions(files)
+    return definitions(Library(own=own))
 
 
 class OpenFiles:
@@ -124,7 +115,6 @@ class OpenFiles:
 
     def __init__(self) -> None:
         self.ontologies = Ontologies()
-        self._functions = Functions()
         self._texts: dict[Path, str] = {}
         self._uris: dict[Path, str] = {}
 
@@ -158,7 +148,8 @@ class OpenFiles:
             return None
         settings = deployment_of(path).settings
         names = self.ontologies.names(settings.ontology)
-        functions = self._functions.known(settings.functions.files)
+        files = settings.functions.files
+        functions = _functions(files, *map(state_of, files))
         return OpenDocument(path, text, settings.folder, names, functions)
 
     def source(self, path: Path) -> SourceText:

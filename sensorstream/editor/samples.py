@@ -70,11 +70,28 @@ class SampleScope:
     def find(self, path: str) -> list[object]:
         """What a path finds from any of the context nodes; nothing if it is no XPath."""
         found: dict[object, object] = {}
-        for value in _evaluated(path, self.nodes, self.variables, self.namespaces):
+        for value in self._evaluated(path):
             for each in value if isinstance(value, list) else [value]:
                 if len(found) < _MOST_NODES:
                     found.setdefault(_identity(each), each)
         return list(found.values())
+
+    def _evaluated(self, path: str) -> Iterator[object]:
+        namespaces = dict(self.namespaces) or None
+        try:
+            # Only an expression without fault can be written anew.
+            etree.XPath(path, namespaces=namespaces)
+            written = at_part(path) if ROOT in self.variables else path
+            compiled = etree.XPath(written, namespaces=namespaces)
+        except (etree.XPathSyntaxError, NotMovable):
+            return
+        given: dict[str, Any] = {name: _given(value) for name, value in self.variables.items()}
+        for node in self.nodes:
+            if isinstance(node, Element):
+                try:
+                    yield compiled(node, **given)
+                except etree.XPathError:
+                    return
 
 
 def scope_of(tokens: Sequence[Token], roots: Sequence[Element], head: RuleFile) -> SampleScope:
@@ -85,19 +102,17 @@ def scope_of(tokens: Sequence[Token], roots: Sequence[Element], head: RuleFile) 
         return SampleScope(roots, {}, head.namespace_map)
     messages = _parts(roots, head)
     # Absolute paths begin at the message, and so at any of them.
-    variables: dict[str, object] = {ROOT: messages} if head.parts else {}
-    scope = SampleScope(messages, dict(variables), head.namespace_map)
+    scope = SampleScope(messages, {ROOT: messages} if head.parts else {}, head.namespace_map)
     variable = ""
     for kind, token in zip(("", *(each.type for each in tokens)), tokens, strict=False):
         if token.type == "NODE_VARIABLE":
             variable = token.value[1:]
         elif token.type == "HOLE" and kind == "MESSAGE":
-            scope = SampleScope(scope.find(_path(token)), dict(variables), head.namespace_map)
+            scope = replace(scope, nodes=scope.find(_path(token)))
         elif token.type == "HOLE" and variable:
-            scope = SampleScope(scope.nodes, dict(variables), head.namespace_map)
-            variables[variable] = scope.find(_path(token))
-            variable = ""
-    return SampleScope(scope.nodes, variables, head.namespace_map)
+            found = {**scope.variables, variable: scope.find(_path(token))}
+            scope, variable = replace(scope, variables=found), ""
+    return scope
 
 
 def _parts(roots: Sequence[Element], head: RuleFile) -> list[Element]:
@@ -118,28 +133,6 @@ def _parts(roots: Sequence[Element], head: RuleFile) -> list[Element]:
 
 def _path(hole: Token) -> str:
     return split(hole.value[1:-1])[0].text.strip()
-
-
-def _evaluated(
-    path: str,
-    nodes: Sequence[object],
-    variables: Mapping[str, object],
-    namespaces: Mapping[str, str],
-) -> Iterator[object]:
-    try:
-        # Only an expression without fault can be written anew.
-        etree.XPath(path, namespaces=dict(namespaces) or None)
-        written = at_part(path) if ROOT in variables else path
-        compiled = etree.XPath(written, namespaces=dict(namespaces) or None)
-    except (etree.XPathSyntaxError, NotMovable):
-        return
-    given: dict[str, Any] = {name: _given(value) for name, value in variables.items()}
-    for node in nodes:
-        if isinstance(node, Element):
-            try:
-                yield compiled(node, **given)
-            except etree.XPathError:
-                return
 
 
 def _given(value: object) -> object:

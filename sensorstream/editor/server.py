@@ -18,7 +18,7 @@ from sensorstream.app.control.file_texts import is_over_time, is_query_file, is_
 from sensorstream.app.control.folder import check_query_files
 from sensorstream.app.control.mapping_files import is_rule_file
 from sensorstream.app.control.rule_files import faults_of
-from sensorstream.editor.completion import MOST, Sort, completions, definition, hover
+from sensorstream.editor.completion import MOST, completions, definition, hover
 from sensorstream.editor.document import (
     OpenDocument,
     SourceText,
@@ -33,7 +33,6 @@ from sensorstream.language.layout import format_rules
 from sensorstream.language.parser import parse
 from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC
 from sensorstream.rules.rule_compiler import compile_rules
-from sensorstream.settings.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +79,8 @@ def _of_rules(
     settings = deployment.settings
     found = list(faults(settings, unsaved, ontologies.load))
     yield from (_fault(error, settings.path) for error in found)
-    if not found:
-        yield from _notes(settings, unsaved, ontologies)
-
-
-def _notes(
-    settings: Settings, unsaved: Mapping[Path, str], ontologies: Ontologies
-) -> Iterator[Diagnostic]:
+    if found:
+        return
     ontology = ontologies.load(settings.ontology)
     files = [
         parse(unsaved[path] if path in unsaved else path.read_text("utf-8"), str(path))
@@ -120,18 +114,6 @@ def _fault(error: SensorStreamError, settings: Path) -> Diagnostic:
 _PAUSE: Final = 0.2
 """Seconds without a change before the files are checked."""
 
-_KINDS: Final = {
-    Sort.KEYWORD: types.CompletionItemKind.Keyword,
-    Sort.CLASS: types.CompletionItemKind.Class,
-    Sort.PROPERTY: types.CompletionItemKind.Property,
-    Sort.INDIVIDUAL: types.CompletionItemKind.Value,
-    Sort.PREFIX: types.CompletionItemKind.Module,
-    Sort.FUNCTION: types.CompletionItemKind.Function,
-    Sort.VARIABLE: types.CompletionItemKind.Variable,
-    Sort.ELEMENT: types.CompletionItemKind.Field,
-    Sort.ATTRIBUTE: types.CompletionItemKind.Field,
-    Sort.VALUE: types.CompletionItemKind.Constant,
-}
 _TRIGGERS: Final = ["{", "/", "@", "$", "?", ":", "[", " "]
 _WATCHED: Final = "**/*.{rules,rq,ru,dotr,dlog,toml,ttl,nt,rdf,owl,owx,csv,py,xml,xsl}"
 
@@ -270,7 +252,7 @@ def _complete(files: OpenFiles, params: types.CompletionParams) -> types.Complet
     items = [
         types.CompletionItem(
             label=each.text,
-            kind=_KINDS[each.sort],
+            kind=each.sort.value,
             detail=each.detail or None,
             documentation=each.documentation or None,
             filter_text=each.text,
@@ -287,8 +269,9 @@ def _hover(files: OpenFiles, params: types.HoverParams) -> types.Hover | None:
     found = None if asked is None else hover(*asked)
     if asked is None or found is None:
         return None
-    content = types.MarkupContent(types.MarkupKind.Markdown, found.text)
-    return types.Hover(content, _range(asked[0].source, found.span))
+    text, span = found
+    content = types.MarkupContent(types.MarkupKind.Markdown, text)
+    return types.Hover(content, _range(asked[0].source, span))
 
 
 def _define(files: OpenFiles, params: types.DefinitionParams) -> types.Location | None:

@@ -23,18 +23,10 @@ _LONGEST: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class OntologyName:
-    """A class, property or individual."""
-
-    iri: IRI
-    kind: Kind
-
-
-@dataclass(frozen=True, slots=True)
 class Vocabulary:
     """All names of an ontology, and what it says about them."""
 
-    names: Mapping[IRI, OntologyName] = field(default_factory=dict)
+    names: Mapping[IRI, Kind] = field(default_factory=dict)
     schema: Schema = field(default_factory=Schema)
     comments: Mapping[IRI, str] = field(default_factory=dict)
     types: Mapping[IRI, frozenset[IRI]] = field(default_factory=dict)
@@ -50,19 +42,19 @@ class Vocabulary:
             ("object property", schema.object_properties),
             ("class", schema.classes),
         )
-        names = {iri: OntologyName(iri, kind) for kind, iris in kinds for iri in iris}
+        names = {iri: kind for kind, iris in kinds for iri in iris}
         return cls(names, schema, _comments(listed), types)
 
-    def of_kind(self, *kinds: Kind) -> tuple[OntologyName, ...]:
-        """The names of some kinds, in the order of the alphabet."""
-        return tuple(sorted((n for n in self.names.values() if n.kind in kinds), key=_iri))
+    def of_kind(self, *kinds: Kind) -> list[tuple[IRI, Kind]]:
+        """The names of some kinds, in the order of the alphabet, each with its kind."""
+        return sorted((iri, kind) for iri, kind in self.names.items() if kind in kinds)
 
     def description(self, iri: IRI, prefixes: Mapping[str, str]) -> str | None:
         """What the ontology says about a name, as Markdown; None if it does not know it."""
-        name = self.names.get(iri)
-        if name is None:
+        kind = self.names.get(iri)
+        if kind is None:
             return None
-        lines = [f"**{shortened(iri, prefixes)}** ({name.kind})"]
+        lines = [f"**{shortened(iri, prefixes)}** ({kind})"]
         label = self.schema.labels_of.get(iri)
         if label and label != local_name(iri):
             lines.append(label)
@@ -70,7 +62,7 @@ class Vocabulary:
             lines.append(comment)
         facts = (
             f"- {title}: {', '.join(shortened(each, prefixes) for each in sorted(iris))}"
-            for title, iris in self._facts(name)
+            for title, iris in self._facts(iri, kind)
             if iris
         )
         if listed := "\n".join(facts):
@@ -78,9 +70,9 @@ class Vocabulary:
         lines.append(f"<{iri}>")
         return "\n\n".join(lines)
 
-    def _facts(self, name: OntologyName) -> Iterator[tuple[str, frozenset[IRI]]]:
-        iri, schema = name.iri, self.schema
-        match name.kind:
+    def _facts(self, iri: IRI, kind: Kind) -> Iterator[tuple[str, frozenset[IRI]]]:
+        schema = self.schema
+        match kind:
             case "class":
                 yield "subclass of", schema.superclasses(iri)
                 yield "has the properties", schema.properties_of(iri)
@@ -90,10 +82,6 @@ class Vocabulary:
                 yield "subproperty of", schema.superproperties(iri)
                 yield "domain", schema.domains(iri)
                 yield "range", schema.ranges(iri)
-
-
-def _iri(name: OntologyName) -> str:
-    return name.iri
 
 
 def _comments(triples: Iterable[Triple]) -> dict[IRI, str]:
