@@ -93,13 +93,6 @@ async def build(visit: Visit) -> None:
         state,
         lambda each: places.address(places.ALERTS.path, state=each),
     )
-    _list(visit, state)
-    link("Receivers and deliveries", places.address("/receivers"))
-    heading("Silences")
-    _silences(visit)
-
-
-def _list(visit: Visit, state: str) -> None:
     of = "" if state == _RAISED else f"state={state}&"
     client = visit.client
     columns, rows = (
@@ -108,11 +101,10 @@ def _list(visit: Visit, state: str) -> None:
         else (_INCIDENTS, partial(client.alerts_in, state, _MOST))
     )
     LiveTable(columns, rows, _PAUSE, f"/alerts?{of}limit={_MOST}", key="id", most=_MOST)
-
-
-def _silences(visit: Visit) -> None:
-    table = LiveTable(_SILENCES, visit.client.silences, _PAUSE, "/silences", key="id")
-    table.act("end", "End this silence", lambda row: visit.client.end_silence(int(row["id"])))
+    link("Receivers and deliveries", places.address("/receivers"))
+    heading("Silences")
+    table = LiveTable(_SILENCES, client.silences, _PAUSE, "/silences", key="id")
+    table.act("end", "End this silence", lambda row: client.end_silence(int(row["id"])))
     silence_form(visit, table.notice, {}, table.read)
 
 

@@ -25,7 +25,10 @@ def show_answer(results: Results, path: str) -> None:
     count = len(results.rows)
     told = f"{count} rows" + (", and the server left out more" if results.truncated else "")
     ui.label(told if count <= _MOST else f"{told}; the first {_MOST} are shown")
-    ui.button("Download as CSV", on_click=lambda: _download(results)).props("no-caps flat")
+    ui.button(
+        "Download as CSV",
+        on_click=lambda: ui.download.content(csv_of(results).encode(), "answer.csv"),
+    ).props("no-caps flat")
     rows = results.rows[:_MOST]
     table = Table(columns_of(results.columns), path, "The answer has no rows.", key="@row")
     table.show(rows_of(rows))
@@ -85,10 +88,6 @@ def _page_of(name: str) -> Callable[[Row], str]:
         return places.individual(iri) if iri else ""
 
     return address
-
-
-def _download(results: Results) -> None:
-    ui.download.content(csv_of(results).encode(), "answer.csv")
 
 
 def csv_of(results: Results) -> str:

@@ -88,7 +88,8 @@ class _Page:
             self._put_button.set_visibility(False)
             link("All rules", places.address(places.RULES.path))
         self._trial = Trial()
-        self._outcome = _Outcome()
+        heading("What the rules make of it")
+        self._outcome = ui.element("div").props("role=status")
         self._rule.on_value_change(self._forget)
 
     async def fill(self, chosen: str | None, recent: list[str]) -> None:
@@ -136,7 +137,9 @@ class _Page:
             after=int(self._after.value or 0),
         )
         mark_faults(self._rule, tried["faults"], self._name)
-        self._outcome.show(tried)
+        self._outcome.clear()
+        with self._outcome:
+            _show(tried)
 
     async def _compare(self) -> None:
         tried = await self._client.try_put("rules", self._rule.value.encode(), self._name)
@@ -162,43 +165,32 @@ def _choice(label: str, known: list[str], value: str | None = None) -> ui.select
     return made.classes("wide")
 
 
-class _Outcome:
-    """What came of the latest trial of a message."""
-
-    def __init__(self) -> None:
-        heading("What the rules make of it")
-        self._place = ui.element("div").props("role=status")
-
-    def show(self, tried: Mapping[str, Any]) -> None:
-        self._place.clear()
-        with self._place:
-            if tried["faults"]:
-                for fault in tried["faults"]:
-                    ui.label(fault_text(fault)).classes("notice")
-                return
-            ui.label(said(tried)).classes("answer")
-            for warning in tried["warnings"]:
-                ui.label(warning).classes("notice")
-            for alert in tried["alerts"]:
-                ui.label(f"Alert {alert['severity']} {alert['rule']}: {alert['text']}")
-            for title, lines in listings(tried):
-                heading(title, "h3")
-                Listing("\n".join(lines), title)
-            if tried["left_out"]:
-                ui.label(f"{tried['left_out']} statements are left out.")
-            self._explain(tried)
-
-    def _explain(self, tried: Mapping[str, Any]) -> None:
-        if tried["unexplained"]:
-            ui.label(tried["unexplained"])
-            return
-        heading("What the expressions found", "h3")
-        found = Table(_FOUND, "", "There is no mapping rule.", key="@row")
-        found.show(found_rows(tried))
-        heading("What no rule read", "h3")
-        left = Table(_UNMAPPED, "", "Everything is mapped.", key="@row")
-        parts = [each for one in tried["explanations"] for each in one["unmapped"]]
-        left.show([{**each, "@row": number} for number, each in enumerate(parts)])
+def _show(tried: Mapping[str, Any]) -> None:
+    """Show what came of the trial of a message."""
+    if tried["faults"]:
+        for fault in tried["faults"]:
+            ui.label(fault_text(fault)).classes("notice")
+        return
+    ui.label(said(tried)).classes("answer")
+    for warning in tried["warnings"]:
+        ui.label(warning).classes("notice")
+    for alert in tried["alerts"]:
+        ui.label(f"Alert {alert['severity']} {alert['rule']}: {alert['text']}")
+    for title, lines in listings(tried):
+        heading(title, "h3")
+        Listing("\n".join(lines), title)
+    if tried["left_out"]:
+        ui.label(f"{tried['left_out']} statements are left out.")
+    if tried["unexplained"]:
+        ui.label(tried["unexplained"])
+        return
+    heading("What the expressions found", "h3")
+    found = Table(_FOUND, "", "There is no mapping rule.", key="@row")
+    found.show(found_rows(tried))
+    heading("What no rule read", "h3")
+    left = Table(_UNMAPPED, "", "Everything is mapped.", key="@row")
+    parts = [each for one in tried["explanations"] for each in one["unmapped"]]
+    left.show([{**each, "@row": number} for number, each in enumerate(parts)])
 
 
 def said(tried: Mapping[str, Any]) -> str:

@@ -125,11 +125,9 @@ def offered(terms: Iterable[str], text: str, word: str) -> list[str]:
         for name in names
         if local in (found := name.lower().partition(":"))[2] and (not colon or found[0] == prefix)
     ]
-    return sorted(fitting, key=lambda name: (not _begins(name, local), name))[:_MOST]
-
-
-def _begins(name: str, local: str) -> bool:
-    return name.lower().partition(":")[2].startswith(local)
+    return sorted(
+        fitting, key=lambda name: (not name.lower().partition(":")[2].startswith(local), name)
+    )[:_MOST]
 
 
 def _short(term: str, prefixes: dict[str, str]) -> str | None:

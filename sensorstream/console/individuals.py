@@ -357,18 +357,12 @@ async def _members(visit: Visit, iri: str) -> None:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
-    """A link from one individual to another."""
+def draw_neighbours(centre: str, links: Sequence[Sequence[str]]) -> None:
+    """A graph of links, each a subject, a property and an object.
 
-    source: str
-    property: str
-    target: str
-
-
-def draw_neighbours(centre: str, found: Sequence[Link]) -> None:
-    """A graph of links; a click on a node leads to its page."""
-    names = dict.fromkeys([centre, *(iri for each in found for iri in (each.source, each.target))])
+    A click on a node leads to its page.
+    """
+    names = dict.fromkeys([centre, *(iri for start, _, end in links for iri in (start, end))])
     nodes = [
         {
             "id": iri,
@@ -380,12 +374,12 @@ def draw_neighbours(centre: str, found: Sequence[Link]) -> None:
     ]
     edges: list[dict[str, Any]] = [
         {
-            "source": each.source,
-            "target": each.target,
-            "value": local_name(each.property),
+            "source": start,
+            "target": end,
+            "value": local_name(property_),
             "label": {"show": True, "formatter": "{c}", "fontSize": 10},
         }
-        for each in found
+        for start, property_, end in links
     ]
     chart = ui.echart(
         {
@@ -505,7 +499,7 @@ async def _neighbours(visit: Visit, iri: str) -> None:
         f"{{ BIND(<{iri}> AS ?o) ?s ?p ?o }} "
         f"FILTER(isIRI(?o) && isIRI(?s) && ?p != <{TYPE}>) }} LIMIT {_NEIGHBOURS}"
     )
-    found = [Link(*map(str, row)) for row in (await visit.client.query(question)).rows]
+    found = [[*map(str, row)] for row in (await visit.client.query(question)).rows]
     if found:
         heading("Neighbours")
         draw_neighbours(iri, found)

@@ -127,38 +127,32 @@ class _Tree:
 
     def show(self, name: str, now: Mapping[str, int], before: Mapping[str, int]) -> None:
         """Show the terms whose names contain a text, and those above them."""
-        said = name.strip().lower()
-        nodes = [
-            node
-            for number, term in enumerate(self.terms)
-            if (node := _node(term, said, now, before, str(number), self._leads)) is not None
-        ]
+        nodes = self._nodes(self.terms, name.strip().lower(), now, before)
         if nodes != self._tree.props["nodes"]:
             self._tree.props["nodes"] = nodes
             self._tree.update()
             self._tree.set_visibility(bool(nodes))
 
-
-def _node(
-    term: Term,
-    name: str,
-    now: Mapping[str, int],
-    before: Mapping[str, int],
-    at: str,
-    leads: Callable[[str], str],
-) -> dict[str, Any] | None:
-    below = [
-        node
-        for number, each in enumerate(term.below)
-        if (node := _node(each, name, now, before, f"{at}.{number}", leads)) is not None
-    ]
-    if not below and name not in term.iri.lower():
-        return None
-    said = f": {now[term.iri]} now" if now.get(term.iri) else ""
-    if before.get(term.iri):
-        said += f"{',' if said else ':'} {before[term.iri]} in history"
-    label = f"{local_name(term.iri)}{said}"
-    return {"id": at, "label": label, "link": leads(term.iri), "children": below}
+    def _nodes(
+        self,
+        terms: Iterable[Term],
+        name: str,
+        now: Mapping[str, int],
+        before: Mapping[str, int],
+        above: str = "",
+    ) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        for number, term in enumerate(terms):
+            at, iri = f"{above}{number}", term.iri
+            below = self._nodes(term.below, name, now, before, f"{at}.")
+            if not below and name not in iri.lower():
+                continue
+            said = f": {now[iri]} now" if now.get(iri) else ""
+            if before.get(iri):
+                said += f"{',' if said else ':'} {before[iri]} in history"
+            label = f"{local_name(iri)}{said}"
+            found.append({"id": at, "label": label, "link": self._leads(iri), "children": below})
+        return found
 
 
 def _uses(iri: str) -> str:

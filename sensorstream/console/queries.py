@@ -6,7 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from itertools import takewhile
 from typing import Any, Final
 
 from nicegui import ui
@@ -52,18 +52,13 @@ class Preset:
 def presets() -> list[Preset]:
     """All of them, by the folders of their examples."""
     folder = bundled("examples")
-    return [
-        _read(folder, path) for path in sorted([*folder.glob("*/*.rq"), *folder.glob("*/*.dotr")])
-    ]
-
-
-def _read(folder: Path, path: Path) -> Preset:
-    text = path.read_text("utf-8")
-    lines = text.splitlines()
-    comment: list[str] = []
-    while len(comment) < len(lines) and lines[len(comment)].startswith("#"):
-        comment.append(lines[len(comment)].removeprefix("#").strip())
-    return Preset(path.relative_to(folder).as_posix(), " ".join(comment), text)
+    found: list[Preset] = []
+    for path in sorted([*folder.glob("*/*.rq"), *folder.glob("*/*.dotr")]):
+        text = path.read_text("utf-8")
+        comment = takewhile(lambda line: line.startswith("#"), text.splitlines())
+        about = " ".join(line.removeprefix("#").strip() for line in comment)
+        found.append(Preset(path.relative_to(folder).as_posix(), about, text))
+    return found
 
 
 def _state(row: Row) -> str:
@@ -298,8 +293,7 @@ def _told(report: QueryReport) -> str:
 
 def _facts(state: Mapping[str, Any]) -> dict[str, str]:
     return {
-        "State": str(state["state"])
-        + (f": {state['stopped']}" if state["stopped"] is not None else ""),
+        "State": _state(state),
         "Form": " ".join(each for each in (state["form"], state["relation"]) if each),
         "Evaluated anew": str(state["anew"] or ""),
         "Reports": str(state["reports"]),

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
+from weakref import WeakValueDictionary
 
 import uvicorn
 from engineio.payload import Payload
@@ -39,18 +40,13 @@ from sensorstream.console.elements import Notice, go, heading, link, while_visib
 from sensorstream.console.places import BASE, ICON, PLACES, ListedPage, address, local_name
 from sensorstream.console.routes import way_in
 from sensorstream.console.scripts import CODE, shade_button
-from sensorstream.console.visits import Page, Upstream, Visit, Watch, Watches, key_of, page_of
+from sensorstream.console.visits import Page, Upstream, Visit, Watch, key_of, page_of
 from sensorstream.errors import InternalFault
 
 PAGES: Final = (
     page_of(places.OVERVIEW, overview.build),
     page_of(places.MESSAGES, messages.build),
-    Page(
-        "/messages/{message_id}",
-        places.MESSAGES,
-        lambda asked: asked["message_id"],
-        messages.build_one,
-    ),
+    Page("/messages/{message_id}", places.MESSAGES, "{message_id}".format_map, messages.build_one),
     page_of(places.INDIVIDUALS, individuals.build),
     Page(
         "/individual",
@@ -64,15 +60,10 @@ PAGES: Final = (
     ),
     page_of(places.ASK, ask.build),
     page_of(places.ALERTS, alerts.build),
-    Page(
-        "/alerts/{alert_id}",
-        places.ALERTS,
-        lambda asked: f"Alert {asked['alert_id']}",
-        alerts.build_one,
-    ),
-    Page("/receivers", places.ALERTS, lambda asked: "Receivers", alerts.build_receivers),
+    Page("/alerts/{alert_id}", places.ALERTS, "Alert {alert_id}".format_map, alerts.build_one),
+    Page("/receivers", places.ALERTS, "Receivers".format_map, alerts.build_receivers),
     page_of(places.RULES, rules.build),
-    Page("/rules/{name}", places.RULES, lambda asked: asked["name"], rules.build_file),
+    Page("/rules/{name}", places.RULES, "{name}".format_map, rules.build_file),
     page_of(places.BENCH, bench.build),
     page_of(places.ONTOLOGY, ontology.build),
     page_of(places.QUARANTINE, messages.build_quarantine),
@@ -102,7 +93,8 @@ def serve(upstream: Upstream, listener: socket.socket, on_ready: Callable[[], ob
     # Each key that somebody presses is a packet; those pressed during a request come together.
     Payload.max_decode_packets = _PACKETS
     pages.add_static_file(local_file=CODE, url_path=f"/{CODE.name}", max_cache_age=0)
-    watches = Watches(upstream)
+    # Of each key that looks now: all open pages with this key share it.
+    watches: WeakValueDictionary[str, Watch] = WeakValueDictionary()
     for page in PAGES:
         _add(page, upstream, watches)
     pages.exception_handler(404)(routes.no_such_page)
@@ -134,7 +126,7 @@ class _Server(uvicorn.Server):
         self._on_ready()
 
 
-def _add(page: Page, upstream: Upstream, watches: Watches) -> None:
+def _add(page: Page, upstream: Upstream, watches: WeakValueDictionary[str, Watch]) -> None:
     @ui.page(page.path)
     async def show(request: Request) -> Response | None:
         key = key_of(request)
@@ -148,7 +140,7 @@ def _add(page: Page, upstream: Upstream, watches: Watches) -> None:
             return RedirectResponse(way_in(here))
         forget_unshown()
         asked = {**request.query_params, **request.path_params}
-        watch = watches.of(key)
+        watch = watches.setdefault(key, Watch(upstream, key))
         client = upstream.client(key)
         while_visible(watch.enter, watch.leave)
         opened.on_delete(client.close)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Final, TypeAlias
-from weakref import WeakValueDictionary
 
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.requests import Request
@@ -122,21 +121,6 @@ class Watch:
                     self.fault = None
                 await asyncio.sleep(_PAUSE)
         self._task = None
-
-
-class Watches:
-    """The watch of each key that looks now."""
-
-    def __init__(self, upstream: Upstream) -> None:
-        self._upstream = upstream
-        self._by_key: WeakValueDictionary[str, Watch] = WeakValueDictionary()
-
-    def of(self, key: str) -> Watch:
-        """The watch for a key, which all open pages with this key share."""
-        watch = self._by_key.get(key)
-        if watch is None:
-            watch = self._by_key[key] = Watch(self._upstream, key)
-        return watch
 
 
 _Labels: TypeAlias = tuple[tuple[str, str], ...]
