@@ -66,7 +66,7 @@ def prefix_of(secret: str) -> str:
 
 
 def digest_of(secret: str) -> bytes:
-    """What is kept of a key."""
+    """What is kept of a key or a token."""
     return hashlib.sha256(secret.encode(errors="surrogatepass")).digest()
 
 

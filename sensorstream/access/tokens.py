@@ -6,7 +6,6 @@ Source: OpenID Connect Discovery 1.0, sections 3 and 4; RFC 7519 (JWT), RFC 7517
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 from collections.abc import Iterator, Mapping
@@ -19,6 +18,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from sensorstream.access.keys import digest_of
 from sensorstream.access.roles import Identity, Role, all_of, role_mapping
 from sensorstream.clock import Clock
 from sensorstream.errors import SettingsError, Unauthenticated, Unavailable
@@ -91,7 +91,7 @@ class Tokens:
 
     def known(self, token: str) -> Identity | None:
         """Who shows a token that was verified before; None: :meth:`identify` has to see."""
-        found = self._known.get(_digest(token))
+        found = self._known.get(digest_of(token))
         if found is None or not admits(found, self._clock.now()):
             return None
         return found
@@ -133,7 +133,7 @@ class Tokens:
         found = Identity("token", str(claims["sub"])[:200], roles, until=until)
         while len(self._known) >= _KEPT:
             self._known.pop(next(iter(self._known)), None)
-        self._known[_digest(token)] = found
+        self._known[digest_of(token)] = found
         return found
 
     def _key(self, name: str, algorithm: str) -> Any:
@@ -256,7 +256,3 @@ def _values(claims: Mapping[str, Any], name: str) -> Iterator[str]:
         yield from found.split()
     elif isinstance(found, list):
         yield from (each for each in found if isinstance(each, str))
-
-
-def _digest(token: str) -> bytes:
-    return hashlib.sha256(token.encode(errors="surrogatepass")).digest()

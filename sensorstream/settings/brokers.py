@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ssl
-from pathlib import Path
 from typing import Any
 
 from sensorstream.errors import SettingsError
@@ -67,28 +66,19 @@ def _password(label: str, options: MqttConnection | KafkaConnection) -> str | No
 
 
 def _tls(label: str, options: MqttConnection | KafkaConnection) -> ssl.SSLContext | None:
-    files = {
-        "ca_file": options.ca_file,
-        "cert_file": options.cert_file,
-        "key_file": options.key_file,
-    }
     if not options.tls:
-        for setting, given in files.items():
-            if given is not None:
+        for setting in ("ca_file", "cert_file", "key_file"):
+            if getattr(options, setting) is not None:
                 raise SettingsError(f"{label}.{setting}: allowed only together with tls = true")
         return None
     if options.key_file is not None and options.cert_file is None:
         raise SettingsError(f"{label}.key_file: allowed only together with cert_file")
     setting = "ca_file"
     try:
-        context = ssl.create_default_context(cafile=_text(options.ca_file))
+        context = ssl.create_default_context(cafile=options.ca_file)
         setting = "cert_file"
         if options.cert_file is not None:
             context.load_cert_chain(options.cert_file, options.key_file)
     except OSError as error:  # ssl.SSLError is one
         raise SettingsError(f"{label}.{setting}: cannot use it: {error}") from None
     return context
-
-
-def _text(path: Path | None) -> str | None:
-    return None if path is None else str(path)

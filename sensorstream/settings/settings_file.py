@@ -70,8 +70,21 @@ class _Reading:
     given: list[Given] = field(default_factory=list)
 
     def find(self, name: str, section: str = "", lines: Sequence[str] = ()) -> Position | None:
-        """Where the file, or the part of it that is given, writes a name."""
-        return _find(self.path, lines or self.lines, name, section)
+        """Where the file, or the part of it that is given, writes a name.
+
+        tomllib gives no positions.
+        """
+        inside = not section
+        for number, line in enumerate(lines or self.lines, 1):
+            text = line.strip()
+            if text.startswith("["):
+                here = text.strip("[] ").replace('"', "").replace("'", "")
+                if not section and here == name:
+                    return Position(str(self.path), number, line.index(name) + 1)
+                inside = here == section
+            elif inside and text.split("=")[0].strip() == name:
+                return Position(str(self.path), number, line.index(name) + 1)
+        return None
 
 
 def load_settings(path: Path, environment: Mapping[str, str] | None = None) -> Settings:
@@ -364,18 +377,3 @@ def _unknown(
     near = dict.fromkeys((*holding, *difflib.get_close_matches(name, known, n=1)))
     hint = f"did you mean {' or '.join(near)}?" if near else f"expected one of {', '.join(known)}"
     return SettingsError(f"unknown {what} {label}: {hint}", position=where)
-
-
-def _find(path: Path, lines: Sequence[str], name: str, section: str = "") -> Position | None:
-    """Where the file writes a name; tomllib gives no positions."""
-    inside = not section
-    for number, line in enumerate(lines, 1):
-        text = line.strip()
-        if text.startswith("["):
-            here = text.strip("[] ").replace('"', "").replace("'", "")
-            if not section and here == name:
-                return Position(str(path), number, line.index(name) + 1)
-            inside = here == section
-        elif inside and text.split("=")[0].strip() == name:
-            return Position(str(path), number, line.index(name) + 1)
-    return None

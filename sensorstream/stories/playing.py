@@ -203,7 +203,7 @@ class Stage:
     def _deployment_of(self, story: Story) -> Deployment:
         if story.rules is None:
             return self._deployment
-        rules = [parse(story.rules, str(story.file))]
+        rules = [parse(story.rules, story.position.file)]
         return read_deployment(self._settings, self._deployment.ontology, Substitutes(rules=rules))
 
 
@@ -281,17 +281,14 @@ class _Played:
         self.past.keep(trace.outcome)
         self.since.add(trace)
         outcomes = list(in_order(trace.outcome))
-        outcomes += self._answers(outcomes[-1].message)
+        for outcome in self.past.answers(outcomes[-1].message):
+            # The history answers what rules have asked.
+            outcomes.append(outcome)
+            self.since.add(self.trial.seen(outcome))
         self.since.outcomes += outcomes
         times = [each.time for each in outcomes if each.time is not None]
         self.now = max([self.now, *times])
         return outcomes
-
-    def _answers(self, entry: Message) -> Iterator[Outcome]:
-        """What comes of it that the history answers what rules have asked."""
-        for outcome in self.past.answers(entry):
-            yield outcome
-            self.since.add(self.trial.seen(outcome))
 
     def _give(self, step: Given) -> Trace:
         self.count += 1

@@ -164,11 +164,6 @@ class Story:
     prefixes: Mapping[str, str] = field(default_factory=dict)
     rules: str | None = None
 
-    @property
-    def file(self) -> Path:
-        """The document it stands in."""
-        return Path(self.position.file)
-
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
