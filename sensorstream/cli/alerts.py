@@ -101,8 +101,7 @@ def _show_messages(found: list[dict[str, Any]]) -> None:
 
 
 def _show(found: dict[str, Any]) -> None:
-    told = {name: found[name] for name in _FIELDS}
-    print_fields({name: "" if each is None else str(each) for name, each in told.items()})
+    print_fields({name: found[name] for name in _FIELDS})
 
 
 _add(

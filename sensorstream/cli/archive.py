@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sensorstream.cli.history import opened
-from sensorstream.cli.options import config_option, json_option
+from sensorstream.cli.options import config_option, json_option, source_option
 from sensorstream.cli.served import deployed
 from sensorstream.cli.terminal import print_fields, print_json, print_table, progress
 from sensorstream.clock import SystemClock
@@ -153,12 +153,7 @@ def _rows(settings: Settings, found: Iterable[Part]) -> list[dict[str, Any]]:
 
 @deployed(click.command("backfill"), json=True)
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
-@click.option(
-    "--source",
-    default="rest",
-    show_default=True,
-    help="The source of the messages, which selects the schema and the stylesheets.",
-)
+@source_option
 @click.option(
     "--processes",
     type=click.IntRange(min=1),

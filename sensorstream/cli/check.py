@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from sensorstream.cli.client import Client
-from sensorstream.cli.options import FILE, address, config_option, json_option
+from sensorstream.cli.options import FILE, address, config_option, is_given, json_option
 from sensorstream.cli.terminal import lasting, print_json
 from sensorstream.errors import (
     OntologyError,
@@ -28,7 +28,6 @@ from sensorstream.settings.settings_file import load_settings
 if TYPE_CHECKING:
     from sensorstream.analysis import Note
     from sensorstream.app.control.wiring import Deployment
-    from sensorstream.language.syntax import RuleFile
     from sensorstream.mapping.document import Element
     from sensorstream.mapping.functions.definition import Definition
     from sensorstream.model.terms import Triple
@@ -131,6 +130,7 @@ class _Checked:
         from sensorstream.analysis import Note
         from sensorstream.app.control.faults import deployment_notes
         from sensorstream.app.control.wiring import read_deployment, read_rules
+        from sensorstream.mapping.notes import sample_notes
         from sensorstream.reasoning.survey import clashes, without_rules
 
         settings = self.settings
@@ -139,7 +139,9 @@ class _Checked:
         rules = read_rules(settings.rules.files)
         functions, ontology = deployment.reference.functions, deployment.ontology
         self.notes[:0] = deployment_notes(settings, rules, ontology, deployment.rules, functions)
-        self.notes += _sample_notes(settings, rules, deployment)
+        schema, samples = ontology.schema, _samples(settings)
+        line, reference = settings.time.timeline, deployment.reference
+        self.notes += sample_notes(rules, schema, line, samples, reference)
         self.functions = list(functions.values())
         clashing = [_CONTRADICTS + each for each in islice(clashes(ontology), _SHOWN)]
         if clashing and settings.reasoning.profile in ("hermit", "pellet"):
@@ -290,17 +292,6 @@ def _function(own: Definition, config: Path) -> dict[str, object]:
     }
 
 
-def _sample_notes(
-    settings: Settings, files: Sequence[RuleFile], deployment: Deployment
-) -> Iterator[Note]:
-    """What finds nothing in the sample messages, if there are some."""
-    from sensorstream.mapping.notes import sample_notes
-
-    schema, line = deployment.ontology.schema, settings.time.timeline
-    samples = _samples(settings)
-    yield from sample_notes(files, schema, line, samples, deployment.reference)
-
-
 def _samples(settings: Settings) -> list[Element]:
     """The sample messages of all rule files."""
     from sensorstream.app.control.mapping_files import is_rule_file
@@ -352,8 +343,7 @@ _STORIES: Final = "stories"
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path(path_type=Path))
 @config_option
 @json_option
-@click.pass_context
-def test(context: click.Context, paths: tuple[Path, ...], config: Path, as_json: bool) -> None:
+def test(paths: tuple[Path, ...], config: Path, as_json: bool) -> None:
     """Run stories: messages, and what must become of them.
 
     A PATH is a Markdown file or a folder of them; without one it is the folder "stories" beside the
@@ -363,8 +353,7 @@ def test(context: click.Context, paths: tuple[Path, ...], config: Path, as_json:
     """
     from sensorstream.stories.playing import Stage, standing_alone
 
-    given = context.get_parameter_source("config") is click.core.ParameterSource.COMMANDLINE
-    if given or config.exists():
+    if is_given("config") or config.exists():
         settings = load_settings(config)
     elif not paths:
         raise SettingsError(f"there is no {config} here: expected -c FILE, or a PATH with stories")
@@ -403,10 +392,8 @@ def _stories(paths: tuple[Path, ...]) -> Iterator[Story]:
 
 def _show_verdict(verdict: Verdict) -> None:
     story = verdict.story
-    if verdict.holds:
-        click.echo(f"{story.position.file}:{story.position.line}: passed: {story.name}")
-        return
-    click.echo(f"{story.position.file}:{story.position.line}: FAILED: {story.name}")
+    told = "passed" if verdict.holds else "FAILED"
+    click.echo(f"{story.position.file}:{story.position.line}: {told}: {story.name}")
     for each in verdict.differences:
         click.echo(f"  {each.position}: {each.what}")
         for word, lines in _parts(each):

@@ -68,22 +68,15 @@ def command(url: str | None, **given: Any) -> None:
     asks there. The server is asked with --on cache or all, and where --url is given.
     """
     asked = _Asked(url=url, **given)
-    if asked.place is not None:
-        data = asked.answered()
-        if asked.as_json:
-            click.echo(json.dumps(data, ensure_ascii=False, indent=2))
-            return
-        for heading, part in data.items():
-            if part:
-                click.echo(f"-- {heading}\n{part}\n")
-        return
-    data = asked.operators()
+    data = asked.operators() if asked.place is None else asked.answered()
     if asked.as_json:
         click.echo(json.dumps(data, ensure_ascii=False, indent=2))
-        return
-    from sensorstream.streams.operator_graph import tree
+    elif asked.place is not None:
+        print_lines(f"-- {heading}\n{part}\n" for heading, part in data.items() if part)
+    else:
+        from sensorstream.streams.operator_graph import tree
 
-    print_lines(data["plan"] if asked.only_plan else tree(data))
+        print_lines(data["plan"] if asked.only_plan else tree(data))
 
 
 @dataclass(frozen=True, slots=True)

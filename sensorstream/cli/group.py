@@ -15,7 +15,7 @@ from typing import IO, Any, Final
 import click
 
 from sensorstream.cli.terminal import signals_repeated
-from sensorstream.errors import SensorStreamError, errors_by_code
+from sensorstream.errors import SensorStreamError
 
 COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -96,24 +96,18 @@ _HOMES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 """Modules with several commands: the others stand there by their own names."""
 _HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names}
 
-SYSTEM_FAILURES: Final = tuple(each for each in errors_by_code().values() if each.of_system)
-
 
 class Failure(click.ClickException):
     """A SensorStream error for the user: one line on stderr and an exit code."""
 
-    def __init__(self, code: str, message: str) -> None:
+    def __init__(self, code: str, message: str, *, of_system: bool = False) -> None:
+        """``of_system``: the failure does not depend on the input."""
         super().__init__(message)
         self.code = code
+        self.exit_code = 3 if of_system else 1
 
     def show(self, file: IO[Any] | None = None) -> None:
         click.echo(f"error[{self.code}]: {self.message}", file=file, err=True)
-
-
-class SystemFailure(Failure):
-    """A failure that does not depend on the input."""
-
-    exit_code = 3
 
 
 class Commands(click.Group):
@@ -141,19 +135,11 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except SensorStreamError as error:
-            raise (SystemFailure if error.of_system else Failure)(error.code, str(error)) from error
+            raise Failure(error.code, str(error), of_system=error.of_system) from error
         except OSError as error:
             if error.filename is None:  # not a file of the user: a closed pipe, or a defect
                 raise
             raise Failure("file", f"{error.filename}: {error.strerror}") from error
-
-
-def _show_version(ctx: click.Context, _option: click.Parameter, wanted: bool) -> None:
-    if wanted:
-        from importlib import metadata
-
-        click.echo(f"sensorstream {metadata.version('sensorstream')}")
-        ctx.exit()
 
 
 @click.group(
@@ -161,12 +147,10 @@ def _show_version(ctx: click.Context, _option: click.Parameter, wanted: bool) ->
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 fine, 1 an input is wrong, 2 wrong usage, 3 the system failed.",
 )
-@click.option(
-    "--version",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_show_version,
+@click.version_option(
+    package_name="sensorstream",
+    prog_name="sensorstream",
+    message="%(prog)s %(version)s",
     help="Print the version.",
 )
 @click.pass_context

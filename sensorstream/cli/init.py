@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import timedelta
 from pathlib import Path
@@ -264,7 +264,12 @@ def settings_text(heading: str, given: Given) -> str:
     lines = [f"# {line}".rstrip() for line in heading.splitlines()]
     for section, kind in SECTIONS.items():
         lines += ["", f"[{section}]"]
-        lines += _settings(kind, given.get(section, {}))
+        values = given.get(section, {})
+        for setting in fields(kind):
+            sign = "" if setting.name in values else "# "
+            value = values.get(setting.name, setting.default)
+            lines.append(f"# {setting.metadata['sentence']}")
+            lines.append(f"{sign}{setting.name} = {_toml(value)}")
     for section, kind in NAMED_SECTIONS.items():
         lines += ["", f"# [{section}.NAME]"]
         for setting in fields(kind):
@@ -280,19 +285,6 @@ def settings_text(heading: str, given: Given) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _settings(kind: type, given: Mapping[str, object]) -> Iterator[str]:
-    for setting in fields(kind):
-        yield f"# {setting.metadata['sentence']}"
-        if setting.name in given:
-            yield f"{setting.name} = {_toml(given[setting.name])}"
-        else:
-            yield f"# {setting.name} = {_toml(setting.default)}"
-
-
 def _toml(value: object) -> str:
     # TOML writes strings, numbers, booleans and lists of strings as JSON does.
-    if value is None:
-        value = ""
-    if isinstance(value, Path):
-        value = str(value)
-    return json.dumps(list(value) if isinstance(value, tuple) else value, ensure_ascii=False)
+    return json.dumps("" if value is None else value, ensure_ascii=False, default=str)

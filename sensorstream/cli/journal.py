@@ -11,7 +11,7 @@ import click
 from sensorstream.cli.history import opened
 from sensorstream.cli.options import FILE, span_options
 from sensorstream.cli.served import deployed
-from sensorstream.cli.terminal import print_json, print_table
+from sensorstream.cli.terminal import print_json, rows_of
 from sensorstream.clock import SystemClock
 from sensorstream.settings.settings import Settings
 
@@ -33,11 +33,7 @@ def command() -> None:
     """
 
 
-def _show_list(found: list[dict[str, Any]]) -> None:
-    print_table(_COLUMNS, [[each[name] or "" for name in _COLUMNS] for each in found])
-
-
-@deployed(command.command("list"), _show_list)
+@deployed(command.command("list"), rows_of(*_COLUMNS))
 @click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True)
 @click.option("--before", type=int, metavar="SEQ", help="Only entries older than this one.")
 @click.option("--status", type=click.Choice(_STATUSES), help="Only entries with this status.")
@@ -140,11 +136,10 @@ def replay(
     if not as_json:
         _show_compared(found, line)
         return
-    since = None if found.since is None else found.since.isoformat()
     print_json(
         {
             "entries": found.entries,
-            "since": since,
+            "since": found.since,
             "whole": found.whole,
             "alerts": [_plain(each, line) for each in found.alerts],
             "reports": dict(found.reports),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sensorstream.cli.client import Client
-from sensorstream.cli.options import FILE
+from sensorstream.cli.options import FILE, source_option
 from sensorstream.cli.printers import mapped_turtle, prefixes_of
 from sensorstream.cli.served import deployed, served
 from sensorstream.cli.terminal import print_json, print_lines
@@ -50,15 +50,9 @@ class _Result:
     is_flag=True,
     help="Report what each rule, map and XPath found, and what of the message is not mapped.",
 )
-@click.option(
-    "--source",
-    "name",
-    default="rest",
-    show_default=True,
-    help="The source of the messages, which selects the schema and the stylesheets.",
-)
+@source_option
 def command(
-    settings: Settings, messages: tuple[str, ...], explained: bool, name: str, as_json: bool
+    settings: Settings, messages: tuple[str, ...], explained: bool, source: str, as_json: bool
 ) -> None:
     """Show what the mapping rules make of messages, as Turtle or TriG.
 
@@ -74,13 +68,13 @@ def command(
     arrival = timeline.of(SystemClock().now())
     answers: list[dict[str, object]] = []
     headed = faulty = False
-    for number, source in enumerate(sources(messages), 1):
-        found = result_of(source.name, Message(f"m{number}", source.read(), arrival, name))
+    for number, each in enumerate(sources(messages), 1):
+        found = result_of(each.name, Message(f"m{number}", each.read(), arrival, source))
         faulty = faulty or bool(found.problems)
         for told in found.problems:
-            click.echo(f"{source.name}: {told}", err=True)
+            click.echo(f"{each.name}: {told}", err=True)
         for note in found.mapped.notes if found.mapped is not None else ():
-            click.echo(f"{source.name}: note: {note}", err=True)
+            click.echo(f"{each.name}: note: {note}", err=True)
         if as_json:
             answers.append(_answer(found, prefixes, explained))
         else:

@@ -47,6 +47,13 @@ count_option: Final = click.option(
 )
 """``--count N``, given to the command as ``count``; None: no end."""
 
+source_option: Final = click.option(
+    "--source",
+    default="rest",
+    show_default=True,
+    help="The source of the messages, which selects the schema and the stylesheets.",
+)
+
 
 def all_of(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
     """Several options as one, shown in this order."""
@@ -125,22 +132,18 @@ def is_given(name: str) -> bool:
     return source is click.core.ParameterSource.COMMANDLINE
 
 
-def instant_option(name: str, text: str | None, line: Timeline) -> Instant | None:
-    """The value of an option that is a time of the time line; None if it is not given."""
-    if text is None:
-        return None
-    try:
-        return line.instant(text)
-    except TermError as error:
-        raise click.BadParameter(error.message, param_hint=name) from None
-
-
 def span_options(start: str | None, end: str | None, line: Timeline) -> list[Instant | None]:
-    """The values of ``--from`` and ``--to``, of which the second is later."""
-    first, last = instant_option("--from", start, line), instant_option("--to", end, line)
+    """The values of ``--from`` and ``--to``, of which the second is later; None: not given."""
+    found: list[Instant | None] = []
+    for name, text in (("--from", start), ("--to", end)):
+        try:
+            found.append(None if text is None else line.instant(text))
+        except TermError as error:
+            raise click.BadParameter(error.message, param_hint=name) from None
+    first, last = found
     if first is not None and last is not None and last <= first:
         raise click.BadParameter(f"'{end}' is not after '{start}'", param_hint="--to")
-    return [first, last]
+    return found
 
 
 def server_url(url: str | None, config: Path) -> str:

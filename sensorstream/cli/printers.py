@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from sensorstream.cli.terminal import print_json
 from sensorstream.model.terms import Triple
 from sensorstream.model.xsd import XSD
 
@@ -40,18 +40,12 @@ def mapped_turtle(
 
     With named graphs it is TriG, or the merge of all graphs, if ``merged``.
     """
-    return _parted(_serialized(_nquads(mapped, merged=merged), prefixes))
+    return _serialized(_nquads(mapped, merged=merged), prefixes)
 
 
 def turtle(triples: Iterable[Triple], prefixes: Mapping[str, str]) -> tuple[str, str]:
     """Triples in Turtle: the prefix lines, and all the rest."""
-    return _parted(_serialized((f"{s.n3} {p.n3} {o.n3} ." for s, p, o in triples), prefixes))
-
-
-def _parted(text: str) -> tuple[str, str]:
-    lines = text.splitlines()
-    head = [line for line in lines if line.startswith("@prefix")]
-    return "\n".join(head), "\n".join(line for line in lines if not line.startswith("@prefix"))
+    return _serialized((f"{s.n3} {p.n3} {o.n3} ." for s, p, o in triples), prefixes)
 
 
 def _nquads(mapped: Mapped, *, merged: bool) -> Iterator[str]:
@@ -65,7 +59,7 @@ def _nquads(mapped: Mapped, *, merged: bool) -> Iterator[str]:
                 yield f"{s.n3} {p.n3} {o.n3}{place} ."
 
 
-def _serialized(nquads: Iterable[str], prefixes: Mapping[str, str]) -> str:
+def _serialized(nquads: Iterable[str], prefixes: Mapping[str, str]) -> tuple[str, str]:
     import pyoxigraph
 
     statements = pyoxigraph.parse("\n".join(nquads), format=pyoxigraph.RdfFormat.N_QUADS)
@@ -74,7 +68,9 @@ def _serialized(nquads: Iterable[str], prefixes: Mapping[str, str]) -> str:
     pyoxigraph.serialize(
         statements, text, format=pyoxigraph.RdfFormat.TRIG, prefixes=dict(prefixes)
     )
-    return text.getvalue().decode()
+    lines = text.getvalue().decode().splitlines()
+    head = [line for line in lines if line.startswith("@prefix")]
+    return "\n".join(head), "\n".join(line for line in lines if not line.startswith("@prefix"))
 
 
 @dataclass(slots=True)
@@ -105,15 +101,13 @@ class EventPrinter(_Counted):
 
     def print(self, outcome: Outcome) -> None:
         """Print the results of an outcome, after those of the messages that it released."""
-        for each in outcome.released:
+        for each in (*outcome.released, outcome):
             self._print(each)
-        self._print(outcome)
 
     def count(self, outcome: Outcome) -> None:
         """Count an outcome and print its faults, but not its results."""
-        for each in outcome.released:
+        for each in (*outcome.released, outcome):
             self._say(each)
-        self._say(outcome)
 
     def say_counts(self, lateness: str) -> None:
         """Print on stderr how many events came too late."""
@@ -145,10 +139,10 @@ class EventPrinter(_Counted):
         for alert in outcome.alerts:
             if alert.kind in ("rule", "query"):
                 head = {alert.kind: alert.rule, "time": self.time(alert.time), "alert": alert.text}
-                _print_line({**head, "severity": alert.severity, "key": alert.key})
+                print_json({**head, "severity": alert.severity, "key": alert.key})
         for reply in outcome.replies:
             assert outcome.time is not None
-            _print_line({"time": self.time(outcome.time), "reply": reply})
+            print_json({"time": self.time(outcome.time), "reply": reply})
 
     def _say(self, outcome: Outcome) -> None:
         """Count an outcome, and print its faults on stderr."""
@@ -168,10 +162,6 @@ def _print_texts(texts: list[str]) -> None:
     if texts:
         click.echo("".join(texts), nl=False)
         texts.clear()
-
-
-def _print_line(data: Mapping[str, object]) -> None:
-    click.echo(json.dumps(data, ensure_ascii=False))
 
 
 @dataclass(slots=True)
@@ -197,7 +187,7 @@ class MessagePrinter(_Counted):
             }
             data = {**self._data(trace.outcome), **changes}
             data["released"] = [self._data(each) for each in trace.outcome.released]
-            click.echo(json.dumps(data, ensure_ascii=False))
+            print_json(data)
             return
         lines = list(self._lines(trace))
         if trace.outcome.message.id or len(lines) > 1:

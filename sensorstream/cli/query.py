@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -18,7 +18,14 @@ import click
 
 from sensorstream.cli.client import Client
 from sensorstream.cli.history import opened
-from sensorstream.cli.options import address, config_option, server_options, server_url
+from sensorstream.cli.options import (
+    Command,
+    address,
+    all_of,
+    config_option,
+    server_options,
+    server_url,
+)
 from sensorstream.cli.served import asks, served
 from sensorstream.cli.terminal import (
     lasting,
@@ -67,6 +74,30 @@ _BINARY: Final = frozenset(("arrow", "parquet"))
 _IN_MEMORY: Final = 16 * 1024 * 1024
 
 
+_json_form: Final = click.option(
+    "--json", "form", flag_value="json", help="The same as --format json."
+)
+
+
+def _answer_options(endings: str) -> Callable[[Command], Command]:
+    """``--format``, ``--json`` and ``--output``, whose name may have one of these endings."""
+    return all_of(
+        click.option(
+            "--format",
+            "form",
+            type=click.Choice(list(_KINDS)),
+            help="By default a table, or Turtle.",
+        ),
+        _json_form,
+        click.option(
+            "--output",
+            type=click.Path(path_type=Path, dir_okay=False),
+            metavar="FILE",
+            help=f"Write a file; without --format, its name says the format: {endings}",
+        ),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class _Asked:
     """A question: the place it is asked of, and the media types that its answer may have."""
@@ -91,16 +122,7 @@ class _Asked:
 )
 @click.option("--at", metavar="TIME", help="Of history: what held at a time of the time line.")
 @click.option("--during", metavar="A/B", help="Of history: what held at any time from A to B.")
-@click.option(
-    "--format", "form", type=click.Choice(list(FORMATS)), help="By default a table, or Turtle."
-)
-@click.option("--json", "form", flag_value="json", help="The same as --format json.")
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help=f"Write a file; without --format, its name says the format: {', '.join(OF_SUFFIX)}.",
-)
+@_answer_options(f"{', '.join(OF_SUFFIX)}.")
 def command(
     query: str,
     url: str | None,
@@ -293,7 +315,7 @@ def archive_of(settings: Settings, url: str) -> Archive:
     show_default=True,
     help="History's CSV and Arrow (a stream) have all rows; others end at limits.question_rows.",
 )
-@click.option("--json", "form", flag_value="json", help="The same as --format json.")
+@_json_form
 @click.option("--csv", "form", flag_value="csv", help="The same as --format csv.")
 def sql(query: str, place: str, config: Path, form: str) -> None:
     """Query the history in SQL, on PostgreSQL or Spark, or its archive.
@@ -474,16 +496,7 @@ _add(
 @served(jobs.command("result"))
 @click.argument("job_id", metavar="ID")
 @click.option("--wait", is_flag=True, help="Wait until the job has ended.")
-@click.option(
-    "--format", "form", type=click.Choice(list(JOB_FORMATS)), help="By default a table, or Turtle."
-)
-@click.option("--json", "form", flag_value="json", help="The same as --format json.")
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Write a file; without --format, its name says the format: .csv, .parquet ...",
-)
+@_answer_options(".csv, .parquet ...")
 def result(client: Client, job_id: str, wait: bool, form: str | None, output: Path | None) -> None:
     """The rows that a job found; if it failed, its error."""
     chosen = chosen_format(form, output)

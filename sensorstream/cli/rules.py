@@ -57,11 +57,11 @@ def command(context: click.Context, url: str | None, config: Path, as_json: bool
     if as_json:
         print_json(found)
         return
-    places = [
-        "{file}:{line}:{column}".format(**each["position"]) if each["position"] else None
+    rows = [
+        [each["kind"], each["name"], at and "{file}:{line}:{column}".format(**at)]
         for each in found
+        for at in [each["position"]]
     ]
-    rows = [[each["kind"], each["name"], at] for each, at in zip(found, places, strict=True)]
     print_table(("kind", "name", "place"), rows)
 
 

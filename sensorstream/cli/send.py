@@ -29,61 +29,8 @@ from sensorstream.settings.settings_file import load_settings
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """One message, read when it is needed; ``name`` is for output."""
-
-    name: str
-    read: Callable[[], bytes]
-
-
-def sources(names: Iterable[str]) -> list[Source]:
-    """The messages of files, folders and ZIP archives (``*.xml``, by name) and of ``-``.
-
-    Raises:
-        click.BadParameter: the file or folder does not exist, or has no message.
-    """
-    return [source for name in names for source in _sources(name)]
-
-
-def _sources(name: str) -> Iterator[Source]:
-    path = Path(name)
-    if name == "-":
-        yield Source("standard input", sys.stdin.buffer.read)
-    elif path.is_dir():
-        files = sorted(path.glob("*.xml"))
-        if not files:
-            raise click.BadParameter(f"no *.xml file in the folder '{name}'")
-        for file in files:
-            yield Source(str(file), file.read_bytes)
-    elif path.is_file() and zipfile.is_zipfile(path):
-        yield from _archived(path)
-    elif path.is_file():
-        yield Source(name, path.read_bytes)
-    else:
-        raise click.BadParameter(f"there is no file or folder '{name}'")
-
-
-def _archived(path: Path) -> Iterator[Source]:
-    archive = zipfile.ZipFile(io.BytesIO(path.read_bytes()))
-    entries = sorted(each for each in archive.namelist() if each.endswith(".xml"))
-    if not entries:
-        raise click.BadParameter(f"no *.xml file in the archive '{path}'")
-    for entry in entries:
-        yield Source(f"{path}/{entry}", partial(archive.read, entry))
-
-
-def write_messages(messages: Iterable[bytes], folder: Path) -> None:
-    """Write messages into a folder as files that :func:`sources` reads back in order."""
-    folder.mkdir(parents=True, exist_ok=True)
-    number = 0
-    for number, message in enumerate(messages, 1):
-        (folder / f"{number:06}.xml").write_bytes(message)
-    click.echo(f"wrote {number} messages to {folder}")
-
-
-@dataclass(frozen=True, slots=True)
 class Outgoing:
-    """A message to send.
+    """A message to send, read when it is needed; ``name`` is for output.
 
     ``due`` is in seconds after the first message, ``None`` means immediately. ``source`` is its
     source in REST; with ``None`` the server chooses it.
@@ -93,6 +40,51 @@ class Outgoing:
     read: Callable[[], bytes]
     due: float | None = None
     source: str | None = None
+
+
+def sources(names: Iterable[str]) -> list[Outgoing]:
+    """The messages of files, folders and ZIP archives (``*.xml``, by name) and of ``-``.
+
+    Raises:
+        click.BadParameter: the file or folder does not exist, or has no message.
+    """
+    return [source for name in names for source in _sources(name)]
+
+
+def _sources(name: str) -> Iterator[Outgoing]:
+    path = Path(name)
+    if name == "-":
+        yield Outgoing("standard input", sys.stdin.buffer.read)
+    elif path.is_dir():
+        files = sorted(path.glob("*.xml"))
+        if not files:
+            raise click.BadParameter(f"no *.xml file in the folder '{name}'")
+        for file in files:
+            yield Outgoing(str(file), file.read_bytes)
+    elif path.is_file() and zipfile.is_zipfile(path):
+        yield from _archived(path)
+    elif path.is_file():
+        yield Outgoing(name, path.read_bytes)
+    else:
+        raise click.BadParameter(f"there is no file or folder '{name}'")
+
+
+def _archived(path: Path) -> Iterator[Outgoing]:
+    archive = zipfile.ZipFile(io.BytesIO(path.read_bytes()))
+    entries = sorted(each for each in archive.namelist() if each.endswith(".xml"))
+    if not entries:
+        raise click.BadParameter(f"no *.xml file in the archive '{path}'")
+    for entry in entries:
+        yield Outgoing(f"{path}/{entry}", partial(archive.read, entry))
+
+
+def write_messages(messages: Iterable[bytes], folder: Path) -> None:
+    """Write messages into a folder as files that :func:`sources` reads back in order."""
+    folder.mkdir(parents=True, exist_ok=True)
+    number = 0
+    for number, message in enumerate(messages, 1):
+        (folder / f"{number:06}.xml").write_bytes(message)
+    click.echo(f"wrote {number} messages to {folder}")
 
 
 @dataclass(slots=True)
@@ -247,7 +239,7 @@ def command(
     """
     if soap and source is not None:
         raise click.UsageError("--source goes with REST: messages by SOAP have the source soap")
-    outgoing = [Outgoing(each.name, each.read, source=source) for each in sources(messages)]
+    outgoing = [replace(each, source=source) for each in sources(messages)]
     answers: list[dict[str, Any]] = []
 
     def answered(name: str, facts: Mapping[str, Any]) -> None:
@@ -319,7 +311,11 @@ def resend(
     if speed is not None and rate is not None:
         raise click.UsageError("--speed and --rate are both given: expected only one of them")
     with ExitStack() as stack:
-        total, messages = _of_journal(source, speed, stack) if journal else _of_files(source)
+        if journal:
+            total, messages = _of_journal(source, speed, stack)
+        else:
+            found = sources([source])
+            total, messages = len(found), iter(found)
         if out is not None:
             write_messages((each.read() for each in messages), out)
             return
@@ -364,8 +360,3 @@ def _of_journal(
             after = rows[-1][0]
 
     return count, outgoing()
-
-
-def _of_files(source: str) -> tuple[int, Iterator[Outgoing]]:
-    found = sources([source])
-    return len(found), (Outgoing(each.name, each.read) for each in found)

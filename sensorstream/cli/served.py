@@ -5,8 +5,8 @@ What a command finds is printed as JSON (``--json``), or for people.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial, wraps
 from inspect import cleandoc
 from pathlib import Path
@@ -35,15 +35,12 @@ Subject: TypeAlias = tuple[
 """What a command is about: the options that give it, and how it is opened."""
 
 
-@contextmanager
-def _client(config: Path, url: str | None) -> Iterator[Client]:
-    with Client(server_url(url, config)) as client:
-        yield client
+def _client(config: Path, url: str | None) -> Client:
+    return Client(server_url(url, config))
 
 
-@contextmanager
-def _settings(config: Path, _url: None) -> Iterator[Settings]:
-    yield load_settings(config)
+def _settings(config: Path, _url: None) -> AbstractContextManager[Settings]:
+    return nullcontext(load_settings(config))
 
 
 def served(
