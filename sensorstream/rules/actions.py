@@ -28,7 +28,6 @@ from sensorstream.rules.grounds import grounds_of
 from sensorstream.rules.reading import in_rule_file, pattern_query, surroundings
 from sensorstream.rules.templates import (
     check_bound,
-    compile_name,
     compile_parts,
     compile_xml,
     fill,
@@ -292,8 +291,8 @@ class ActionCompiler:
         if name.is_constant:
             constant = self.file.resolve(name)
             return lambda firing: constant
-        text = compile_name(name, self.file, self.bound)
         whole = name.whole is not None
+        text = compile_parts(name.parts if whole else self.file.head(name), self.bound)
         encode, make = plain if whole else encode_segment, iri_maker(self.file.base)
 
         def link(firing: Firing) -> Term | None:

@@ -27,7 +27,7 @@ _Numbered: TypeAlias = tuple[int, CompiledRule]
 class RuleIndex:
     """The semantic rules of a deployment, in order."""
 
-    __slots__ = ("_every", "_on_expiry", "_on_insertion", "_scheduled", "listen", "rules")
+    __slots__ = ("_every", "_scheduled", "_waiting", "listen", "rules")
 
     def __init__(self, rules: Iterable[CompiledRule]) -> None:
         self.rules = tuple(rules)
@@ -37,15 +37,14 @@ class RuleIndex:
             (rule.name, rule.every, rule.punctual) for rule in self.rules if rule.every is not None
         ]
         self._every: list[_Numbered] = []
-        self._on_insertion: dict[Term, list[_Numbered]] = {}
-        self._on_expiry: dict[Term, list[_Numbered]] = {}
-        waiting = {Wake.INSERTION: self._on_insertion, Wake.EXPIRY: self._on_expiry}
+        self._waiting: dict[Wake, dict[Term, list[_Numbered]]] = {}
         for number, rule in enumerate(self.rules):
             if rule.waits_for is None:
                 self._every.append((number, rule))
             else:
                 wake, class_name = rule.waits_for
-                waiting[wake].setdefault(class_name, []).append((number, rule))
+                of_class = self._waiting.setdefault(wake, {}).setdefault(class_name, [])
+                of_class.append((number, rule))
 
     def due(self, memory: RuleMemory, *, waiting_only: bool = False) -> Instant | None:
         """From which instant on a rule fires by time alone; None: none does.
@@ -87,12 +86,9 @@ class RuleIndex:
     def awake(self, moment: Moment) -> Sequence[CompiledRule]:
         """The rules whose trigger may have a solution, in order; O(those, and the change)."""
         found = list(self._every)
-        if self._on_insertion:
-            for class_name in moment.arrivals:
-                found += self._on_insertion.get(class_name, ())
-        if self._on_expiry:
-            for class_name in moment.losses:
-                found += self._on_expiry.get(class_name, ())
+        for wake, waiting in self._waiting.items():
+            for class_name in moment.changed(wake):
+                found += waiting.get(class_name, ())
         if len(found) > len(self._every):
             found.sort(key=itemgetter(0))
         return [rule for _, rule in found]
