@@ -26,7 +26,6 @@ from sensorstream.rules.lineage import Block, blocks, members_of
 from sensorstream.rules.triggers import NO_SOLUTION, Solutions
 from sensorstream.sparql.algebra import (
     Ask,
-    Dataset,
     Distinct,
     Extend,
     Pattern,
@@ -107,10 +106,8 @@ def select_query(
     hidden = sorted(outer - returned)
     _check_grouping(pattern, hidden, parsed.start)
     made = returning(pattern, hidden) if hidden else pattern
-    return (
-        _answered(query.dataset, made, outer, parsed.start, base=query.base),
-        returned | outer,
-    )
+    asked = Query(Select(made), query.dataset, base=query.base)
+    return _answered(asked, outer, parsed.start), returned | outer
 
 
 def ask_query(parsed: Parsed[Query], given: Collection[str]) -> ConditionQuery:
@@ -126,14 +123,8 @@ def ask_query(parsed: Parsed[Query], given: Collection[str]) -> ConditionQuery:
     outer = _names(pattern) & frozenset(given)
     if not is_sub_select(pattern):
         _check_grouping(pattern, sorted(outer), parsed.start)
-    return _answered(
-        query.dataset,
-        _projected(pattern, sorted(outer)),
-        outer,
-        parsed.start,
-        base=query.base,
-        asks=True,
-    )
+    asked = Query(Select(_projected(pattern, sorted(outer))), query.dataset, base=query.base)
+    return _answered(asked, outer, parsed.start, asks=True)
 
 
 def pattern_query(
@@ -170,20 +161,14 @@ def pattern_query(
     mentioned = outer & _names(pattern)
     shown = sorted(names.keys() | mentioned) or sorted(inside)
     made = Project(pattern, tuple(map(Variable, shown)))
-    return _answered(Dataset(), made, mentioned, parsed.start, base=base)
+    return _answered(Query(Select(made), base=base), mentioned, parsed.start)
 
 
 def _answered(
-    dataset: Dataset,
-    pattern: Pattern,
-    given: frozenset[str],
-    position: Position,
-    *,
-    base: IRI | None,
-    asks: bool = False,
+    asked: Query, given: frozenset[str], position: Position, *, asks: bool = False
 ) -> ConditionQuery:
     """The query, after a trial run on an empty Oxigraph store."""
-    query = condition_query(Query(Select(pattern), dataset, base=base), given, asks=asks)
+    query = condition_query(asked, given, asks=asks)
     try:
         ox.Store().query(query.text, custom_functions=FUNCTIONS)
     except (SyntaxError, ValueError, RuntimeError, OSError) as error:

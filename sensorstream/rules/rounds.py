@@ -31,7 +31,7 @@ class RuleIndex:
 
     def __init__(self, rules: Iterable[CompiledRule]) -> None:
         self.rules = tuple(rules)
-        self.listen = any(rule.listens for rule in self.rules)
+        self.listen = any(rule.lineage.silent for rule in self.rules)
         """Whether one of them wants to know of whom a message says something."""
         self._scheduled = [
             (rule.name, rule.every, rule.punctual) for rule in self.rules if rule.every is not None

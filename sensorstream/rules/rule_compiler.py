@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
 
 from sensorstream.errors import LanguageError, Position
 from sensorstream.language import syntax
@@ -114,10 +113,6 @@ def compile_silence(
     return trigger
 
 
-_WAITING: Final = (syntax.When, syntax.OnSilence)
-"""The triggers that remember something."""
-
-
 @dataclass(frozen=True, slots=True)
 class CompiledRule:
     """One semantic rule, ready to run; conditions stand in the order of evaluation.
@@ -141,8 +136,6 @@ class CompiledRule:
     """The text of a trigger that remembers something; "" if it does not."""
     edge: Edge | None = None
     """Of a ``when`` its conditions."""
-    listens: bool = False
-    """Whether it wants to know of whom a message says something."""
     punctual: bool = False
     question: HistoryQuery | None = None
     """What it asks the history."""
@@ -241,9 +234,8 @@ def compile_rule(
             frozenset(waiting) - {NOW},
             silent,
         ),
-        print_node(rule.trigger) if question or isinstance(rule.trigger, _WAITING) else "",
+        print_node(rule.trigger) if question or edge or silent else "",
         edge,
-        listens=isinstance(rule.trigger, syntax.OnSilence),
         punctual=is_punctual(rule.trigger),
         question=question,
     )

@@ -208,9 +208,9 @@ def read_duration(duration: syntax.Duration, line: Timeline) -> int:
 
 def waits_for(rule: syntax.SemanticRule, file: syntax.RuleFile) -> tuple[Wake, IRI] | None:
     """The class whose changes can trigger a rule, and how; None: any change may trigger it."""
-    trigger = rule.trigger
-    is_woken = isinstance(trigger, syntax.OnInsert | syntax.OnExpire)
-    return _woken_by(trigger, file) if is_woken else None
+    if isinstance(rule.trigger, syntax.OnInsert | syntax.OnExpire):
+        return _woken_by(rule.trigger, file)
+    return None
 
 
 def _woken_by(
