@@ -18,10 +18,10 @@ from itertools import islice
 from statistics import median
 from typing import Final
 
+from sensorstream.installation import bundled
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.xsd import XSD
-from sensorstream.resources import bundled
 from sensorstream.simulation.applications import EVERY, level, roads
 from sensorstream.sparql.parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor

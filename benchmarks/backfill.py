@@ -23,8 +23,8 @@ from sensorstream.backfill.mapping import Mapped, batches
 from sensorstream.cli.init import TEMPLATES, make_workspace
 from sensorstream.history import embedded
 from sensorstream.history.store import PostgresStore
-from sensorstream.settings import HistorySettings, Settings
-from sensorstream.settings_file import load_settings
+from sensorstream.settings.settings import HistorySettings, Settings
+from sensorstream.settings.settings_file import load_settings
 from sensorstream.simulation.tracker import tracker_messages
 
 

@@ -21,8 +21,8 @@ from typing import Final
 from sensorstream.dotr.reader import read_program
 from sensorstream.errors import Position
 from sensorstream.kb.index import TripleIndex
+from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.network.sources import Knowledge
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.report import Report
@@ -77,7 +77,7 @@ def named(name: object) -> IRI:
 
 
 def number(value: int) -> Literal:
-    return Literal(str(value), XSD_INTEGER)
+    return Literal(str(value), xsd.INTEGER)
 
 
 def text_of(scenario: Scenario) -> str:

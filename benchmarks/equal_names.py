@@ -13,9 +13,9 @@ import time
 from typing import Final
 
 from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model import owl
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI
-from sensorstream.model.vocabulary import OWL_SAME_AS
 from sensorstream.reasoning.rulesets.reader import bundled_rules
 from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
 
@@ -27,7 +27,7 @@ def seconds(rule_set: str, names: int) -> list[tuple[int, float]]:
     kb = KnowledgeBase()
     reasoner = RuleReasoner(bundled_rules(rule_set))
     reasoner.start(kb)
-    links = tuple((_name(each), OWL_SAME_AS, _name(each + 1)) for each in range(names - 1))
+    links = tuple((_name(each), owl.SAME_AS, _name(each + 1)) for each in range(names - 1))
     middle = links[names // 2 : names // 2 + 1]
     rest = tuple(link for link in links[:-1] if link not in middle)
     found = []

@@ -26,12 +26,11 @@ from sensorstream.history.reader import reader_url
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
 from sensorstream.journal.records import Effects, MessageStatus, Record
+from sensorstream.model import rdf, xsd
 from sensorstream.model.events import Departure, Ended, Individual, Message, Provenance
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.model.xsd import XSD_DATE_TIME, XSD_INTEGER
 
 LINE: Final = Timeline.DATETIME
 START: Final = datetime(2014, 8, 1, tzinfo=UTC)
@@ -49,8 +48,8 @@ SCHEMA: Final = Schema(
     object_properties=frozenset({IRI(f"{EX}isIn")}),
     datatype_properties=frozenset(IRI(EX + name) for name in PROPERTIES[:-1]),
     ranges_of={
-        IRI(f"{EX}hasTime"): frozenset({IRI(XSD_DATE_TIME)}),
-        **{IRI(EX + name): frozenset({IRI(XSD_INTEGER)}) for name in PROPERTIES[1:4]},
+        IRI(f"{EX}hasTime"): frozenset({IRI(xsd.DATE_TIME)}),
+        **{IRI(EX + name): frozenset({IRI(xsd.INTEGER)}) for name in PROPERTIES[1:4]},
     },
 )
 
@@ -221,18 +220,18 @@ def group(seq: int, numbers: range, individuals: int) -> Effects:
         gone = Departure(one, when + STAY)
         departures.append(gone)
         ended += gone.ended()
-        actor: Triple = (name, RDF_TYPE, IRI(f"{EX}Actor"))
+        actor: Triple = (name, rdf.TYPE, IRI(f"{EX}Actor"))
         ended.append(Ended(number + 1, name, actor, said, when + STAY, inferred=True))
     statuses = (MessageStatus(seq, Status.ACCEPTED),)
     return Effects(seq, tuple(departures), tuple(ended), (), statuses, START)
 
 
 def _statements(number: int, name: IRI, when: int) -> Iterator[Triple]:
-    yield name, RDF_TYPE, IRI(f"{EX}Human")
+    yield name, rdf.TYPE, IRI(f"{EX}Human")
     yield name, IRI(f"{EX}hasTime"), LINE.literal(when)
-    yield name, IRI(f"{EX}hasXLocation"), Literal(str(number * 7919 % 640), XSD_INTEGER)
-    yield name, IRI(f"{EX}hasYLocation"), Literal(str(number * 104729 % 480), XSD_INTEGER)
-    yield name, IRI(f"{EX}hasCertainty"), Literal(str(number * 15485863 % 101), XSD_INTEGER)
+    yield name, IRI(f"{EX}hasXLocation"), Literal(str(number * 7919 % 640), xsd.INTEGER)
+    yield name, IRI(f"{EX}hasYLocation"), Literal(str(number * 104729 % 480), xsd.INTEGER)
+    yield name, IRI(f"{EX}hasCertainty"), Literal(str(number * 15485863 % 101), xsd.INTEGER)
     yield name, IRI(f"{EX}hasName"), Literal(str(number))
     yield name, IRI(f"{EX}isIn"), IRI(f"{EX}room-{number * 31 % ROOMS}")
 

@@ -34,7 +34,7 @@ from sensorstream.model.timeline import Timeline
 from sensorstream.server.listening import Server
 from sensorstream.server.main import create_app
 from sensorstream.server.rest.messages import Shortcut
-from sensorstream.settings import Settings
+from sensorstream.settings.settings import Settings
 
 _CLIENTS: Final = 16
 _REQUESTS: Final = 50

@@ -20,9 +20,9 @@ import psutil
 
 from sensorstream.app.control.wiring import build_machine, read_deployment
 from sensorstream.engine.outcome import Status
+from sensorstream.installation import bundled
 from sensorstream.model.events import Message
-from sensorstream.resources import bundled
-from sensorstream.settings import (
+from sensorstream.settings.settings import (
     OntologySettings,
     ReasoningSettings,
     RuleSettings,

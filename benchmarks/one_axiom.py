@@ -26,10 +26,9 @@ from benchmarks.foreign.cases import FOLDER, load, together
 from benchmarks.foreign.streams import BASE, Message, Stream, cpu
 from sensorstream.app.life.memory import spare_what_stays
 from sensorstream.errors import OntologyError, ReasonerError
+from sensorstream.model import rdf, xsd
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal
-from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.model.xsd import XSD_DATE_TIME, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.questions import Memo
 from sensorstream.reasoning.dl.reasoner import DlReasoner
@@ -261,12 +260,12 @@ def _traffic(number: int) -> Message:
     one = IRI(f"{BASE}{number}")
     when = f"2026-11-23T09:{number % 60:02}:00Z"
     return (
-        (one, RDF_TYPE, IRI(f"{_HERE}TrafficObservation")),
+        (one, rdf.TYPE, IRI(f"{_HERE}TrafficObservation")),
         (one, IRI(f"{_SOSA}madeBySensor"), IRI(f"{_HERE}sensor-1")),
         (one, IRI(f"{_SOSA}hasFeatureOfInterest"), IRI(f"{_HERE}road-{number % 3}")),
-        (one, IRI(f"{_HERE}averageSpeed"), Literal(f"{speed + number % 7}.0", XSD_DOUBLE)),
-        (one, IRI(f"{_HERE}vehicleCount"), Literal(str(vehicles + number % 5), XSD_INTEGER)),
-        (one, IRI(f"{_SOSA}resultTime"), Literal(when, XSD_DATE_TIME)),
+        (one, IRI(f"{_HERE}averageSpeed"), Literal(f"{speed + number % 7}.0", xsd.DOUBLE)),
+        (one, IRI(f"{_HERE}vehicleCount"), Literal(str(vehicles + number % 5), xsd.INTEGER)),
+        (one, IRI(f"{_SOSA}resultTime"), Literal(when, xsd.DATE_TIME)),
     )
 
 
@@ -285,7 +284,7 @@ def _with_badge(number: int) -> Message:
 def _observed(number: int) -> Message:
     one = IRI(f"{BASE}{number}")
     return (
-        (one, RDF_TYPE, IRI(f"{_SOSA}Observation")),
+        (one, rdf.TYPE, IRI(f"{_SOSA}Observation")),
         (one, IRI(f"{_SOSA}madeBySensor"), IRI(f"{BASE}sensor")),
         (one, IRI(f"{_SOSA}hasResult"), IRI(f"{BASE}result{number}")),
     )
@@ -294,7 +293,7 @@ def _observed(number: int) -> Message:
 def _member(number: int) -> Message:
     one = IRI(f"{BASE}{number}")
     return (
-        (one, RDF_TYPE, IRI(f"{_SCHOOL}GraduateStudent")),
+        (one, rdf.TYPE, IRI(f"{_SCHOOL}GraduateStudent")),
         (one, IRI(f"{_SCHOOL}memberOf"), IRI(f"{BASE}department")),
         (one, IRI(f"{_SCHOOL}takesCourse"), IRI(f"{BASE}course{number % 7}")),
     )

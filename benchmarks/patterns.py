@@ -15,9 +15,9 @@ from typing import Final
 
 from sensorstream.app.life.memory import spare_what_stays
 from sensorstream.kb.index import TripleIndex
+from sensorstream.model import rdf, rdfs
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.model.vocabulary import RDF_TYPE, RDFS_SUBCLASS_OF
 from sensorstream.model.xsd import XSD
 from sensorstream.network.recursion.kinds import Conclusions
 from sensorstream.network.sources import Knowledge
@@ -75,7 +75,7 @@ def prices() -> list[StreamEvent]:
 def hierarchy() -> list[Triple]:
     """Each class but the first is a subclass of another one."""
     return [
-        (named(f"c{number}"), RDFS_SUBCLASS_OF, named(f"c{(number - 1) // WIDTH}"))
+        (named(f"c{number}"), rdfs.SUBCLASS_OF, named(f"c{(number - 1) // WIDTH}"))
         for number in range(1, CLASSES + 1)
     ]
 
@@ -84,7 +84,7 @@ def members() -> list[StreamEvent]:
     draw = random.Random(1)
     return [
         StreamEvent(
-            number, ((named(f"x{number}"), RDF_TYPE, named(f"c{draw.randrange(CLASSES)}")),)
+            number, ((named(f"x{number}"), rdf.TYPE, named(f"c{draw.randrange(CLASSES)}")),)
         )
         for number in range(EVENTS)
     ]

@@ -19,8 +19,8 @@ from typing import Final
 
 from benchmarks.earlier import FIRST_DESIGN, ROOT, measured, package_of
 from sensorstream.kb.index import TripleIndex
+from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal
-from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.sparql.parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.report import Report
@@ -87,7 +87,7 @@ def events() -> Iterator[StreamEvent]:
     while True:
         second += 1
         sensor = IRI(f"{_EX}sensor{random.randrange(500)}")
-        value = Literal(str(random.randrange(1000)), XSD_INTEGER)
+        value = Literal(str(random.randrange(1000)), xsd.INTEGER)
         room = IRI(f"{_EX}room{random.randrange(50)}")
         said = ((sensor, IRI(f"{_EX}in"), room), (sensor, IRI(f"{_EX}value"), value))
         yield StreamEvent(second, said, _STREAM)

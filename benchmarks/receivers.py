@@ -24,7 +24,7 @@ from sensorstream.history.webhooks import PostgresWebhooks
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model.events import Alert, Message
 from sensorstream.model.timeline import Timeline
-from sensorstream.settings import HistorySettings
+from sensorstream.settings.settings import HistorySettings
 
 _ALERTS: Final = 900
 _WEBHOOKS: Final = (1, 100, 999)

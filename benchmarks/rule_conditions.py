@@ -20,10 +20,10 @@ from typing import Final
 from benchmarks.memory import crowd
 from sensorstream.app.control.wiring import Machine, build_machine, read_deployment
 from sensorstream.engine.outcome import Status
+from sensorstream.installation import bundled
 from sensorstream.model.events import Message
-from sensorstream.resources import bundled
 from sensorstream.rules.conditions import SnapshotEvaluator
-from sensorstream.settings import (
+from sensorstream.settings.settings import (
     OntologySettings,
     ReasoningSettings,
     RuleSettings,

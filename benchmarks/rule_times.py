@@ -20,7 +20,7 @@ from typing import Final
 from sensorstream.app.control.wiring import build_machine, read_deployment
 from sensorstream.engine.outcome import Status
 from sensorstream.model.events import Message
-from sensorstream.settings import (
+from sensorstream.settings.settings import (
     OntologySettings,
     ReasoningSettings,
     RuleSettings,

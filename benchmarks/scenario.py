@@ -12,8 +12,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from sensorstream.resources import bundled
-from sensorstream.settings import (
+from sensorstream.installation import bundled
+from sensorstream.settings.settings import (
     OntologySettings,
     ReasoningSettings,
     RuleSettings,

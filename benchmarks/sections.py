@@ -25,7 +25,7 @@ from benchmarks.scenario import (
 )
 from benchmarks.systems import Engine, PapersWay
 from sensorstream.reasoning.ontology import load_ontology, to_ntriples
-from sensorstream.settings import Settings
+from sensorstream.settings.settings import Settings
 from sensorstream.simulation.tracker import tracker_messages
 
 PAPER: Final = "paper"

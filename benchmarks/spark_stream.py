@@ -28,10 +28,10 @@ from sensorstream.app.life.recovery import Start, recover
 from sensorstream.history import embedded
 from sensorstream.history.pipeline import PositionReader, Writes
 from sensorstream.history.store import PostgresStore
+from sensorstream.installation import bundled
 from sensorstream.journal.records import Record
 from sensorstream.model.events import Message
-from sensorstream.resources import bundled
-from sensorstream.settings import OntologySettings, RuleSettings, Settings
+from sensorstream.settings.settings import OntologySettings, RuleSettings, Settings
 from sensorstream.simulation.tracker import tracker_messages
 from sensorstream.streaming.stream import running_stream
 

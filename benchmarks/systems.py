@@ -14,11 +14,11 @@ from benchmarks.scenario import NAMESPACE, PHASES
 from sensorstream.app.control.wiring import build_machine, read_deployment
 from sensorstream.engine.outcome import Status
 from sensorstream.kb.graph import Origin
+from sensorstream.model import rdf
 from sensorstream.model.events import Message
 from sensorstream.model.terms import IRI
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.reasoning.dl.reasoner import ResilientReasoner
-from sensorstream.settings import Settings
+from sensorstream.settings.settings import Settings
 
 T = TypeVar("T")
 
@@ -57,7 +57,7 @@ class Engine:
         return {
             name: frozenset(
                 str(value)
-                for _, _, value in kb.match(IRI(name), RDF_TYPE, None)
+                for _, _, value in kb.match(IRI(name), rdf.TYPE, None)
                 if value.startswith(NAMESPACE)
             )
             for name in individuals
@@ -65,7 +65,7 @@ class Engine:
 
     def individuals(self) -> list[str]:
         """The humans of the window."""
-        humans = self._engine.kb.match(None, RDF_TYPE, IRI(f"{NAMESPACE}Human"))
+        humans = self._engine.kb.match(None, rdf.TYPE, IRI(f"{NAMESPACE}Human"))
         return [str(name) for name, _, _ in humans]
 
     def window(self) -> str:

@@ -15,9 +15,9 @@ from itertools import pairwise
 from typing import Final
 
 from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model import rdf
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Triple
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.reasoning.rulesets.reader import bundled_rules
 from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
 
@@ -25,9 +25,9 @@ OWL: Final = "http://www.w3.org/2002/07/owl#"
 PART: Final = IRI("http://example.org/partOf")
 NEAR: Final = IRI("http://example.org/near")
 SCHEMA: Final[Sequence[Triple]] = (
-    (PART, RDF_TYPE, IRI(f"{OWL}TransitiveProperty")),
-    (NEAR, RDF_TYPE, IRI(f"{OWL}TransitiveProperty")),
-    (NEAR, RDF_TYPE, IRI(f"{OWL}SymmetricProperty")),
+    (PART, rdf.TYPE, IRI(f"{OWL}TransitiveProperty")),
+    (NEAR, rdf.TYPE, IRI(f"{OWL}TransitiveProperty")),
+    (NEAR, rdf.TYPE, IRI(f"{OWL}SymmetricProperty")),
 )
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sensorstream.engine.outcome import Outcome
     from sensorstream.errors import SensorStreamError
     from sensorstream.model.events import Event
-    from sensorstream.webhook_definition import Grouping, WebhookDefinition
+    from sensorstream.model.webhook_definition import Grouping, WebhookDefinition
 
 __all__ = (
     "AsyncClient",
@@ -48,12 +48,12 @@ _HOMES = MappingProxyType(
         "Client": "sensorstream.client.clients",
         "Engine": "sensorstream.engine.engine",
         "Event": "sensorstream.model.events",
-        "Grouping": "sensorstream.webhook_definition",
+        "Grouping": "sensorstream.model.webhook_definition",
         "Outcome": "sensorstream.engine.outcome",
         "QueryReport": "sensorstream.client.results",
         "Results": "sensorstream.client.results",
         "SensorStreamError": "sensorstream.errors",
-        "WebhookDefinition": "sensorstream.webhook_definition",
+        "WebhookDefinition": "sensorstream.model.webhook_definition",
         "build_engine": "sensorstream.app.recorded",
         "map_message": "sensorstream.app.recorded",
         "parse_mapping": "sensorstream.app.recorded",

@@ -4,12 +4,13 @@
 the fault code in SOAP and the line a command prints; docs/errors.md lists all codes.
 A class without a ``code`` of its own has that of its parent.
 
-Nine kinds of exception are not in the tree, because they are not errors for a user to read:
+Ten kinds of exception are not in the tree, because they are not errors for a user to read:
 ``alerts.poster.ConnectError`` (the next address of a receiver is tried),
 ``processes.apart._HungError`` (has what a fork does done once more),
 ``mapping.term_maps.SkipIndividual`` (a rule leaves an individual out),
 ``network.recursion.stratum.BrokenRules`` (takes failed derivation rules out of force),
 ``reasoning.dl.bounds.clauses.Untreated`` (a bound leaves an axiom out),
+``reasoning.dl.process.Unanswered`` (tells a question that failed from a process that ended),
 ``reasoning.dl.gap.answers._Equal`` (twins are told of by their own names),
 ``server.soap.Fault`` (carries a problem to the SOAP endpoint),
 ``server.protocol._Refused`` (ends the parsing of a request), and the exceptions of ``click`` in the
@@ -18,11 +19,44 @@ command line.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from hashlib import sha256
+from typing import Any, ClassVar, Final
 
-from sensorstream.quoting import shortened
+LONGEST: Final = 10_000
+"""Characters of a text that is told."""
+MOST: Final = 100
+"""Texts of a list that is told."""
+LONGEST_PATH: Final = 500
+"""Characters of the path of a request that are kept of it."""
+_END: Final = 1_000
+"""Characters of the end that are kept: it often says what was expected."""
+_DIGITS: Final = 16
+
+
+def shortened(text: str) -> str:
+    """The text; of a longer one than :data:`LONGEST` the beginning and the end."""
+    if len(text) <= LONGEST:
+        return text
+    told = f"… ({len(text)} characters) …"
+    return text[: LONGEST - _END - len(told)] + told + text[-_END:]
+
+
+def shortened_key(text: str, most: int = LONGEST) -> str:
+    """As :func:`shortened`, for names: two that differ stay different."""
+    if len(text) <= most:
+        return text
+    told = sha256(text.encode(errors="surrogatepass")).hexdigest()[:_DIGITS]
+    return f"{text[: most - _DIGITS - 1]}…{told}"
+
+
+def few(texts: Sequence[str]) -> tuple[str, ...]:
+    """The texts, shortened; of more than :data:`MOST` the first, and how many more there are."""
+    told = tuple(map(shortened, texts))
+    if len(told) <= MOST:
+        return told
+    return (*told[: MOST - 1], f"and {len(told) - MOST + 1} more")
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, Final
 
-from sensorstream.quoting import LONGEST_PATH, shortened_key
+from sensorstream.errors import LONGEST_PATH, shortened_key
 
 FORMATS: Final = ("text", "json")
 LEVELS: Final = ("debug", "info", "warning", "error")

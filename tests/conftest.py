@@ -36,7 +36,7 @@ _OF_ONE_SPARK = "tests/spark/"
 _FIRST = (
     _OF_ONE_SPARK,
     "tests/streaming/test_stream.py",
-    "tests/demo/",
+    "tests/cli/demo/",
     "tests/cli/test_documents.py",
     "tests/integration/",
     "tests/package/",

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 import sensorstream
+from sensorstream.cli.demo.server_process import ServerProcess
 from sensorstream.cli.init import TEMPLATES, make_workspace
 from sensorstream.client.clients import AsyncClient, Client
 from sensorstream.client.results import EventReader, ReportReader, Results, value_of
-from sensorstream.demo.server_process import ServerProcess
 from sensorstream.errors import MalformedMessage, ServerUnreachable, UnknownQuery
 
 PAGE = (Path(__file__).parents[1] / "docs" / "python-api.md").read_text(encoding="utf-8")

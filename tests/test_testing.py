@@ -6,16 +6,16 @@ from datetime import timedelta
 import pytest
 
 from sensorstream.clock import Clock
+from sensorstream.model import xsd
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.testing import DAWN, ListSink, ListSource, ManualClock, assert_delta, triples
 
 PREFIX = "@prefix : <http://example.org/> ."
 X, P = IRI("http://example.org/x"), IRI("http://example.org/p")
-ONE: Triple = (X, P, Literal("1", XSD_INTEGER))
-TWO: Triple = (X, P, Literal("2", XSD_INTEGER))
+ONE: Triple = (X, P, Literal("1", xsd.INTEGER))
+TWO: Triple = (X, P, Literal("2", xsd.INTEGER))
 
 
 def test_a_manual_clock_moves_by_hand() -> None:
@@ -59,8 +59,8 @@ def test_a_wrong_delta_is_told_apart() -> None:
     with pytest.raises(AssertionError) as caught:
         assert_delta(Delta(0, added=(ONE, ONE)), prefixes=PREFIX, removed=":x :p 2 .")
     assert str(caught.value).splitlines() == [
-        f'added, not expected: <{X}> <{P}> "1"^^<{XSD_INTEGER}> .',
-        f'added, not expected: <{X}> <{P}> "1"^^<{XSD_INTEGER}> .',
-        f'added twice: <{X}> <{P}> "1"^^<{XSD_INTEGER}> .',
-        f'not removed: <{X}> <{P}> "2"^^<{XSD_INTEGER}> .',
+        f'added, not expected: <{X}> <{P}> "1"^^<{xsd.INTEGER}> .',
+        f'added, not expected: <{X}> <{P}> "1"^^<{xsd.INTEGER}> .',
+        f'added twice: <{X}> <{P}> "1"^^<{xsd.INTEGER}> .',
+        f'not removed: <{X}> <{P}> "2"^^<{xsd.INTEGER}> .',
     ]

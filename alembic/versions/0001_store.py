@@ -9,7 +9,7 @@ After:
 
 from alembic import op
 
-from sensorstream.history.tables import metadata
+from sensorstream.history.tables import is_for, metadata
 
 revision = "0001"
 down_revision = None
@@ -32,7 +32,7 @@ create function store.span(valid_from bigint, valid_to bigint) returns int8range
         case when valid_from <= valid_to then int8range(valid_from, valid_to) end;
 """
 # All deliveries: those of events that a webhook has not passed have no row of their own yet.
-OUTBOX = """
+OUTBOX = f"""
 create view store.outbox as
   select d.id, d.event, d.webhook_id, d.status, d.attempts, d.next_attempt_at, d.last_error,
     d.attempted_at, d.seconds, d.answered, d.answer,
@@ -47,15 +47,8 @@ create view store.outbox as
     null, null, null, null,
     e.alert_id, e.change, e.report_id, e.report_query, e.report_data, e.group_data, e.raised_at
   from store.webhooks w join store.events e on e.seq > w.place
-    and case
-      when e.receiver is not null then e.receiver = w.id
-      when e.report_query is not null
-        then e.report_query = any(w.queries) and e.seq <= coalesce(w.disabled_from, e.seq)
-      when w.group_by is not null then false
-      when w.escalated
-        then e.escalated and (w.changes or e.said in ('escalated', 'cleared'))
-      else e.change is null or w.changes or e.said in ('flapping', 'settled')
-    end
+    and (e.report_query is null or e.seq <= coalesce(w.disabled_from, e.seq))
+    and {is_for("e", "w")}
 """
 # Without it the planner takes a tenth of all triples to differ at most, and makes all distinct in a
 # hash table that is written to the disk when it has grown too large; in the order of an index

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from examples.citybench.prepare import CITY, SAO, SERVICE, SSN
+from sensorstream.model import rdf, xsd
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.model.xsd import XSD_DOUBLE, XSD_INTEGER
 from sensorstream.streams.event_lines import SECOND
 from sensorstream.streams.processor import StreamEvent
 
@@ -30,15 +29,15 @@ def background(least: int = TRIPLES) -> list[Triple]:
         if len(found) >= least:
             break
         name, place = IRI(f"{SERVICE}{sensor}"), IRI(f"{SERVICE}place-{sensor}")
-        found.append((name, RDF_TYPE, IRI(f"{SSN}Sensor")))
-        found.append((place, RDF_TYPE, IRI(f"{SSN}FeatureOfInterest")))
+        found.append((name, rdf.TYPE, IRI(f"{SSN}Sensor")))
+        found.append((place, rdf.TYPE, IRI(f"{SSN}FeatureOfInterest")))
         for number, end in enumerate(("StartLatitude", "StartLongitude", "EndLatitude")):
-            value = Literal(repr(10 * number + len(found) % 997 / 1000), XSD_DOUBLE)
+            value = Literal(repr(10 * number + len(found) % 997 / 1000), xsd.DOUBLE)
             found.append((place, IRI(f"{CITY}has{end}"), value))
         for kind in kinds:
             observed = _property(sensor, kind)
             found.append((name, IRI(f"{SSN}observes"), observed))
-            found.append((observed, RDF_TYPE, IRI(f"{CITY}{kind}")))
+            found.append((observed, rdf.TYPE, IRI(f"{CITY}{kind}")))
             found.append((observed, IRI(f"{SSN}isPropertyOf"), place))
     return found
 
@@ -82,11 +81,11 @@ def graphs(rate: int) -> Iterator[StreamEvent]:
 def _observation(number: int, sensor: str, kind: str) -> list[Triple]:
     subject = IRI(f"{SERVICE}{sensor}-{kind}-{number}")
     return [
-        (subject, RDF_TYPE, IRI(f"{SSN}Observation")),
+        (subject, rdf.TYPE, IRI(f"{SSN}Observation")),
         (subject, IRI(f"{SSN}observedProperty"), _property(sensor, kind)),
         (subject, IRI(f"{SSN}observedBy"), IRI(f"{SERVICE}{sensor}")),
-        (subject, IRI(f"{SAO}hasValue"), Literal(repr(number % 1009 / 10), XSD_DOUBLE)),
-        (subject, IRI(f"{SSN}observationResultTime"), Literal(str(number), XSD_INTEGER)),
+        (subject, IRI(f"{SAO}hasValue"), Literal(repr(number % 1009 / 10), xsd.DOUBLE)),
+        (subject, IRI(f"{SSN}observationResultTime"), Literal(str(number), xsd.INTEGER)),
     ]
 
 

@@ -11,8 +11,8 @@ from typing import Final
 import owlready2
 
 from sensorstream.errors import OntologyError
+from sensorstream.model import owl
 from sensorstream.model.terms import IRI
-from sensorstream.model.vocabulary import OWL_IMPORTS
 from sensorstream.reasoning.documents import read_document
 from sensorstream.reasoning.ontology import Ontology, load_ontology
 
@@ -85,7 +85,7 @@ def _imports(files: Sequence[Path]) -> tuple[IRI, ...]:
     for file in files:
         try:
             for _, p, o in read_document(file):
-                if p == OWL_IMPORTS and isinstance(o, IRI):
+                if p == owl.IMPORTS and isinstance(o, IRI):
                     found[o] = None
         except OntologyError:
             continue

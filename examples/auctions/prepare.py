@@ -13,7 +13,7 @@ from sensorstream.app.control.wiring import read_deployment
 from sensorstream.cli.send import sources
 from sensorstream.mapping.document import parse_document
 from sensorstream.model.events import Message
-from sensorstream.settings_file import load_settings
+from sensorstream.settings.settings_file import load_settings
 from sensorstream.streams.event_lines import EventLines
 from sensorstream.streams.processor import StreamEvent
 

@@ -25,9 +25,8 @@ from typing import Final
 import pyoxigraph as ox
 
 from sensorstream.errors import SimulationError
+from sensorstream.model import rdf, xsd
 from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
-from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.model.xsd import XSD_DOUBLE
 from sensorstream.simulation.citybench import EARLIEST, LATEST, recorded
 from sensorstream.simulation.observation import Observation, read_time
 from sensorstream.streams.event_lines import SECOND, EventLines
@@ -187,13 +186,13 @@ def observed(observation: Observation, sensors: Sensors) -> tuple[Triple, ...]:
     for kind, value in values:
         subject = IRI(f"{SERVICE}{observation.id}-{kind}")
         graph += _observation(subject, sensors.property(stream, kind), stream)
-        graph.append((subject, _HAS_VALUE, Literal(repr(value), XSD_DOUBLE)))
+        graph.append((subject, _HAS_VALUE, Literal(repr(value), xsd.DOUBLE)))
     return tuple(graph)
 
 
 def _observation(subject: IRI, property: IRI, stream: IRI) -> list[Triple]:
     return [
-        (subject, RDF_TYPE, _OBSERVATION),
+        (subject, rdf.TYPE, _OBSERVATION),
         (subject, _OBSERVED_PROPERTY, property),
         (subject, _OBSERVED_BY, stream),
     ]
@@ -208,7 +207,7 @@ def _locations(folder: Path, sensors: Sensors, until: int) -> Iterator[StreamEve
                 if number * SECOND > until:
                     return
                 _, _, place = line.strip().partition("|")
-                latitude, longitude = (Literal(each, XSD_DOUBLE) for each in place.split(","))
+                latitude, longitude = (Literal(each, xsd.DOUBLE) for each in place.split(","))
                 subject = IRI(f"{SERVICE}location-{number}")
                 value = BlankNode(f"_:place{number}")
                 graph: tuple[Triple, ...] = (

@@ -22,7 +22,7 @@ import httpx
 from sensorstream.access.roles import Identity, Role, all_of, role_mapping
 from sensorstream.clock import Clock
 from sensorstream.errors import SettingsError, Unauthenticated, Unavailable
-from sensorstream.extras import require
+from sensorstream.installation import require
 
 _LOG = logging.getLogger(__name__)
 _ALGORITHMS: Final[Mapping[str, str]] = {

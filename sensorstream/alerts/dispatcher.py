@@ -37,7 +37,7 @@ from sensorstream.alerts.targets import Resolver, place_of, resolve
 from sensorstream.clock import Clock, Steps
 from sensorstream.errors import HistoryError, SensorStreamError, Unavailable
 from sensorstream.model.timeline import Timeline
-from sensorstream.settings import WebhookSettings
+from sensorstream.settings.settings import WebhookSettings
 
 _GAUGES: Final = {
     "outbox_deliveries": "Deliveries that wait, by receiver.",

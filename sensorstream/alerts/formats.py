@@ -25,9 +25,9 @@ from sensorstream.alerts.records import (
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.model.events import Alert
 from sensorstream.model.timeline import Instant, Timeline
+from sensorstream.model.webhook_definition import ALERTMANAGER
 from sensorstream.streams.report import Report
 from sensorstream.streams.report_data import report_data
-from sensorstream.webhook_definition import ALERTMANAGER
 
 CONTENT_TYPE: Final = "application/cloudevents+json"
 _OF_ALERT: Final = ("rule", "kind", "severity", "text", "key")

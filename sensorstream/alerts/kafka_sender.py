@@ -12,9 +12,9 @@ from aiokafka.errors import KafkaConnectionError, KafkaError
 from sensorstream.alerts.formats import CONTENT_TYPE
 from sensorstream.alerts.records import Told, subject_of
 from sensorstream.alerts.sender import DeliveryFailure, Sender
-from sensorstream.brokers import kafka_arguments
-from sensorstream.endpoints import KafkaOutput
 from sensorstream.errors import SettingsError
+from sensorstream.settings.brokers import kafka_arguments
+from sensorstream.settings.endpoints import KafkaOutput
 
 
 class KafkaSender(Sender[KafkaOutput]):

@@ -12,9 +12,9 @@ from paho.mqtt.properties import Properties
 from sensorstream.alerts.formats import CONTENT_TYPE
 from sensorstream.alerts.records import Told
 from sensorstream.alerts.sender import DeliveryFailure, Sender
-from sensorstream.brokers import mqtt_arguments
-from sensorstream.endpoints import MqttOutput
 from sensorstream.errors import SettingsError
+from sensorstream.settings.brokers import mqtt_arguments
+from sensorstream.settings.endpoints import MqttOutput
 
 
 class MqttSender(Sender[MqttOutput]):

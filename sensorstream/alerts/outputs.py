@@ -8,8 +8,8 @@ from typing import Any
 
 from sensorstream.alerts.records import Webhook
 from sensorstream.alerts.sender import OUTPUT, Sender
-from sensorstream.endpoints import KafkaOutput, MqttOutput, Output
-from sensorstream.extras import require
+from sensorstream.installation import require
+from sensorstream.settings.endpoints import KafkaOutput, MqttOutput, Output
 
 
 def receiver_of(output: Output, now: datetime) -> Webhook:

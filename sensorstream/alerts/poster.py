@@ -20,7 +20,7 @@ from sensorstream.alerts.sender import DeliveryFailure
 from sensorstream.alerts.targets import Address, Place, Resolver, check_addresses, read_url
 from sensorstream.clock import Clock
 from sensorstream.errors import WebhookError
-from sensorstream.settings import Network
+from sensorstream.settings.settings import Network
 
 _AT_ONCE: Final = 256
 """Attempts at a time; each has a connection."""

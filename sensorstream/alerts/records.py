@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias
 from sensorstream.errors import AlertError
 from sensorstream.model.events import Alert
 from sensorstream.model.timeline import Instant
-from sensorstream.webhook_definition import Telling, WebhookDefinition
+from sensorstream.model.webhook_definition import Telling, WebhookDefinition
 
 IncidentState: TypeAlias = Literal["open", "acknowledged", "cleared"]
 MOST_SILENCES: Final = 1000

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any, Final, Generic, TypeVar
 
 from sensorstream.alerts.records import Told
-from sensorstream.endpoints import KafkaOutput, MqttOutput
+from sensorstream.settings.endpoints import KafkaOutput, MqttOutput
 
 OUTPUT: Final = "out_"
 """What the id of an output begins with; its name follows."""

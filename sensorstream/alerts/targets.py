@@ -17,7 +17,7 @@ from typing import Final, TypeAlias
 import httpx
 
 from sensorstream.errors import WebhookError
-from sensorstream.settings import Network
+from sensorstream.settings.settings import Network
 
 Address: TypeAlias = IPv4Address | IPv6Address
 Resolver: TypeAlias = Callable[[str, int], Sequence[str]]

@@ -11,8 +11,9 @@ from typing import Final, TypeAlias
 
 from sensorstream.analysis.value_kinds import INVALID, Kinds, Scope, operands, shown
 from sensorstream.errors import NotIncremental
+from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal, Term
-from sensorstream.model.xsd import DATE_TIMES, FAMILIES, XSD_DATE, XSD_DECIMAL, XSD_STRING, XSD_TIME
+from sensorstream.model.xsd import DATE_TIMES, FAMILIES
 from sensorstream.network.expressions.expression_functions import value_of
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Expression, Variable
@@ -144,7 +145,7 @@ def failures(expression: Expression, scope: Scope) -> Iterator[tuple[Expression,
             | algebra.In,
         ) and (scope.has_no_value(node) or scope.is_never_equal(node)):
             yield node, _fault(node, [scope.kinds(each) for each in operands(node)])
-        ahead.extend(reversed(list(children(node))))
+        ahead += children(node)[::-1]
 
 
 def _fault(operation: Expression, of: list[Kinds]) -> str:
@@ -185,18 +186,18 @@ def _way_out(operation: Expression, of: list[Kinds]) -> str:
     sums = isinstance(operation, algebra.Arithmetic)
     if sums and operation.operator in ("*", "/"):
         return "write the length itself" if "duration" in families else ""
-    if XSD_DECIMAL in both and families == {"", "duration"}:
+    if xsd.DECIMAL in both and families == {"", "duration"}:
         return "write both as numbers, or both as durations"
-    if XSD_DECIMAL in both and len(families) == 2:
+    if xsd.DECIMAL in both and len(families) == 2:
         return f"write {_LENGTH if sums else 'a time for the number'}"
-    if XSD_STRING in both and len(families) == 2:
+    if xsd.STRING in both and len(families) == 2:
         return "cast the text, such as xsd:dateTime(?text)"
     if sums and families <= {"dateTime", "date", "time"}:
         return (
             f"add {_LENGTH}" if operation.operator == "+" else "cast one to the type of the other"
         )
-    if both & DATE_TIMES and both & {XSD_DATE, XSD_TIME}:
-        target = "date" if XSD_DATE in both else "time"
+    if both & DATE_TIMES and both & {xsd.DATE, xsd.TIME}:
+        target = "date" if xsd.DATE in both else "time"
         return f"cast the xsd:dateTime: xsd:{target}(…)"
     if "duration" in families and len(families) == 2:
         return "compare the difference of two times with a duration"

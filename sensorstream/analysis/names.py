@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 from sensorstream.analysis.note import AnyParsed, Known, Note
+from sensorstream.model import rdf
 from sensorstream.model.schema import Schema, local_name, shortened, similar
 from sensorstream.model.terms import IRI
-from sensorstream.model.vocabulary import OWL, RDF, RDF_TYPE, RDFS
+from sensorstream.model.vocabulary import OWL, RDF, RDFS
 from sensorstream.sparql.algebra import Query, Stream, TriplePattern, Variable, Window
 from sensorstream.sparql.walk import nodes
 
@@ -22,15 +23,12 @@ def undeclared_notes(parsed: AnyParsed, known: Known) -> Iterator[Note]:
     properties = schema.object_properties | schema.datatype_properties
     if not schema.classes and not properties:
         return
-    for triple in nodes(parsed.meaning):
-        if not isinstance(triple, TriplePattern):
-            continue
-        if triple.predicate == RDF_TYPE and isinstance(triple.object, IRI):
+    for triple in nodes(parsed.meaning, TriplePattern):
+        if triple.predicate == rdf.TYPE and isinstance(triple.object, IRI):
             yield from _unknown("class", triple.object, schema.classes, parsed, schema)
         if not isinstance(triple.predicate, Variable):
-            for name in nodes(triple.predicate):
-                if isinstance(name, IRI):
-                    yield from _unknown("property", name, properties, parsed, schema)
+            for name in nodes(triple.predicate, IRI):
+                yield from _unknown("property", name, properties, parsed, schema)
 
 
 def _unknown(
@@ -65,7 +63,7 @@ def graph_notes(parsed: AnyParsed, known: Known) -> Iterator[Note]:
     query = parsed.meaning
     if not isinstance(query, Query):
         return
-    read = {each.name for each in nodes(query.form.pattern) if isinstance(each, Window)}
+    read = {each.name for each in nodes(query.form.pattern, Window)}
     for window in query.dataset.windows:
         if window.in_default or window.name in read or any(map(_is_any, read)):
             continue
@@ -114,6 +112,6 @@ def _streams_read(query: Query, written: partial[str]) -> Iterator[tuple[str, IR
     for window in query.dataset.windows:
         if window.stream is not None:
             yield f"the window {written(window.name)} stays empty", window.stream
-    names = (each.name for each in nodes(query.form.pattern) if isinstance(each, Stream))
+    names = (each.name for each in nodes(query.form.pattern, Stream))
     for name in dict.fromkeys(names):
         yield "STREAM matches what a query of that name makes, and nothing else,", name

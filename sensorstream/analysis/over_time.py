@@ -22,9 +22,9 @@ from sensorstream.dotr.syntax import (
     Selection,
     attribute,
 )
+from sensorstream.model import rdf
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.model.xsd import XSD
 from sensorstream.sparql.algebra import Construct, Expression, Query, TriplePattern
 from sensorstream.sparql.parser import Parsed
@@ -74,7 +74,7 @@ def _with_made(schema: Schema, programs: Iterable[Program]) -> Schema:
 
 
 def _add_made(triple: TriplePattern, classes: set[IRI], properties: set[IRI]) -> None:
-    if triple.predicate == RDF_TYPE:
+    if triple.predicate == rdf.TYPE:
         if isinstance(triple.object, IRI):
             classes.add(triple.object)
     elif isinstance(triple.predicate, IRI):

@@ -8,10 +8,10 @@ from typing import Final
 
 from sensorstream.analysis.note import AnyParsed, Known, Note
 from sensorstream.errors import Position, UnsupportedQuery
+from sensorstream.model import rdf
 from sensorstream.model.schema import Schema, shortened
 from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.network.intervals.conditions import Clock
 from sensorstream.network.intervals.planning import is_in_time, plan_in_time
 from sensorstream.network.plan import nodes as plans
@@ -149,7 +149,7 @@ def _meetings(making: Query, reading: Query, schema: Schema) -> Iterator[tuple[K
 def _following(kind: Kind, schema: Schema) -> Iterator[Kind]:
     """What the ontology's hierarchies, domains and ranges let follow from a triple."""
     predicate = kind.predicate
-    if predicate == RDF_TYPE and isinstance(kind.object, IRI):
+    if predicate == rdf.TYPE and isinstance(kind.object, IRI):
         classes = schema.superclasses(kind.object)
     elif predicate is not None:
         yield from (Kind(each, None) for each in schema.superproperties(predicate))
@@ -157,7 +157,7 @@ def _following(kind: Kind, schema: Schema) -> Iterator[Kind]:
         classes = said.union(*map(schema.superclasses, said))
     else:
         return
-    yield from (Kind(RDF_TYPE, each) for each in classes)
+    yield from (Kind(rdf.TYPE, each) for each in classes)
 
 
 def _made(query: Query) -> Iterator[Kind]:
@@ -167,16 +167,14 @@ def _made(query: Query) -> Iterator[Kind]:
 
 
 def _read(query: Query) -> Iterator[Kind]:
-    for each in nodes(query.form.pattern):
-        if not isinstance(each, TriplePattern):
-            continue
+    for each in nodes(query.form.pattern, TriplePattern):
         if isinstance(each.predicate, IRI | Variable):
             yield _kind(each)
         else:
-            yield from (Kind(p, None) for p in nodes(each.predicate) if isinstance(p, IRI))
+            yield from (Kind(p, None) for p in nodes(each.predicate, IRI))
 
 
 def _kind(triple: TriplePattern) -> Kind:
     predicate = triple.predicate if isinstance(triple.predicate, IRI) else None
     object_ = triple.object
-    return Kind(predicate, object_ if predicate == RDF_TYPE and isinstance(object_, IRI) else None)
+    return Kind(predicate, object_ if predicate == rdf.TYPE and isinstance(object_, IRI) else None)

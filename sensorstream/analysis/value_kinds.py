@@ -11,24 +11,10 @@ from itertools import product
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
+from sensorstream.model import xsd
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Term
-from sensorstream.model.xsd import (
-    NUMERIC_TYPES,
-    RDF_LANG_STRING,
-    XSD,
-    XSD_BOOLEAN,
-    XSD_DATE,
-    XSD_DATE_TIME,
-    XSD_DATE_TIME_STAMP,
-    XSD_DAY_TIME_DURATION,
-    XSD_DECIMAL,
-    XSD_DURATION,
-    XSD_INTEGER,
-    XSD_STRING,
-    XSD_TIME,
-    XSD_YEAR_MONTH_DURATION,
-)
+from sensorstream.model.xsd import NUMERIC_TYPES, RDF_LANG_STRING, XSD
 from sensorstream.network.expressions.expression_functions import value_of
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Expression, Pattern, Variable
@@ -47,23 +33,23 @@ INVALID: Final = "invalid"
 """The kind of a literal that is not valid in its datatype: no operator accepts it."""
 SAMPLES: Final[Mapping[str, tuple[IRI | Literal, ...]]] = MappingProxyType(
     {
-        XSD_DECIMAL: (Literal("2", XSD_INTEGER),),
-        XSD_STRING: (Literal("a"),),
+        xsd.DECIMAL: (Literal("2", xsd.INTEGER),),
+        xsd.STRING: (Literal("a"),),
         RDF_LANG_STRING: (Literal("a", language="en"),),
-        XSD_BOOLEAN: (Literal("true", XSD_BOOLEAN),),
+        xsd.BOOLEAN: (Literal("true", xsd.BOOLEAN),),
         NAME: (IRI("urn:a"),),
-        INVALID: (Literal("a", XSD_DATE),),
+        INVALID: (Literal("a", xsd.DATE),),
         **{
             datatype: tuple(Literal(text, datatype) for text in texts)
             for datatype, texts in (
                 # With and without a time zone; the two are over 14 hours apart, so in order.
-                (XSD_DATE_TIME, ("2020-02-01T00:00:00Z", "2024-02-01T00:00:00")),
-                (XSD_DATE_TIME_STAMP, ("2020-02-01T00:00:00Z",)),
-                (XSD_DATE, ("2020-02-01Z", "2024-02-01")),
-                (XSD_TIME, ("01:00:00Z", "23:00:00")),
-                (XSD_DURATION, ("P1Y", "PT1H", "-P1Y", "-PT1H")),
-                (XSD_DAY_TIME_DURATION, ("PT1H", "-PT1H")),
-                (XSD_YEAR_MONTH_DURATION, ("P1Y", "-P1Y")),
+                (xsd.DATE_TIME, ("2020-02-01T00:00:00Z", "2024-02-01T00:00:00")),
+                (xsd.DATE_TIME_STAMP, ("2020-02-01T00:00:00Z",)),
+                (xsd.DATE, ("2020-02-01Z", "2024-02-01")),
+                (xsd.TIME, ("01:00:00Z", "23:00:00")),
+                (xsd.DURATION, ("P1Y", "PT1H", "-P1Y", "-PT1H")),
+                (xsd.DAY_TIME_DURATION, ("PT1H", "-PT1H")),
+                (xsd.YEAR_MONTH_DURATION, ("P1Y", "-P1Y")),
             )
         },
     }
@@ -71,9 +57,9 @@ SAMPLES: Final[Mapping[str, tuple[IRI | Literal, ...]]] = MappingProxyType(
 """For each operator and kind there is one that it accepts, if it accepts any of the kind."""
 
 _BY_KIND: Final = named(Trait.BY_KIND)
-_NUMBER: Final = frozenset((XSD_DECIMAL,))
-_TRUTH: Final = frozenset((XSD_BOOLEAN,))
-_TEXT: Final = frozenset((XSD_STRING,))
+_NUMBER: Final = frozenset((xsd.DECIMAL,))
+_TRUTH: Final = frozenset((xsd.BOOLEAN,))
+_TEXT: Final = frozenset((xsd.STRING,))
 _NAMES: Final = frozenset((NAME,))
 _NO_KINDS: Final[frozenset[str]] = frozenset()
 _COUNTED: Final[Mapping[str, Kinds]] = MappingProxyType(
@@ -85,7 +71,7 @@ def kind_of(term: Term) -> Kinds:
     """The kind of one term; None: of a datatype that is not known here."""
     if not isinstance(term, Literal):
         return _NAMES
-    datatype = XSD_DECIMAL if term.datatype in NUMERIC_TYPES else term.datatype
+    datatype = xsd.DECIMAL if term.datatype in NUMERIC_TYPES else term.datatype
     if datatype not in SAMPLES:
         return None
     return frozenset((datatype if is_valid(term) else INVALID,))
@@ -130,9 +116,9 @@ class Scope:
             case algebra.Call("COALESCE", parts) | algebra.Call("IF", (_, *parts)):
                 return _either(map(self.kinds, parts))
             case algebra.Call("NOW"):
-                return frozenset((XSD_DATE_TIME,))
+                return frozenset((xsd.DATE_TIME,))
             case algebra.FunctionCall(function, _) if function in CASTS:
-                return frozenset((XSD_DECIMAL if function in NUMERIC_TYPES else str(function),))
+                return frozenset((xsd.DECIMAL if function in NUMERIC_TYPES else str(function),))
             case algebra.FunctionCall(function, _) if function in EXTENSIONS:
                 return frozenset((EXTENSIONS[function].datatype,))
             case algebra.Arithmetic() | algebra.Sign() | algebra.Call():
@@ -274,7 +260,7 @@ def _of_triples(block: algebra.BGP, schema: Schema) -> dict[str, Kinds]:
             found[triple.subject.name] = _NAMES
         if isinstance(predicate, IRI) and isinstance(value, Variable):
             datatype = schema.datatype_of(predicate)
-            kind = XSD_DECIMAL if datatype in NUMERIC_TYPES else datatype
+            kind = xsd.DECIMAL if datatype in NUMERIC_TYPES else datatype
             if kind is not None and kind in SAMPLES and found[value.name] is None:
                 found[value.name] = frozenset((kind,))
     return found
@@ -322,8 +308,8 @@ def _may_be_equal(one: frozenset[str], other: frozenset[str]) -> bool:
 
 _SHOWN: Final[Mapping[str, str]] = MappingProxyType(
     {
-        XSD_DECIMAL: "a number",
-        XSD_STRING: "a text",
+        xsd.DECIMAL: "a number",
+        xsd.STRING: "a text",
         RDF_LANG_STRING: "a text with a language",
         NAME: "an IRI",
         INVALID: "a literal that is not valid in its datatype",

@@ -72,7 +72,7 @@ from sensorstream.journal.entry import Entry
 from sensorstream.journal.notice import ReportDisabled
 from sensorstream.processes.forks import QuestionLimits
 from sensorstream.reasoning.dl.cross_check import Differences
-from sensorstream.settings import Settings
+from sensorstream.settings.settings import Settings
 from sensorstream.spark.jobs.protocol import Task
 from sensorstream.spark.jobs.worker_process import Runner
 from sensorstream.spark.snapshot import Place
@@ -156,8 +156,6 @@ class Application(Handle):
         self._stack.callback(machine.engine.close)
         self.engine = machine.engine
         self.exchange = Exchange(machine.engine, machine.mapper, deployment, put)
-        if put is None:
-            engines.record(store, start, deployment)
         own = partial(_found, settings, files, store)
         engines.fill(self.exchange, store, start, self._log, progress, own)
         return store

@@ -15,7 +15,7 @@ from sensorstream.clock import Clock
 from sensorstream.engine.engine import Engine
 from sensorstream.errors import Unavailable
 from sensorstream.model.timeline import Timeline
-from sensorstream.settings import Settings
+from sensorstream.settings.settings import Settings
 
 _Seen = TypeVar("_Seen")
 

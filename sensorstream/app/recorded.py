@@ -39,7 +39,7 @@ from sensorstream.rules.conditions import SnapshotEvaluator
 from sensorstream.rules.continuous import NetworkEvaluator
 from sensorstream.rules.notes import check_classes_named
 from sensorstream.rules.rule_compiler import compile_rules
-from sensorstream.settings import RuleSettings, WindowSettings
+from sensorstream.settings.settings import RuleSettings, WindowSettings
 from sensorstream.streams.background import Background
 from sensorstream.streams.event_lines import EventLines
 from sensorstream.streams.report_data import bindings

@@ -27,9 +27,10 @@ import duckdb
 from duckdb.func import FunctionNullHandling
 from sqlglot import exp
 
+from sensorstream.model import xsd
 from sensorstream.model.numerals import EXACT, doubles
 from sensorstream.model.terms import Literal, Term
-from sensorstream.model.xsd import NUMERIC_TYPES, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
+from sensorstream.model.xsd import NUMERIC_TYPES
 from sensorstream.sparql.functions import FUNCTIONS as BUILTINS
 from sensorstream.sparql.values import (
     calculated_time,
@@ -255,9 +256,9 @@ _NUMERIC: Final = ", ".join(f"'{each}'" for each in sorted(NUMERIC_TYPES))
 _MACROS: Final = rf"""
 -- What is short is read here, all else by the reader of literals.
 create macro literal_number(t, d) as case when d not in ({_NUMERIC}) then null
-    when d = '{XSD_INTEGER}' and regexp_matches(t, '^-?[0-9]{{1,15}}$')
-    or d = '{XSD_DECIMAL}' and regexp_matches(t, '^-?[0-9]{{1,9}}([.][0-9]{{1,6}})?$')
-    or d = '{XSD_DOUBLE}' and regexp_matches(t, '^-?[0-9]{{1,9}}([.][0-9]{{1,6}})?([eE][0-9])?$')
+    when d = '{xsd.INTEGER}' and regexp_matches(t, '^-?[0-9]{{1,15}}$')
+    or d = '{xsd.DECIMAL}' and regexp_matches(t, '^-?[0-9]{{1,9}}([.][0-9]{{1,6}})?$')
+    or d = '{xsd.DOUBLE}' and regexp_matches(t, '^-?[0-9]{{1,9}}([.][0-9]{{1,6}})?([eE][0-9])?$')
     then number_of_double(try_cast(t as double)) else number_of_literal(t, d) end;
 -- The part of a text that a pattern, or its first group, matches; null without a match.
 create macro matched(t, pattern, part) as list_transform([t], lambda x:

@@ -31,8 +31,8 @@ from sensorstream.backfill.mapping import (
 )
 from sensorstream.backfill.storing import Filler, filler
 from sensorstream.errors import SparkError
-from sensorstream.extras import require
-from sensorstream.settings import Settings
+from sensorstream.installation import require
+from sensorstream.settings.settings import Settings
 from sensorstream.spark.launch import spark_session
 
 # Another process takes seconds to start: fewer documents are mapped and stored sooner without.

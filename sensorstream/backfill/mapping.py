@@ -13,8 +13,8 @@ from sensorstream.app.control.wiring import read_deployment
 from sensorstream.backfill.documents import Document, Refused
 from sensorstream.engine.arrival import Mapper, Unmapped
 from sensorstream.model.events import Event, Message
-from sensorstream.settings import Settings
-from sensorstream.settings_file import load_settings
+from sensorstream.settings.settings import Settings
+from sensorstream.settings.settings_file import load_settings
 
 BATCH: Final = 100
 """The most documents of a group."""

@@ -16,8 +16,8 @@ from sensorstream.cli.options import json_option, server_options, server_url
 from sensorstream.cli.terminal import print_json, print_lines
 from sensorstream.client.deployment import Kind
 from sensorstream.errors import LanguageError
-from sensorstream.settings_file import load_settings
-from sensorstream.webhook_definition import WebhookDefinition
+from sensorstream.model.webhook_definition import WebhookDefinition
+from sensorstream.settings.settings_file import load_settings
 
 if TYPE_CHECKING:
     from sensorstream.app.control.folder import Folder

@@ -15,9 +15,9 @@ from sensorstream.cli.served import deployed
 from sensorstream.cli.terminal import print_fields, print_json, print_table, progress
 from sensorstream.clock import SystemClock
 from sensorstream.errors import TermError
-from sensorstream.extras import require
-from sensorstream.settings import Settings
-from sensorstream.settings_file import load_settings
+from sensorstream.installation import require
+from sensorstream.settings.settings import Settings
+from sensorstream.settings.settings_file import load_settings
 
 if TYPE_CHECKING:
     from sensorstream.app.life.progress import Progress

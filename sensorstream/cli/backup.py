@@ -9,7 +9,7 @@ import click
 from sensorstream.cli.served import deployed
 from sensorstream.cli.terminal import lasting
 from sensorstream.clock import SystemClock
-from sensorstream.settings import Settings
+from sensorstream.settings.settings import Settings
 
 
 @deployed(click.command("backup"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field
 from functools import cache
@@ -22,8 +22,8 @@ from sensorstream.errors import (
     ServerUnreachable,
     SettingsError,
 )
-from sensorstream.settings import Settings
-from sensorstream.settings_file import load_settings
+from sensorstream.settings.settings import Settings
+from sensorstream.settings.settings_file import load_settings
 
 if TYPE_CHECKING:
     from sensorstream.analysis import Note
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from sensorstream.mapping.document import Element
     from sensorstream.mapping.functions.definition import Definition
     from sensorstream.model.terms import Triple
-    from sensorstream.reasoning.ontology import Ontology
-    from sensorstream.rules.rule_compiler import CompiledRule
     from sensorstream.stories.reading import Difference, Story, Verdict
 
 _CONTRADICTS: Final = "the ontology contradicts itself: "
@@ -131,6 +129,7 @@ class _Checked:
     def _check_together(self, queries: int, reasoning: bool, by_names: bool) -> None:
         """Look for what is wrong between the parts, which keeps the server from starting, too."""
         from sensorstream.analysis import Note
+        from sensorstream.app.control.faults import deployment_notes
         from sensorstream.app.control.wiring import read_deployment, read_rules
         from sensorstream.reasoning.survey import clashes, without_rules
 
@@ -289,39 +288,6 @@ def _function(own: Definition, config: Path) -> dict[str, object]:
         "meaning": own.meaning,
         "iri": own.iri,
     }
-
-
-def deployment_notes(
-    settings: Settings,
-    files: Sequence[RuleFile],
-    ontology: Ontology,
-    rules: Sequence[CompiledRule],
-    own: Container[str] = (),
-) -> Iterator[Note]:
-    """Notes: no faults, but worth knowing; ``rules`` are the semantic rules of ``files``.
-
-    ``own`` are the names of the user's own functions.
-    """
-    from sensorstream.analysis import Note
-    from sensorstream.app.control.faults import axiom_notes
-    from sensorstream.app.control.mapping_files import is_rule_file
-    from sensorstream.mapping.notes import mapping_notes
-    from sensorstream.rules.continuous import evaluated_anew
-    from sensorstream.rules.notes import rule_notes
-
-    for remark in ontology.remarks:
-        yield Note(remark.code, remark.text, Position(str(remark.file), 1, 1))
-    yield from mapping_notes(files, own)
-    yield from axiom_notes(files, settings.reasoning.profile)
-    yield from rule_notes(
-        files,
-        ontology.schema,
-        ontology.triples,
-        settings.time.timeline,
-        others_make=not all(map(is_rule_file, settings.rules.files)),
-    )
-    for rule, told in evaluated_anew(rules):
-        yield Note("evaluated-anew", f"rule {rule.name}: {told}", rule.position)
 
 
 def _sample_notes(

@@ -27,12 +27,12 @@ from sensorstream.cli.client import Client
 from sensorstream.cli.options import address, config_option, json_option
 from sensorstream.cli.served import asks
 from sensorstream.cli.terminal import cell, lasting, print_json, print_table
-from sensorstream.endpoints import KafkaConnection, MqttConnection
 from sensorstream.errors import MissingExtra, SensorStreamError, SettingsError
-from sensorstream.extras import require
+from sensorstream.installation import require
 from sensorstream.model.timeline import Timeline
-from sensorstream.settings import Settings
-from sensorstream.settings_file import load_settings, read_settings
+from sensorstream.settings.endpoints import KafkaConnection, MqttConnection
+from sensorstream.settings.settings import Settings
+from sensorstream.settings.settings_file import load_settings, read_settings
 
 if TYPE_CHECKING:
     from psycopg2 import extensions

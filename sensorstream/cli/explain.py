@@ -149,7 +149,7 @@ def _of_history(asked: _Asked, text: str) -> dict[str, str]:
     from sensorstream.cli.history import opened
     from sensorstream.history.asking.question import ARCHIVE, SPARK, read_question
     from sensorstream.history.asking.run import Limits, plan_of
-    from sensorstream.settings_file import load_settings
+    from sensorstream.settings.settings_file import load_settings
 
     settings, place = load_settings(asked.config), str(asked.place)
     question = read_question(text, settings.time.timeline, at=asked.at, during=asked.during)

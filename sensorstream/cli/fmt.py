@@ -10,7 +10,7 @@ from typing import Final
 import click
 
 from sensorstream.errors import LanguageError, Position, SensorStreamError, SettingsError
-from sensorstream.own_folders import own_folder
+from sensorstream.processes.own_folders import own_folder
 
 _STANDARD_INPUT: Final = "-"
 _QUERY: Final = ".rq"
@@ -125,7 +125,7 @@ def language_server() -> None:
     Speaks the Language Server Protocol on standard input and output; docs/editors.md says how VS
     Code, Neovim and Emacs start it. It needs the extra "editor".
     """
-    from sensorstream.extras import require
+    from sensorstream.installation import require
 
     require("editor", "the language server")
     from sensorstream.editor.server import make_server

@@ -14,7 +14,7 @@ from sensorstream.cli.served import deployed
 from sensorstream.cli.terminal import lasting, print_fields
 from sensorstream.clock import SystemClock
 from sensorstream.errors import HistoryError, SettingsError, TermError
-from sensorstream.settings import HistorySettings, Settings
+from sensorstream.settings.settings import HistorySettings, Settings
 
 if TYPE_CHECKING:
     from sensorstream.app.life.progress import Progress
@@ -93,7 +93,7 @@ def erase(settings: Settings, name: str, dry: bool) -> dict[str, int]:
     from sensorstream.app.control.wiring import read_deployment
     from sensorstream.archive.erasing import erase
     from sensorstream.engine.arrival import Arrived, Mapper
-    from sensorstream.extras import require
+    from sensorstream.installation import require
     from sensorstream.model.events import Message
     from sensorstream.model.terms import iri
 

@@ -16,8 +16,8 @@ from urllib.parse import quote
 import click
 
 from sensorstream.cli.options import FILE, SETTINGS_FILE
-from sensorstream.resources import bundled
-from sensorstream.settings import LISTED_SECTIONS, NAMED_SECTIONS, SECTIONS, ServerSettings
+from sensorstream.installation import bundled
+from sensorstream.settings.settings import LISTED_SECTIONS, NAMED_SECTIONS, SECTIONS, ServerSettings
 
 
 @dataclass(frozen=True, slots=True)

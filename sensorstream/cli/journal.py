@@ -13,7 +13,7 @@ from sensorstream.cli.options import FILE, span_options
 from sensorstream.cli.served import deployed
 from sensorstream.cli.terminal import print_json, print_table
 from sensorstream.clock import SystemClock
-from sensorstream.settings import Settings
+from sensorstream.settings.settings import Settings
 
 if TYPE_CHECKING:
     from sensorstream.app.why.what_if import Comparison, WhatIf

@@ -18,7 +18,7 @@ from sensorstream.cli.served import served
 from sensorstream.cli.terminal import cell, print_table
 from sensorstream.clock import SystemClock
 from sensorstream.errors import TermError, UnknownKey
-from sensorstream.settings_file import load_settings
+from sensorstream.settings.settings_file import load_settings
 
 if TYPE_CHECKING:
     from sensorstream.access.keys import Key

@@ -16,7 +16,7 @@ from sensorstream.cli.served import deployed, served
 from sensorstream.cli.terminal import print_json, print_lines
 from sensorstream.clock import SystemClock
 from sensorstream.errors import MessageError
-from sensorstream.settings import Settings
+from sensorstream.settings.settings import Settings
 
 if TYPE_CHECKING:
     from sensorstream.mapping.plan import Mapped

@@ -14,8 +14,8 @@ import click
 
 from sensorstream.errors import SettingsError, TermError
 from sensorstream.model.timeline import Instant, Timeline
-from sensorstream.settings import Settings
-from sensorstream.settings_file import load_settings
+from sensorstream.settings.settings import Settings
+from sensorstream.settings.settings_file import load_settings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -30,9 +30,9 @@ from sensorstream.cli.terminal import (
 )
 from sensorstream.client.questions import AskedOf
 from sensorstream.errors import ServerUnreachable
-from sensorstream.extras import require
-from sensorstream.settings import Settings
-from sensorstream.settings_file import load_settings
+from sensorstream.installation import require
+from sensorstream.settings.settings import Settings
+from sensorstream.settings.settings_file import load_settings
 
 if TYPE_CHECKING:
     from sensorstream.archive.asking import Archive

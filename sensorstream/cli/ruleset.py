@@ -12,7 +12,7 @@ from sensorstream.cli.options import json_option
 from sensorstream.cli.served import deployed
 from sensorstream.cli.terminal import print_json
 from sensorstream.errors import LanguageError, SettingsError
-from sensorstream.settings import Settings
+from sensorstream.settings.settings import Settings
 
 if TYPE_CHECKING:
     from sensorstream.reasoning.rulesets.rule_set import RuleSet
@@ -104,7 +104,7 @@ def minimise(rulesets: str, ontologies: tuple[Path, ...], queries: tuple[Path, .
     from sensorstream.reasoning.rulesets.minimising import kinds_asked, minimised
     from sensorstream.reasoning.rulesets.reader import question_of, read
     from sensorstream.reasoning.rulesets.rule_set import combined
-    from sensorstream.settings import OntologySettings
+    from sensorstream.settings.settings import OntologySettings
     from sensorstream.sparql.parser import parse_query
 
     texts = {name: _text(name) for name in map(str.strip, rulesets.split(","))}

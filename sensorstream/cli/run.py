@@ -418,7 +418,7 @@ def _of_files(options: _Options) -> _Tried:
 
 def _of_settings(options: _Options) -> _Tried:
     from sensorstream.app.control.wiring import build_machine, read_deployment, read_rules
-    from sensorstream.settings_file import load_settings
+    from sensorstream.settings.settings_file import load_settings
     from sensorstream.streams.background import Background
 
     settings = load_settings(options.config)

@@ -25,7 +25,7 @@ from sensorstream.cli.served import served
 from sensorstream.cli.terminal import print_json, progress
 from sensorstream.clock import SystemClock
 from sensorstream.errors import MessageError
-from sensorstream.settings_file import load_settings
+from sensorstream.settings.settings_file import load_settings
 
 
 @dataclass(frozen=True, slots=True)

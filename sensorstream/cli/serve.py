@@ -19,13 +19,13 @@ import click
 from sensorstream.cli.options import base_url, config_option, telling
 from sensorstream.cli.terminal import lasting, signalled, tell
 from sensorstream.errors import AddressUnavailable, SettingsError
-from sensorstream.settings_file import Given, read_settings
+from sensorstream.settings.settings_file import Given, read_settings
 
 if TYPE_CHECKING:
     from ssl import SSLContext
 
     from sensorstream.app.application import Application
-    from sensorstream.settings import HttpSettings
+    from sensorstream.settings.settings import HttpSettings
 
 _TURN: Final = 0.0005
 """Seconds that a thread may keep the interpreter while another one waits for it."""

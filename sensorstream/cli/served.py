@@ -25,8 +25,8 @@ from sensorstream.cli.options import (
 from sensorstream.cli.terminal import print_json, print_table
 from sensorstream.client.deployment import Kind
 from sensorstream.client.operation import Operation
-from sensorstream.settings import Settings
-from sensorstream.settings_file import load_settings
+from sensorstream.settings.settings import Settings
+from sensorstream.settings.settings_file import load_settings
 
 Function: TypeAlias = Callable[..., Any]
 Subject: TypeAlias = tuple[

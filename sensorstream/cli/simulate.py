@@ -133,10 +133,10 @@ def _plain(name: str, messages: str, told: str, *options: _Option) -> None:
     module, function = messages.split(".")
 
     def stream(latest: _Latest, count: int, **given: Any) -> Iterator[bytes]:
-        made = import_module(f"sensorstream.simulation.{module}")
-        now = latest()
-        start = max(made.START, now + _PAUSE) if isinstance(now, datetime) else made.START
-        found: Iterator[bytes] = getattr(made, function)(count, start=start, **given)
+        made = getattr(import_module(f"sensorstream.simulation.{module}"), function)
+        now, start = latest(), made.__kwdefaults__["start"]
+        later = max(start, now + _PAUSE) if isinstance(now, datetime) else start
+        found: Iterator[bytes] = made(count, start=later, **given)
         return found
 
     stream.__name__, stream.__doc__ = name, told

@@ -21,9 +21,9 @@ import click
 from sensorstream.cli.options import config_option
 from sensorstream.cli.served import deployed
 from sensorstream.cli.terminal import lasting, print_solutions, print_table, signalled, working
-from sensorstream.own_folders import own_folder
-from sensorstream.settings import Settings
-from sensorstream.settings_file import load_settings
+from sensorstream.processes.own_folders import own_folder
+from sensorstream.settings.settings import Settings
+from sensorstream.settings.settings_file import load_settings
 
 if TYPE_CHECKING:
     from sensorstream.history.pipeline import Position
@@ -39,7 +39,7 @@ def prepare(quiet: bool) -> None:
     Takes a minute or two, and about 230 MB in the folder for caches ($XDG_CACHE_HOME, or ~/.cache).
     Once for each installation; after an update of Spark or Java, call it again.
     """
-    from sensorstream.extras import require
+    from sensorstream.installation import require
 
     require("spark", "Spark")
     from sensorstream.spark.preparation import prepare
@@ -76,7 +76,7 @@ def shell(settings: Settings) -> None:
     not be answered.
     """
     from sensorstream.errors import SensorStreamError
-    from sensorstream.extras import require
+    from sensorstream.installation import require
 
     require("spark", "a shell of Spark")
     live, failed = sys.stdin.isatty(), False

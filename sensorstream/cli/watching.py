@@ -20,7 +20,7 @@ from sensorstream.cli.terminal import signalled
 from sensorstream.errors import SensorStreamError
 from sensorstream.language.parser import parse_with_faults
 from sensorstream.reasoning.documents import surroundings
-from sensorstream.settings_file import load_settings
+from sensorstream.settings.settings_file import load_settings
 
 _PERIOD: Final = 0.3
 """Seconds between two looks at the files."""

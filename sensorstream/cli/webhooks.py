@@ -17,7 +17,7 @@ from sensorstream.cli.options import json_option
 from sensorstream.cli.served import add_versions, asks, before, limit, served
 from sensorstream.cli.terminal import print_fields, print_json, print_table, rows_of
 from sensorstream.errors import AddressUnavailable
-from sensorstream.webhook_definition import (
+from sensorstream.model.webhook_definition import (
     CLOUD_EVENTS,
     FORMATS,
     LABELS,

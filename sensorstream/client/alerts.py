@@ -14,7 +14,7 @@ from sensorstream.client.operation import (
     operation,
     params,
 )
-from sensorstream.webhook_definition import WebhookDefinition
+from sensorstream.model.webhook_definition import WebhookDefinition
 
 
 class Alerts:

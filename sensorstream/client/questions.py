@@ -23,7 +23,7 @@ from sensorstream.client.operation import (
     text_of,
 )
 from sensorstream.client.results import Results
-from sensorstream.extras import require
+from sensorstream.installation import require
 
 if TYPE_CHECKING:
     import httpx

@@ -12,15 +12,9 @@ from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from sensorstream.extras import require
-from sensorstream.model.xsd import (
-    INTEGER_TYPES,
-    XSD_BOOLEAN,
-    XSD_DATE_TIME,
-    XSD_DECIMAL,
-    XSD_DOUBLE,
-    XSD_FLOAT,
-)
+from sensorstream.installation import require
+from sensorstream.model import xsd
+from sensorstream.model.xsd import INTEGER_TYPES
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
@@ -80,13 +74,13 @@ def value_of(term: Mapping[str, str]) -> Any:
     try:
         if datatype in INTEGER_TYPES:
             return int(text)
-        if datatype in (XSD_DOUBLE, XSD_FLOAT):
+        if datatype in (xsd.DOUBLE, xsd.FLOAT):
             return float(text)
-        if datatype == XSD_DECIMAL:
+        if datatype == xsd.DECIMAL:
             return Decimal(text)
-        if datatype == XSD_BOOLEAN:
+        if datatype == xsd.BOOLEAN:
             return {"true": True, "1": True, "false": False, "0": False}.get(text, text)
-        if datatype == XSD_DATE_TIME:
+        if datatype == xsd.DATE_TIME:
             return datetime.fromisoformat(text)
     except (ValueError, ArithmeticError):
         pass

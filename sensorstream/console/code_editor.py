@@ -8,19 +8,12 @@ from typing import Any, Final, Literal, TypeAlias
 
 from nicegui import ui
 
-from sensorstream.console.scripts import ASK_SHADE, SHADE, ask, run
+from sensorstream.console.scripts import SHADE, ask, run
 
 Language: TypeAlias = Literal["SPARQL", "Turtle", "XML", "PostgreSQL"]
 _LIGHT: Final = "githubLight"
 """Its colours can be told from its background by everybody (WCAG 2.1, 1.4.3)."""
 _DARK: Final = "githubDark"
-# The element that takes the keys is made by the editor itself.
-_DRESS: Final = """function dress(id, name, theme) {
-  const place = getHtmlElement(id)?.querySelector(".cm-content");
-  if (!place) return void setTimeout(dress, 100, id, name, theme);
-  place.setAttribute("aria-label", name);
-  getElement(id).setTheme(theme);
-}"""
 _TOKEN: Final = re.compile(r"\w+|[^\w\n]")
 
 
@@ -33,9 +26,10 @@ def code_editor(name: str, text: str = "", language: Language | None = None) -> 
     editor.disable()
     # In the browser: each property that the server changes takes along the text that it knows.
     ui.on(
-        SHADE, lambda event: run(_DRESS, editor.id, name, _DARK if event.args is True else _LIGHT)
+        SHADE,
+        lambda event: run("dress", editor.id, name, _DARK if event.args is True else _LIGHT),
     )
-    run(ASK_SHADE)
+    run("tellShade")
     return editor
 
 
@@ -89,19 +83,6 @@ def marks(text: str, faults: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]
 
 _MOST: Final = 12
 _PREFIX: Final = re.compile(r"(?i)\bprefix\s+([\w.-]*):\s*<([^<>\s]*)>")
-_WORD: Final = """(id) => {
-  const view = getElement(id).editor, head = view.state.selection.main.head;
-  const line = view.state.doc.lineAt(head);
-  return line.text.slice(0, head - line.from).match(/[\\w.:-]*$/)[0];
-}"""
-_INSERT: Final = """(id, name, replaced) => {
-  const view = getElement(id).editor, head = view.state.selection.main.head;
-  view.dispatch({changes: {from: head - replaced, to: head, insert: name},
-    selection: {anchor: head - replaced + name.length}});
-  view.focus();
-}"""
-_FOCUS: Final = """(id) =>
-  setTimeout(() => getHtmlElement(id)?.querySelector("button")?.focus(), 50)"""
 
 
 class Completion:
@@ -116,7 +97,7 @@ class Completion:
         ui.label("Ctrl+Space completes names of the ontology.").classes("hint")
 
     async def _offer(self) -> None:
-        word = str(await ask(_WORD, self._editor.id) or "")
+        word = str(await ask("word", self._editor.id) or "")
         self._list.clear()
         names = offered(self.terms, self._editor.value, word)
         with self._list:
@@ -127,11 +108,11 @@ class Completion:
             if not names:
                 ui.label(f"No name of the ontology contains {word!r}.").props("role=status")
         if names:
-            run(_FOCUS, self._list.id)
+            run("focusButton", self._list.id)
 
     def _insert(self, name: str, word: str) -> None:
         self._list.clear()
-        run(_INSERT, self._editor.id, name, len(word))
+        run("insert", self._editor.id, name, len(word))
 
 
 def offered(terms: Iterable[str], text: str, word: str) -> list[str]:
@@ -159,20 +140,6 @@ def _short(term: str, prefixes: dict[str, str]) -> str | None:
     return None
 
 
-_KEEP: Final = """(id, base, name) => {
-  const key = "draft " + location.pathname + " " + name;
-  const draft = JSON.parse(sessionStorage.getItem(key));
-  sessionStorage.removeItem(key);
-  addEventListener("pagehide", () => {
-    const text = getElement(id)?.editor?.state.doc.toString();
-    const kept = JSON.stringify([base, text]);
-    if (text !== undefined && text !== base) sessionStorage.setItem(key, kept);
-  });
-  const how = performance.getEntriesByType("navigation")[0]?.type;
-  if (how !== "reload" || !draft || draft[1] === base) return null;
-  base = draft[0];
-  return draft;
-}"""
 _TOLD: Final = "What was written here before the page was loaded anew stands in the editor."
 
 
@@ -183,7 +150,7 @@ async def keep_draft(editor: ui.codemirror, name: str) -> str:
     The text that was there before somebody wrote, now or before the page was loaded anew.
     """
     base = str(editor.value)
-    draft = await ask(_KEEP, editor.id, base, name)
+    draft = await ask("keep", editor.id, base, name)
     if isinstance(draft, list):
         base, text = map(str, draft)
         editor.set_value(text)

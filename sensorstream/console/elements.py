@@ -317,10 +317,6 @@ def said(error: SensorStreamError) -> str:
 
 VISIBLE: Final = "visible"
 """The event by which the browser says whether it shows the page: true or false."""
-TELL_VISIBLE: Final = f"""<script>
-document.addEventListener("visibilitychange",
-  () => emitEvent("{VISIBLE}", document.visibilityState === "visible"));
-</script>"""
 
 
 def while_visible(begin: Callable[[], None], end: Callable[[], None]) -> None:

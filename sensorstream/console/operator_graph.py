@@ -27,13 +27,7 @@ Counts: TypeAlias = tuple[int, int]
 """What an operator has given out: solutions added, and solutions removed."""
 Rates: TypeAlias = tuple[float, float]
 """The same for a second."""
-_BOX: Final = """(event) => {
-  const box = event.target.closest("[data-key]");
-  if (box) emit(box.dataset.key);
-}"""
-"""Tells which box was meant."""
-_SHOW_ACTIVE: Final = """(id) => setTimeout(() => getHtmlElement(id)
-  ?.querySelector(".active")?.scrollIntoView({block: "nearest", inline: "center"}), 50)"""
+_BOX: Final = "(event) => page.tellBox(event, emit)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +99,7 @@ class OperatorGraph:
     def show_step(self, graph: Mapping[str, Any], active: Sequence[int]) -> None:
         """Draw a graph in which ``active`` operators stand out, and can be seen."""
         self._draw(graph, drawing(graph, {}, active))
-        run(_SHOW_ACTIVE, self._drawing.id)
+        run("showActive", self._drawing.id)
 
     def _draw(self, graph: Mapping[str, Any], picture: str) -> None:
         self._graph = graph

@@ -37,7 +37,7 @@ from sensorstream.console.ontology import terms_of
 from sensorstream.console.operator_graph import OperatorGraph, Steps
 from sensorstream.console.visits import Visit
 from sensorstream.errors import SensorStreamError, UnknownQuery
-from sensorstream.resources import bundled
+from sensorstream.installation import bundled
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,10 @@
-"""What the browser runs: functions that stand in this code, with data as their arguments."""
+"""What the browser runs: functions of ``page.js``, with data as their arguments."""
 
 from __future__ import annotations
 
 import json
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, Final
 
 from nicegui import ui
@@ -15,12 +16,12 @@ _SECONDS: Final = 30.0
 
 
 def run(function: str, *given: object) -> None:
-    """Call a function of JavaScript in the browser."""
+    """Call a function of ``page`` in the browser."""
     ui.run_javascript(_call(function, given))
 
 
 async def ask(function: str, *given: object) -> Any:
-    """Call a function of JavaScript in the browser; what it returns.
+    """Call a function of ``page`` in the browser; what it returns.
 
     That is None if the browser has gone away, or is so slow that nobody waits for it.
     """
@@ -31,26 +32,14 @@ async def ask(function: str, *given: object) -> Any:
 
 def _call(function: str, given: tuple[object, ...]) -> str:
     # JSON is JavaScript (ECMA-262, since 2019): what is given ends no text and begins no code.
-    return f"({function})({', '.join(map(json.dumps, given))})"
+    return f"page.{function}({', '.join(map(json.dumps, given))})"
 
 
+CODE: Final = Path(__file__).with_name("page.js")
+"""The functions that the browser runs, each by its name in ``page``."""
 SHADE: Final = "shade"
 """The event by which the browser says whether the page is dark: true or false."""
-_IS_DARK: Final = 'document.body.classList.contains("body--dark")'
-TELL_SHADE: Final = f"""<script>
-document.addEventListener("DOMContentLoaded", () => {{
-  let told = null;
-  new MutationObserver(() => {{
-    const now = {_IS_DARK};
-    if (now !== told && window.emitEvent) emitEvent("{SHADE}", told = now);
-  }}).observe(document.body, {{attributes: true, attributeFilter: ["class"]}});
-}});
-</script>"""
-ASK_SHADE: Final = f'() => emitEvent("{SHADE}", {_IS_DARK})'
 _COOKIE: Final = "sensorstream-shade"
-_KEEP: Final = f"""(named) => {{
-  document.cookie = `{_COOKIE}=${{named}}; path={BASE}; max-age={365 * 24 * 3600}; samesite=strict`;
-}}"""
 _SHADES: Final = {"light": False, "dark": True}
 
 
@@ -66,9 +55,9 @@ def shade_button() -> None:
 
     def turn() -> None:
         dark.set_value(not is_dark[0])
-        run(_KEEP, "light" if is_dark[0] else "dark")
+        run("keepShade", _COOKIE, BASE, "light" if is_dark[0] else "dark")
 
     ui.on(SHADE, tell)
-    run(ASK_SHADE)
+    run("tellShade")
     button = ui.button(icon="contrast", on_click=turn)
     button.props('flat dense color=white aria-label="Light or dark"')

@@ -35,10 +35,10 @@ from sensorstream.console import (
     rules,
     settings,
 )
-from sensorstream.console.elements import TELL_VISIBLE, Notice, go, heading, link, while_visible
+from sensorstream.console.elements import Notice, go, heading, link, while_visible
 from sensorstream.console.places import BASE, ICON, PLACES, ListedPage, address, local_name
 from sensorstream.console.routes import way_in
-from sensorstream.console.scripts import TELL_SHADE, shade_button
+from sensorstream.console.scripts import CODE, shade_button
 from sensorstream.console.visits import Page, Upstream, Visit, Watch, Watches, key_of, page_of
 from sensorstream.errors import InternalFault
 
@@ -101,6 +101,7 @@ def serve(upstream: Upstream, listener: socket.socket, on_ready: Callable[[], ob
     pages.config.quasar_config["loadingBar"]["skipHijack"] = True
     # Each key that somebody presses is a packet; those pressed during a request come together.
     Payload.max_decode_packets = _PACKETS
+    pages.add_static_file(local_file=CODE, url_path=f"/{CODE.name}", max_cache_age=0)
     watches = Watches(upstream)
     for page in PAGES:
         _add(page, upstream, watches)
@@ -252,6 +253,7 @@ class Late:
             await PlainTextResponse("the session has ended\n", 400)(scope, receive, send)
 
 
+_SCRIPT: Final = f'<script src="{BASE}/{CODE.name}"></script>'
 _STYLE: Final = Path(__file__).with_name("style.css")
 _PAUSE: Final = 1.0
 _STALE: Final = "The figures are out of date: "
@@ -262,9 +264,7 @@ def frame(here: ListedPage, title: str, watch: Watch, *, signed_in: bool) -> Ite
     """A page at a place in the list of pages; the block says what stands on it."""
     ui.page_title(f"{title} · SensorStream")
     ui.add_css(_STYLE)
-    ui.add_head_html('<script>document.documentElement.lang = "en"</script>')
-    ui.add_head_html(TELL_VISIBLE)
-    ui.add_head_html(TELL_SHADE)
+    ui.add_head_html(_SCRIPT)
     ui.colors(primary="#1f5f8b", secondary="#37474f", accent="#8a4f00")
     with ui.header().classes("items-center"):
         drawer_button = ui.button(icon="menu").props('flat dense color=white aria-label="Pages"')

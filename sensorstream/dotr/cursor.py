@@ -18,8 +18,8 @@ from typing import Final, NoReturn, TypeAlias
 
 from sensorstream.dotr.syntax import Reading
 from sensorstream.errors import Position, QueryError, TermError
+from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal, iri
-from sensorstream.model.xsd import XSD_DECIMAL, XSD_INTEGER
 from sensorstream.sparql.algebra import Query
 from sensorstream.sparql.lexer import Lexeme, Source, tokens
 from sensorstream.sparql.parser import read_query
@@ -91,7 +91,7 @@ class Templates:
 
 def _constant(match: re.Match[str], prefixes: Mapping[str, str]) -> Constant | None:
     if match["number"]:
-        return Literal(match["number"], XSD_DECIMAL if "." in match["number"] else XSD_INTEGER)
+        return Literal(match["number"], xsd.DECIMAL if "." in match["number"] else xsd.INTEGER)
     if match["text"]:
         return Literal(match["text"][1:-1])
     try:
@@ -124,8 +124,8 @@ def _mark(number: int, kind: str) -> tuple[Constant, str]:
     if kind == "":
         name = f"urn:{_SECRET}:{number}"
         return IRI(name), f"<{name}>"
-    if kind in (XSD_INTEGER, XSD_DECIMAL):
-        digits = f"{_SECRET + number}{'.1' if kind == XSD_DECIMAL else ''}"
+    if kind in (xsd.INTEGER, xsd.DECIMAL):
+        digits = f"{_SECRET + number}{'.1' if kind == xsd.DECIMAL else ''}"
         return Literal(digits, kind), digits
     return Literal(f"{_SECRET}:{number}"), f'"{_SECRET}:{number}"'
 

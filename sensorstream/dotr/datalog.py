@@ -6,27 +6,18 @@ An atom with one argument is a class, with two a property. As in RDFox it may al
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
 from sensorstream.dotr.cursor import Cursor
 from sensorstream.dotr.syntax import Clause
 from sensorstream.errors import Position, QueryError, TermError
+from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, BlankNode, Literal, iri
-from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.sparql.algebra import (
-    BGP,
-    Exists,
-    Filter,
-    Not,
-    Pattern,
-    PatternTerm,
-    Select,
-    TriplePattern,
-    Variable,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Pattern, PatternTerm, TriplePattern, Variable
 from sensorstream.sparql.iris import resolve
 from sensorstream.sparql.lexer import Lexeme
+from sensorstream.sparql.scope import names_in
 from sensorstream.sparql.walk import children
 
 _ATOM: Final = "an atom such as :in(?S, ?R)"
@@ -45,7 +36,7 @@ def read_clause(cursor: Cursor) -> Clause:
         head.append(_read_atom(cursor))
     positive: list[TriplePattern] = []
     negative: list[TriplePattern] = []
-    filters: list[tuple[Filter, Position]] = []
+    filters: list[tuple[algebra.Filter, Position]] = []
     if cursor.is_word(":"):
         cursor.take()
         cursor.expect("-")
@@ -62,39 +53,31 @@ def read_clause(cursor: Cursor) -> Clause:
     if not cursor.is_word("."):
         cursor.fail("',' or '.'" if positive else "':-', ',' or '.'")
     cursor.take()
-    for free in sorted(_variables(head) - _variables(positive)):
+    given = names_in(tuple(positive))
+    for free in sorted(names_in(tuple(head)) - given):
         raise QueryError(
             f"?{free} of the head must stand in an atom of the body that is not negated",
             position=position,
         )
-    body: Pattern = BGP(tuple(positive))
+    body: Pattern = algebra.BGP(tuple(positive))
     for each, at in filters:
-        for free in sorted(_outside_exists(each.condition) - _variables(positive)):
+        for free in sorted(_outside_exists(each.condition) - given):
             raise QueryError(
                 f"FILTER: ?{free} has no value: expected a variable that stands in an atom of the "
                 "body that is not negated",
                 position=at,
             )
-        body = Filter(each.condition, body)
+        body = algebra.Filter(each.condition, body)
     for atom in negative:
-        body = Filter(Not(Exists(BGP((atom,)))), body)
+        body = algebra.Filter(algebra.Not(algebra.Exists(algebra.BGP((atom,)))), body)
     return Clause(tuple(head), body, position)
-
-
-def _variables(atoms: Iterable[TriplePattern]) -> set[str]:
-    return {
-        end.name
-        for each in atoms
-        for end in (each.subject, each.predicate, each.object)
-        if isinstance(end, Variable)
-    }
 
 
 def _outside_exists(condition: object) -> set[str]:
     """The variables of a condition, without those of patterns in it."""
     if isinstance(condition, Variable):
         return {condition.name}
-    if isinstance(condition, Exists):
+    if isinstance(condition, algebra.Exists):
         return set()
     return set[str]().union(*map(_outside_exists, children(condition)))
 
@@ -121,7 +104,7 @@ def _read_atom(cursor: Cursor) -> TriplePattern:
     cursor.expect(")")
     if not isinstance(name, IRI):
         raise cursor.error(f"the name of a class is an IRI: expected {_ATOM}", at)
-    return _triple(cursor, at, first, RDF_TYPE, name)
+    return _triple(cursor, at, first, rdf.TYPE, name)
 
 
 def _triple(
@@ -136,16 +119,16 @@ def _triple(
     return TriplePattern(subject, predicate, object_)
 
 
-def _read_filter(cursor: Cursor) -> Filter:
+def _read_filter(cursor: Cursor) -> algebra.Filter:
     start = cursor.at
     cursor.take()
     if not cursor.is_word("("):
         cursor.fail("'('")
     cursor.closing()
     form = cursor.query("SELECT*{", cursor.between(start, cursor.at), "}", start).form
-    assert isinstance(form, Select)
+    assert isinstance(form, algebra.Select)
     pattern = form.pattern
-    while not isinstance(pattern, Filter):
+    while not isinstance(pattern, algebra.Filter):
         pattern = pattern.pattern  # type: ignore[union-attr]
     return pattern
 

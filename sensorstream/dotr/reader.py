@@ -28,22 +28,12 @@ from sensorstream.dotr.syntax import (
 )
 from sensorstream.errors import Position, QueryError, TermError
 from sensorstream.model.xsd import parse_duration
-from sensorstream.sparql.algebra import (
-    Aggregate,
-    AlertClause,
-    And,
-    Construct,
-    Expression,
-    Extend,
-    Filter,
-    Project,
-    Select,
-    TriplePattern,
-    Variable,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Aggregate, Expression, TriplePattern, Variable
 from sensorstream.sparql.described import check_named, described
 from sensorstream.sparql.lexer import Source, tokens
 from sensorstream.sparql.parser import read_query
+from sensorstream.sparql.scope import conjuncts
 from sensorstream.sparql.walk import variables, visible
 
 _UNITS: Final = {
@@ -303,7 +293,7 @@ def _read_rule(cursor: Cursor) -> Rule:
     )  # fmt: skip
 
 
-def _read_alert(cursor: Cursor, wanted: Iterable[str]) -> AlertClause | None:
+def _read_alert(cursor: Cursor, wanted: Iterable[str]) -> algebra.AlertClause | None:
     """``alert SEVERITY "text" key "key"``: as in a query that selects the variables of a graph."""
     start = cursor.at
     while cursor.token is not None and not cursor.is_word(*_BEGINS):
@@ -330,7 +320,7 @@ def _read_template(cursor: Cursor) -> tuple[tuple[TriplePattern, ...], frozenset
             text = f"{text[:place]}{label}{text[place + len(label) :]}"
             found.add(label)
     form = cursor.query("CONSTRUCT ", text, " WHERE {}", start).form
-    assert isinstance(form, Construct)
+    assert isinstance(form, algebra.Construct)
     if not form.template:
         raise cursor.error("the rule makes no triple: expected at least one", start)
     return form.template, frozenset(found)
@@ -348,7 +338,7 @@ def _read_selector(cursor: Cursor, names: Labels) -> Selector:
     end = cursor.closing()
     text = cursor.between(start, end)
     query = cursor.query("", text, "", start)
-    if not isinstance(query.form, Select):
+    if not isinstance(query.form, algebra.Select):
         raise cursor.error("a selector is a SELECT query: expected 'SELECT …'", start)
     dataset = query.dataset
     if dataset.default or dataset.named or dataset.windows or query.registration or query.report:
@@ -412,25 +402,19 @@ def _read_expression(cursor: Cursor, names: Labels, ends: tuple[str, ...]) -> Ex
         cursor.fail("an expression")
     text = names.resolved(cursor, start, cursor.at)
     form = cursor.query("SELECT*{BIND((", text, ") AS ?_·)}", start).form
-    assert isinstance(form, Select)
+    assert isinstance(form, algebra.Select)
     pattern = form.pattern
-    while not isinstance(pattern, Extend):
-        assert isinstance(pattern, Project | Filter)
+    while not isinstance(pattern, algebra.Extend):
+        assert isinstance(pattern, algebra.Project | algebra.Filter)
         pattern = pattern.pattern
     return pattern.expression
 
 
 def _read_conditions(cursor: Cursor, names: Labels) -> tuple[Expression, ...]:
-    found = _conjuncts(_read_expression(cursor, names, ("and",)))
+    found = [*conjuncts(_read_expression(cursor, names, ("and",)))]
     while cursor.take_word("and"):
-        found += _conjuncts(_read_expression(cursor, names, ("and",)))
+        found += conjuncts(_read_expression(cursor, names, ("and",)))
     return tuple(found)
-
-
-def _conjuncts(expression: Expression) -> list[Expression]:
-    if isinstance(expression, And):
-        return [*_conjuncts(expression.left), *_conjuncts(expression.right)]
-    return [expression]
 
 
 def _read_values(cursor: Cursor, names: Labels) -> tuple[tuple[str, Expression], ...]:

@@ -12,14 +12,8 @@ from enum import Enum
 from typing import TypeAlias
 
 from sensorstream.errors import Position
-from sensorstream.sparql.algebra import (
-    Aggregate,
-    AlertClause,
-    Expression,
-    Pattern,
-    Query,
-    TriplePattern,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Aggregate, Expression, Pattern, Query, TriplePattern
 from sensorstream.sparql.parser import Parsed
 
 Reading: TypeAlias = Callable[[], Parsed[Query]]
@@ -131,7 +125,7 @@ class Rule:
     values: tuple[tuple[str, Expression], ...]
     consumed: tuple[str, ...]
     position: Position
-    alert: AlertClause | None = None
+    alert: algebra.AlertClause | None = None
     """What each of its graphs raises; its variables are those of ``template``."""
 
     @property

@@ -17,15 +17,8 @@ from typing import Final
 from sensorstream.draft.naming import Names, Terms, class_name, property_name, rule_name
 from sensorstream.draft.ranges import pictures_of, range_of
 from sensorstream.draft.shape import ElementKind, Tag, Values
+from sensorstream.model import xsd
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.xsd import (
-    XSD_BOOLEAN,
-    XSD_DATE,
-    XSD_DATE_TIME,
-    XSD_DECIMAL,
-    XSD_INTEGER,
-    XSD_STRING,
-)
 
 PART_OF: Final = "partOf"
 _ID: Final = re.compile(r"(?:|.*[-_.])(?:id|identifier|uuid|guid)|.*[a-z](?:Id|ID|Identifier)")
@@ -123,7 +116,7 @@ def plan_of(roots: Iterable[ElementKind]) -> Plan:
             codes[name] = codes.get(name, True) and bool(_CODE.fullmatch(place.local))
     # Nobody calculates with identifiers, even if they are numbers today.
     ranges = {
-        name: XSD_STRING if codes[name] else range_of(values) for name, values in seen.items()
+        name: xsd.STRING if codes[name] else range_of(values) for name, values in seen.items()
     }
     return Plan(tuple(individuals), ranges, timeline, part_of)
 
@@ -230,7 +223,7 @@ def _is_id(place: Spot) -> bool:
 def _may_name(place: Spot) -> bool:
     """Whether its values may be names: measured values and times are none."""
     seen = place.values.seen
-    measured = (XSD_DECIMAL, XSD_BOOLEAN, XSD_DATE_TIME, XSD_DATE)
+    measured = (xsd.DECIMAL, xsd.BOOLEAN, xsd.DATE_TIME, xsd.DATE)
     return place.always and max(map(len, seen)) <= _LONGEST_ID and range_of(seen) not in measured
 
 
@@ -270,8 +263,8 @@ def _is_time(place: Spot, timeline: Timeline) -> bool:
     counted = any(_COUNTED_TIME.fullmatch(name) for name in names)
     range_ = range_of(place.values.seen)
     if timeline is Timeline.DATETIME:
-        return range_ == XSD_DATE_TIME or (counted and bool(pictures_of(place.values.seen)))
-    return counted and range_ == XSD_INTEGER
+        return range_ == xsd.DATE_TIME or (counted and bool(pictures_of(place.values.seen)))
+    return counted and range_ == xsd.INTEGER
 
 
 def _near_names(place: Spot) -> list[str]:

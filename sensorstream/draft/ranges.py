@@ -6,15 +6,8 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from sensorstream.model import xsd
 from sensorstream.model.terms import Literal
-from sensorstream.model.xsd import (
-    XSD_BOOLEAN,
-    XSD_DATE,
-    XSD_DATE_TIME,
-    XSD_DECIMAL,
-    XSD_INTEGER,
-    XSD_STRING,
-)
 
 # A number with zeros before it is a code, and nobody counts as far as a number of 19 digits.
 _INTEGER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
@@ -23,11 +16,11 @@ _DATE_TIME: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T\S+")
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 _GUESSES: Final[tuple[tuple[str, Callable[[str], object]], ...]] = (
-    (XSD_BOOLEAN, re.compile("true|false").fullmatch),
-    (XSD_INTEGER, _INTEGER.fullmatch),
-    (XSD_DECIMAL, _DECIMAL.fullmatch),
-    (XSD_DATE_TIME, _DATE_TIME.fullmatch),
-    (XSD_DATE, _DATE.fullmatch),
+    (xsd.BOOLEAN, re.compile("true|false").fullmatch),
+    (xsd.INTEGER, _INTEGER.fullmatch),
+    (xsd.DECIMAL, _DECIMAL.fullmatch),
+    (xsd.DATE_TIME, _DATE_TIME.fullmatch),
+    (xsd.DATE, _DATE.fullmatch),
 )
 
 
@@ -56,4 +49,4 @@ def range_of(values: Iterable[str]) -> str:
         for datatype, looks_right in _GUESSES:
             if all(looks_right(v) and Literal(v, datatype).known is not None for v in held):
                 return datatype
-    return XSD_STRING
+    return xsd.STRING

@@ -21,8 +21,8 @@ from sensorstream.mapping.functions.definition import Definition, Library
 from sensorstream.mapping.functions.registry import definitions
 from sensorstream.reasoning.documents import surroundings
 from sensorstream.reasoning.ontology import Ontology, deployed_ontology
-from sensorstream.settings import OntologySettings, RuleSettings, Settings
-from sensorstream.settings_file import load_settings
+from sensorstream.settings.settings import OntologySettings, RuleSettings, Settings
+from sensorstream.settings.settings_file import load_settings
 
 SETTINGS_FILE: Final = "sensorstream.toml"
 _MOST: Final = 8

@@ -13,12 +13,11 @@ from typing import Any, Final
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
-from sensorstream.app.control.faults import faults
+from sensorstream.app.control.faults import deployment_notes, faults
 from sensorstream.app.control.file_texts import is_over_time, is_query_file, is_rule_set
 from sensorstream.app.control.folder import check_query_files
 from sensorstream.app.control.mapping_files import is_rule_file
 from sensorstream.app.control.rule_files import faults_of
-from sensorstream.cli.check import deployment_notes
 from sensorstream.editor.completion import MOST, Sort, completions, definition, hover
 from sensorstream.editor.document import (
     OpenDocument,
@@ -34,7 +33,7 @@ from sensorstream.language.layout import format_rules
 from sensorstream.language.parser import parse
 from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC
 from sensorstream.rules.rule_compiler import compile_rules
-from sensorstream.settings import Settings
+from sensorstream.settings.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,7 +141,6 @@ def expel(core: Core, stays: Collection[int]) -> None:
         run.apply(None, gone)
     tell_queries(core, run, core.window.now or 0)
     core.inferences.take_ended()
-    core.inferences.settle()
 
 
 def _exchange(core: Core, aside: Aside, cause: str, left: Iterable[Individual] = ()) -> None:
@@ -166,8 +165,7 @@ def _exchange(core: Core, aside: Aside, cause: str, left: Iterable[Individual] =
 
 def _follow(core: Core, inferred: Delta, cause: str, left: Iterable[Individual] = ()) -> None:
     now = core.window.now or 0
-    core.inferences.follow(replace(inferred, time=now), core.window, core.kb, cause, left=left)
-    core.inferences.settle()
+    core.inferences.follow(replace(inferred, time=now), core.window, core.kb, cause, [], left=left)
 
 
 def _by_message(window: Window) -> list[list[Triple]]:

@@ -14,9 +14,9 @@ from fractions import Fraction
 
 from sensorstream.errors import TermError
 from sensorstream.kb.graph import KnowledgeBase
+from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, Literal, Subject, Term, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.model.xsd import NUMERIC_TYPES
 from sensorstream.window.window import Window
 
@@ -116,9 +116,9 @@ def kinds_of(name: Subject, said: Iterable[Triple], kb: KnowledgeBase) -> frozen
     """The classes of an individual: those a message gives it, and those that are known."""
     return frozenset(
         value
-        for triples in (said, kb.match(name, RDF_TYPE, None))
+        for triples in (said, kb.match(name, rdf.TYPE, None))
         for subject, predicate, value in triples
-        if subject == name and predicate == RDF_TYPE
+        if subject == name and predicate == rdf.TYPE
     )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 
 from sensorstream.kb.graph import KnowledgeBase, Origin
@@ -18,6 +19,7 @@ from sensorstream.model.events import Delta, Ended, Individual, Provenance
 from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, BlankNode, Subject, Term, Triple
 from sensorstream.model.timeline import Instant
+from sensorstream.window.change import Undo
 from sensorstream.window.window import Window
 
 
@@ -45,43 +47,21 @@ class InferredState:
 class Inferences:
     """The beginnings of all that is inferred now; ``ended`` are the intervals to be told.
 
-    Changes can be taken back until :meth:`settle`. O(change) each.
+    O(change) each.
     """
 
-    __slots__ = ("_before", "_begun", "_kept", "_newest", "_newest_before", "ended")
+    __slots__ = ("_begun", "_newest", "ended")
 
     def __init__(self) -> None:
         self.ended: list[Ended] = []
         self._begun: dict[Triple, Begun] = {}
         # The greatest number of a stay that was seen.
         self._newest = 0
-        # The way back: what was there for each triple, how much had ended.
-        self._before: list[tuple[Triple, Begun | None]] = []
-        self._kept = 0
-        self._newest_before = 0
-
-    def settle(self) -> None:
-        """What was told up to here will not be taken back."""
-        self._before.clear()
-        self._kept, self._newest_before = len(self.ended), self._newest
-
-    def take_back(self) -> None:
-        """Be as at the last :meth:`settle`."""
-        for triple, begun in reversed(self._before):
-            if begun is None:
-                del self._begun[triple]
-            else:
-                self._begun[triple] = begun
-        self._before.clear()
-        del self.ended[self._kept :]
-        self._newest = self._newest_before
 
     def take_ended(self) -> tuple[Ended, ...]:
-        """What has ended since the last call, in order; it is settled then."""
-        self.settle()
+        """What has ended since the last call, in order; no change of before is undone then."""
         ended = tuple(self.ended)
         self.ended.clear()
-        self._kept = 0
         return ended
 
     def follow(
@@ -90,6 +70,7 @@ class Inferences:
         window: Window,
         kb: KnowledgeBase,
         cause: str,
+        undo: list[Undo],
         *,
         moved: Iterable[Triple] = (),
         left: Iterable[Individual] = (),
@@ -101,22 +82,24 @@ class Inferences:
             window: as it is after the change.
             kb: the same.
             cause: the message.
+            undo: gets the way back.
             moved: the triples that have entered or left the window with the change.
             left: the individuals that have left it, maybe to come back at once.
         """
         now = inferred.time
+        undo.append(partial(self._rewind, len(self.ended), self._newest))
         for triple in inferred.removed:
-            self._end(triple, now)
+            self._end(triple, now, undo)
         homes: dict[Subject, Begun] = {}
         for triple in inferred.added:
-            self._begin(triple, _home(triple[0], homes, window, cause, now))
+            self._begin(triple, _home(triple[0], homes, window, cause, now), undo)
         for subject in self._resettled(moved, left, window):
             home = _home(subject, homes, window, cause, now)
             for triple in kb.match(subject, None, None):
                 begun = self._begun.get(triple)
                 if begun is not None and begun.stay != home.stay:
-                    self._end(triple, now)
-                    self._begin(triple, home)
+                    self._end(triple, now, undo)
+                    self._begin(triple, home, undo)
 
     def begun(self) -> Mapping[Triple, Begun]:
         """The beginning of each statement that is inferred now; it changes with the engine."""
@@ -167,7 +150,6 @@ class Inferences:
         for triple, begun in saved.items():
             self._tell(triple, begun, now)
         self._newest = max((each.stay for each in window), default=0)
-        self.settle()
 
     def _resettled(
         self, moved: Iterable[Triple], left: Iterable[Individual], window: Window
@@ -184,14 +166,18 @@ class Inferences:
                 found[subject] = None
         return found
 
-    def _begin(self, triple: Triple, begun: Begun) -> None:
-        self._before.append((triple, None))
+    def _begin(self, triple: Triple, begun: Begun, undo: list[Undo]) -> None:
         self._begun[triple] = begun
+        undo.append(partial(self._begun.__delitem__, triple))
 
-    def _end(self, triple: Triple, now: Instant) -> None:
+    def _end(self, triple: Triple, now: Instant, undo: list[Undo]) -> None:
         begun = self._begun.pop(triple)
-        self._before.append((triple, begun))
+        undo.append(partial(self._begun.__setitem__, triple, begun))
         self._tell(triple, begun, now)
+
+    def _rewind(self, ended: int, newest: int) -> None:
+        del self.ended[ended:]
+        self._newest = newest
 
     def _tell(self, triple: Triple, begun: Begun, now: Instant) -> None:
         if begun.provenance.time < now:

@@ -25,7 +25,7 @@ from sensorstream.reasoning.reasoner import without_limits
 from sensorstream.rules.conditions import unlimited
 from sensorstream.rules.effects import Run
 from sensorstream.rules.rounds import run_rules
-from sensorstream.window.change import WindowChange
+from sensorstream.window.change import Undo, WindowChange
 
 _INFERRED: Final = int(Origin.INFERRED)
 _DERIVED_ONLY: Final = int(Origin.INFERRED | Origin.WINDOW)
@@ -61,6 +61,8 @@ class MessageRun:
         self._window = core.window
         self._message = message
         self._steps: list[_Step] = []
+        # The way back of what is inferred.
+        self._undo: list[Undo] = []
 
     def whole(self, react: Callable[[], Outcome]) -> Outcome | Exception:
         """What ``react`` comes to: all of its changes, or an error, which has left no trace."""
@@ -69,9 +71,7 @@ class MessageRun:
         except Exception as error:
             self.take_back()
             self._core.queries.processor.take_back()
-            self._core.inferences.settle()
             return error
-        self._core.inferences.settle()
         return outcome
 
     def apply(self, event: Event | None, removed: Sequence[Triple]) -> Delta:
@@ -175,7 +175,9 @@ class MessageRun:
 
     def _take_back(self) -> None:
         kb = self.kb
-        self._core.inferences.take_back()
+        for undo in reversed(self._undo):
+            undo()
+        self._undo.clear()
         inferred: list[Delta] = []
         for step in reversed(self._steps):
             for change in reversed(step.changes):
@@ -197,6 +199,7 @@ class MessageRun:
             self._window,
             self.kb,
             self._message,
+            self._undo,
             moved=(
                 triple
                 for change in changes

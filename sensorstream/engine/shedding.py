@@ -28,12 +28,11 @@ from math import ceil
 from typing import Final, TypeAlias, TypeVar
 
 from sensorstream.engine.filters import number_of
+from sensorstream.model import owl, rdf, xsd
 from sensorstream.model.events import Event
 from sensorstream.model.schedules import Multiples
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from sensorstream.model.timeline import Instant, Timeline
-from sensorstream.model.vocabulary import OWL_THING, RDF_TYPE
-from sensorstream.model.xsd import XSD_DECIMAL, XSD_INTEGER
 
 VOCABULARY: Final = "urn:sensorstream:vocabulary#"
 SYNOPSIS: Final = IRI(f"{VOCABULARY}Synopsis")
@@ -118,7 +117,7 @@ class Summary:
         """The individual that stands for them in the window, by the message that closes it."""
         name = IRI(f"urn:sensorstream:synopsis:{message}-{number}")
         triples: list[Triple] = [
-            (name, RDF_TYPE, SYNOPSIS),
+            (name, rdf.TYPE, SYNOPSIS),
             (name, _OF, about),
             (name, _COUNT, _whole(self.count)),
             (name, _FROM, line.literal(self.start)),
@@ -140,7 +139,7 @@ class Summary:
 
 
 def _whole(number: int) -> Literal:
-    return Literal(str(number), XSD_INTEGER)
+    return Literal(str(number), xsd.INTEGER)
 
 
 def _decimal(number: Fraction) -> Literal:
@@ -150,12 +149,12 @@ def _decimal(number: Fraction) -> Literal:
         digits += 1
     whole = str(abs(int(number * 10**digits))).rjust(digits + 1, "0")
     text = f"{whole[:-digits]}.{whole[-digits:]}" if digits else whole
-    return Literal(f"-{text}" if number < 0 else text, XSD_DECIMAL)
+    return Literal(f"-{text}" if number < 0 else text, xsd.DECIMAL)
 
 
 def _rounded(number: Fraction) -> Literal:
     mean = _MEAN_DIGITS.divide(Decimal(number.numerator), Decimal(number.denominator))
-    return Literal(f"{mean:f}", XSD_DECIMAL)
+    return Literal(f"{mean:f}", xsd.DECIMAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +222,7 @@ class Shedding:
         of_it = [policy for policy in self.policies if kinds & policy.classes]
         if not of_it:
             named = sorted(kind for kind in kinds if isinstance(kind, IRI))
-            about = named[0] if named else OWL_THING
+            about = named[0] if named else owl.THING
             of_it = [Policy(frozenset(), about, self.otherwise)]
         for policy in of_it:
             if policy.keep.keeps(name) if isinstance(policy.keep, Sample) else first:

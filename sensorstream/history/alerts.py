@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Engine, Row, Select, select
+from sqlalchemy import Engine, Row, text
 
 from sensorstream.alerts.records import RaisedAlert
 from sensorstream.errors import UnknownAlert
 from sensorstream.history.database import rows_of, translating
 from sensorstream.history.rows import decoded
 from sensorstream.history.tables import alerts as table
-from sensorstream.history.tables import messages as journal
 from sensorstream.journal.records import message_id, number_of_message
 from sensorstream.model.events import Alert, Evidence
 from sensorstream.model.timeline import Instant
@@ -22,30 +21,32 @@ from sensorstream.model.timeline import Instant
 
 def alerts_before(database: Engine, limit: int, seq: int | None = None) -> list[RaisedAlert]:
     """Up to ``limit`` alerts, newest first, with a number below ``seq``."""
-    query = _ALERTS.order_by(table.c.seq.desc()).limit(limit)
-    return _read(database, query if seq is None else query.where(table.c.seq < seq))
+    values = {"before": seq, "limit": limit}
+    where = f"a.seq < coalesce(:before, {2**63 - 1}) order by a.seq desc limit :limit"
+    return _read(database, where, values)
 
 
 def alerts_after(database: Engine, limit: int, seq: int) -> list[RaisedAlert]:
     """Up to ``limit`` alerts, oldest first, with a number above ``seq``."""
-    return _read(database, _ALERTS.where(table.c.seq > seq).order_by(table.c.seq).limit(limit))
+    values = {"after": seq, "limit": limit}
+    return _read(database, "a.seq > :after order by a.seq limit :limit", values)
 
 
 def alerts_named(database: Engine, ids: Collection[str]) -> list[RaisedAlert]:
     """The alerts with some ids, oldest first."""
-    return _read(database, _ALERTS.where(table.c.id.in_(list(ids))).order_by(table.c.seq))
+    where = "a.id = any(cast(:ids as text[])) order by a.seq"
+    return _read(database, where, {"ids": list(ids)})
 
 
 def alerts_of_rules(
     database: Engine, start: Instant | None, end: Instant | None
 ) -> list[RaisedAlert]:
     """The alerts of rules whose time is in ``[start, end)``, oldest first; None: no bound."""
-    query = _ALERTS.where(table.c.kind == "rule").order_by(table.c.seq)
-    if start is not None:
-        query = query.where(table.c.time >= start)
-    if end is not None:
-        query = query.where(table.c.time < end)
-    return _read(database, query)
+    where = (
+        "a.kind = 'rule' and a.time >= coalesce(:start, a.time) "
+        "and (cast(:end as bigint) is null or a.time < :end) order by a.seq"
+    )
+    return _read(database, where, {"start": start, "end": end})
 
 
 def evidence_of_alert(database: Engine, id_: str) -> tuple[RaisedAlert, Evidence | None]:
@@ -54,11 +55,10 @@ def evidence_of_alert(database: Engine, id_: str) -> tuple[RaisedAlert, Evidence
     Raises:
         UnknownAlert: there is no alert with this id.
     """
-    query = _ALERTS.add_columns(table.c.evidence).where(table.c.id == id_)
-    found = next(iter(rows_of(database, "cannot read an alert", query)), None)
-    if found is None:
-        raise _unknown(id_)
-    return raised_alert(found), None if found.evidence is None else decoded(found.evidence)
+    for found in rows_of(database, "cannot read an alert", _EVIDENCE, {"id": id_}):
+        told = None if found.evidence is None else decoded(found.evidence)
+        return raised_alert(found), told
+    raise _unknown(id_)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,20 +88,14 @@ def messages_behind(
         UnknownAlert: there is no alert with this id.
     """
     with translating("cannot read the messages of an alert"), database.connect() as connection:
-        found = connection.execute(_ALERTS.where(table.c.id == id_)).first()
+        found = connection.execute(_EVIDENCE, {"id": id_}).first()
         if found is None:
             raise _unknown(id_)
         raised = raised_alert(found)
         alert = raised.alert
         numbers = sorted(map(number_of_message, alert.messages or [alert.message]))
         wanted = [each for each in numbers if each > after][:limit]
-        columns = journal.c
-        rows = connection.execute(
-            select(columns.seq, columns.source, columns.received_at, columns.content).where(
-                columns.seq.in_(wanted)
-            )
-        )
-        there = {row.seq: row for row in rows}
+        there = {row.seq: row for row in connection.execute(_BEHIND, {"seqs": wanted})}
     return raised, [
         Behind(seq, row.source, row.received_at, bytes(row.content))
         if (row := there.get(seq)) is not None
@@ -115,7 +109,7 @@ def _unknown(id_: str) -> UnknownAlert:
 
 
 def raised_alert(row: Row[*tuple[Any, ...]]) -> RaisedAlert:
-    """The alert in a row that selects :data:`ALERT_COLUMNS`."""
+    """The alert in a row with the columns of :data:`ALERT`."""
     alert = Alert(
         id=row.alert_id,
         rule=row.alert_rule,
@@ -130,11 +124,17 @@ def raised_alert(row: Row[*tuple[Any, ...]]) -> RaisedAlert:
     return RaisedAlert(row.alert_seq, alert, row.alert_raised_at)
 
 
-ALERT_COLUMNS: Final = tuple(
-    column.label(f"alert_{column.name}") for column in table.c if column is not table.c.evidence
+ALERT: Final = ", ".join(
+    f"a.{each.name} as alert_{each.name}" for each in table.c if each.name != "evidence"
 )
-_ALERTS: Final = select(*ALERT_COLUMNS)
+"""The columns of SQL of a raised alert, from ``store.alerts a``."""
+_EVIDENCE: Final = text(f"select {ALERT}, a.evidence from store.alerts a where a.id = :id")
+_BEHIND: Final = text(
+    "select seq, source, received_at, content from store.messages "
+    "where seq = any(cast(:seqs as bigint[]))"
+)
 
 
-def _read(database: Engine, query: Select[*tuple[Any, ...]]) -> list[RaisedAlert]:
-    return [raised_alert(row) for row in rows_of(database, "cannot read the alerts", query)]
+def _read(database: Engine, where: str, values: Mapping[str, object]) -> list[RaisedAlert]:
+    query = text(f"select {ALERT} from store.alerts a where {where}")
+    return [raised_alert(row) for row in rows_of(database, "cannot read the alerts", query, values)]

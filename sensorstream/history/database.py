@@ -62,9 +62,7 @@ def connect(url: str, *, application: str = "sensorstream") -> extensions.connec
         HistoryError: not a PostgreSQL URL, or the server cannot be reached.
     """
     parsed = _parse(url)
-    # Parameters one by one: a URL that SQLAlchemy writes has "+" for a space, and libpq keeps it.
-    told = _query(parsed) | parsed.translate_connect_args(username="user", database="dbname")
-    told |= _session(parsed) | {"application_name": application}
+    told = parameters_of(parsed) | _session(parsed) | {"application_name": application}
     with translating(f"cannot connect to {describe(url)}"):
         connection: extensions.connection = psycopg2.connect(**told)
     return connection
@@ -90,6 +88,11 @@ def _query(url: URL) -> dict[str, Any]:
         name: value if isinstance(value, str) else ",".join(value)
         for name, value in url.query.items()
     }
+
+
+def parameters_of(url: URL) -> dict[str, Any]:
+    """Those of libpq, one by one: SQLAlchemy writes a URL with "+" for a space; libpq keeps it."""
+    return _query(url) | url.translate_connect_args(username="user", database="dbname")
 
 
 def _session(url: URL) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from sensorstream.errors import AlertError, UnknownAlert, UnknownSilence
 from sensorstream.history.database import record, rows_of, translating
 from sensorstream.history.rows import text_of
 from sensorstream.history.tables import event_head
-from sensorstream.settings import AlertSettings
+from sensorstream.settings.settings import AlertSettings
 
 
 def last_event(connection: Connection) -> int:
@@ -60,6 +60,11 @@ def is_flapping(incident: str) -> str:
         "exists (select from store.flaps f "
         f"where f.identity = {incident}.identity and f.since is not null)"
     )
+
+
+def identity_of(kind: str, rule: str, key: str) -> str:
+    """The expression of SQL for the identity of an incident."""
+    return f"sha256(convert_to({kind} || E'\\n' || {rule} || E'\\n' || {key}, 'UTF8'))"
 
 
 # What neither ended nor began for the whole span.
@@ -354,10 +359,9 @@ _CHANGED: Final = """
     select id as incident, :change as change, :by as by, :text as text, severity, count
     from store.incidents where id = :id
 """
-_END_OF_SYSTEM: Final = """
+_END_OF_SYSTEM: Final = f"""
     update store.incidents set state = 'cleared', cleared_at = :at
-    where state <> 'cleared'
-      and identity = sha256(convert_to(:kind || E'\\n\\n' || :key, 'UTF8'))
+    where state <> 'cleared' and identity = {identity_of(":kind", "''", ":key")}
     returning id as incident, 'cleared' as change, '' as by, :text as text, severity, count
 """
 # How often an alert changes state is told to all, for it is told instead of them.

@@ -19,14 +19,14 @@ from sqlalchemy.engine import make_url
 
 from sensorstream.errors import HistoryError
 from sensorstream.history import embedded
-from sensorstream.history.database import engine, one_value, opened
+from sensorstream.history.database import engine, one_value, opened, parameters_of
 from sensorstream.history.embedded import binaries
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.tables import STORE
 from sensorstream.history.views import install_views
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
-from sensorstream.settings import HistorySettings
+from sensorstream.settings.settings import HistorySettings
 
 _LOG = logging.getLogger(__name__)
 _LOOK: Final = "cannot look into the database"
@@ -132,11 +132,7 @@ def fill(url: str, file: Path) -> None:
 
 def _run(program: str, url: str, arguments: Sequence[str]) -> None:
     parsed = make_url(url)
-    told = {
-        name: value if isinstance(value, str) else ",".join(value)
-        for name, value in parsed.query.items()
-    }
-    told |= parsed.set(password=None).translate_connect_args(username="user", database="dbname")
+    told = parameters_of(parsed.set(password=None))
     environment = {name: value for name, value in os.environ.items() if name[:2] != "PG"}
     if parsed.password:
         # Not in the arguments, which others can see.

@@ -18,11 +18,11 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 
 from sensorstream.alerts.poster import Attempt
 from sensorstream.alerts.records import AlertGroup, Backlog, Delivery, KeptReport, Told
-from sensorstream.history.alerts import raised_alert
+from sensorstream.history.alerts import ALERT, raised_alert
 from sensorstream.history.database import rows_of, translating
 from sensorstream.history.incidents import change_of, end_of_system, last_event
 from sensorstream.history.rows import text_of
-from sensorstream.history.tables import alerts, deliveries, events, webhooks
+from sensorstream.history.tables import deliveries, events, is_for, webhooks
 from sensorstream.history.webhooks import NUMBERS, WEBHOOK, webhook_of
 from sensorstream.journal.notice import WEBHOOK_DISABLED
 
@@ -156,20 +156,6 @@ class PostgresOutbox:
         return attempt.at if since is None else since
 
 
-def is_for(event: str, receiver: str) -> str:
-    """The condition of SQL that a receiver is told of an event; store.outbox says the same."""
-    return f"""case
-      when {event}.receiver is not null then {event}.receiver = {receiver}.id
-      when {event}.report_query is not null then {event}.report_query = any({receiver}.queries)
-      when {receiver}.group_by is not null then false
-      when {receiver}.escalated then {event}.escalated
-        and ({receiver}.changes or {event}.said in ('escalated', 'cleared'))
-      else {event}.change is null or {receiver}.changes
-        or {event}.said in ('flapping', 'settled')
-    end"""
-
-
-_ALERT: Final = ", ".join(f"a.{each.name} as alert_{each.name}" for each in alerts.c)
 # What is new is taken in the order of its numbers, for the receiver's place passes all below. Their
 # times are not in this order: each was read before the transaction that gave the number.
 _DUE: Final = text(
@@ -201,7 +187,7 @@ _DUE: Final = text(
     select e.seq as event, w.number, taken.attempts, e.report_id, e.report_query, e.report_data,
       e.group_data, e.raised_at as reported_at, e.change as change_seq, c.*,
       i.rule, i.kind, i.key, i.first_at,
-      {_ALERT}, {WEBHOOK}
+      {ALERT}, {WEBHOOK}
     from taken join store.webhooks w on w.number = taken.number
     join store.events e on e.seq = taken.seq left join store.alerts a on a.id = e.alert_id
     left join store.alert_changes c on c.seq = e.change

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sensorstream.client.results import Results
 from sensorstream.errors import QueryError
-from sensorstream.extras import require
 from sensorstream.history.asking.formats import ARROW, CSV, csv_batches
 from sensorstream.history.read_only_sql import NUMERIC, Column, Row, SqlResult, SqlStream
+from sensorstream.installation import require
 
 if TYPE_CHECKING:
     import pyarrow

@@ -18,10 +18,10 @@ from sqlalchemy import Engine, text
 from sensorstream.errors import QueryError
 from sensorstream.history.database import limited, one_value, opened
 from sensorstream.history.terms import Kind, term_of
+from sensorstream.model import rdf
 from sensorstream.model.events import Provenance
 from sensorstream.model.terms import IRI, BlankNode, Subject, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.model.vocabulary import RDF_TYPE
 
 _MOST_VALUES: Final = 100_000
 RECENT: Final = 10_000
@@ -50,7 +50,7 @@ _NUMBER: Final = (
     "(select id from store.terms where text = {text} and kind = {kind} "
     "and datatype is null and language is null limit 1)"
 )
-_TYPE: Final = _NUMBER.format(text=f"'{RDF_TYPE}'", kind=0)
+_TYPE: Final = _NUMBER.format(text=f"'{rdf.TYPE}'", kind=0)
 
 _LATEST: Final = text(
     f"""

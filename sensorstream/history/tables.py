@@ -531,6 +531,19 @@ deliveries: Final = Table(
 )
 
 
+def is_for(event: str, receiver: str) -> str:
+    """The condition of SQL that a receiver is told of an event."""
+    return f"""case
+      when {event}.receiver is not null then {event}.receiver = {receiver}.id
+      when {event}.report_query is not null then {event}.report_query = any({receiver}.queries)
+      when {receiver}.group_by is not null then false
+      when {receiver}.escalated then {event}.escalated
+        and ({receiver}.changes or {event}.said in ('escalated', 'cleared'))
+      else {event}.change is null or {receiver}.changes
+        or {event}.said in ('flapping', 'settled')
+    end"""
+
+
 keys: Final = Table(
     "keys",
     metadata,

@@ -27,7 +27,7 @@ from sensorstream.history.incidents import (
     tell,
 )
 from sensorstream.model.timeline import Timeline
-from sensorstream.settings import AlertSettings
+from sensorstream.settings.settings import AlertSettings
 
 _AT_ONCE: Final = 1000
 """Incidents that one look changes; the next one goes on."""

@@ -15,17 +15,11 @@ from typing import Final
 
 from sqlglot import exp, parse_one
 
+from sensorstream.model import rdf, xsd
 from sensorstream.model.schema import Schema, local_name
 from sensorstream.model.terms import IRI, Term
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.model.xsd import (
-    INTEGER_TYPES,
-    NUMERIC_TYPES,
-    XSD_BOOLEAN,
-    XSD_DATE_TIME,
-    XSD_DATE_TIME_STAMP,
-)
+from sensorstream.model.xsd import INTEGER_TYPES, NUMERIC_TYPES
 
 # ``hasXLocation`` becomes ``has_x_location``. Every view and every column has a unique name:
 # where two would be the same, classes go before properties and then the IRI that sorts first keeps
@@ -125,7 +119,7 @@ def _fixed_views(timeline: Timeline) -> tuple[View, ...]:
                 "AND t.predicate = :type GROUP BY k.text) AS c ON TRUE "
                 "LEFT JOIN store.terms AS n ON n.id = i.name",
                 **_of_stay(timeline),
-                type=term_number(RDF_TYPE),
+                type=term_number(rdf.TYPE),
             ),
             "one row per stay of an individual in the window and class it had on leaving",
             _query(
@@ -199,7 +193,7 @@ def _class_view(schema: Schema, names: Mapping[IRI, str], name: IRI, timeline: T
         "AND c.subject = i.name AND c.valid_to = i.expired_at "
         "AND c.predicate = :type AND c.object = :name)",
         **_of_stay(timeline),
-        type=term_number(RDF_TYPE),
+        type=term_number(rdf.TYPE),
         name=term_number(name),
     )
     # Without any, no stay is looked at.
@@ -300,9 +294,9 @@ def _value(schema: Schema, name: IRI) -> exp.Expr:
         )
     if datatype in NUMERIC_TYPES:
         return exp.column("number", "s")
-    if datatype in (XSD_DATE_TIME, XSD_DATE_TIME_STAMP):
+    if datatype in (xsd.DATE_TIME, xsd.DATE_TIME_STAMP):
         return exp.column("moment", "o")
-    if datatype == XSD_BOOLEAN:
+    if datatype == xsd.BOOLEAN:
         return _expression(
             "CASE WHEN o.text IN ('true', '1') THEN TRUE "
             "WHEN o.text IN ('false', '0') THEN FALSE END"

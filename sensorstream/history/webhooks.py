@@ -32,7 +32,7 @@ from sensorstream.history.tables import (
     webhooks,
 )
 from sensorstream.journal.notice import WEBHOOK_DISABLED
-from sensorstream.webhook_definition import Grouping
+from sensorstream.model.webhook_definition import Grouping
 
 
 class PostgresWebhooks:

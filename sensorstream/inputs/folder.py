@@ -16,9 +16,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
-from sensorstream.endpoints import FolderInput
 from sensorstream.errors import MessageTooLarge, SettingsError, Unavailable
 from sensorstream.inputs.intake import Intake, Taken, origin_of
+from sensorstream.settings.endpoints import FolderInput
 
 _LOG = logging.getLogger(__name__)
 _MOST: Final = 10_000

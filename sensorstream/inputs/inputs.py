@@ -13,10 +13,10 @@ from typing import Final, Protocol
 
 from sensorstream.app.application import Application
 from sensorstream.app.life.health import Part
-from sensorstream.endpoints import FolderInput, Input, KafkaInput, MqttInput, TcpInput
 from sensorstream.errors import SensorStreamError
-from sensorstream.extras import require
 from sensorstream.inputs.intake import InputMetrics, Intake
+from sensorstream.installation import require
+from sensorstream.settings.endpoints import FolderInput, Input, KafkaInput, MqttInput, TcpInput
 
 _LOG = logging.getLogger(__name__)
 _FIRST_WAIT: Final = 1.0

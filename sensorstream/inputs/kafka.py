@@ -13,10 +13,10 @@ from typing import Final
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 
-from sensorstream.brokers import kafka_arguments
-from sensorstream.endpoints import KafkaInput
 from sensorstream.errors import Unavailable
 from sensorstream.inputs.intake import Intake, Taken, origin_of
+from sensorstream.settings.brokers import kafka_arguments
+from sensorstream.settings.endpoints import KafkaInput
 
 _LOG = logging.getLogger(__name__)
 _BATCH: Final = 500

@@ -18,10 +18,10 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
-from sensorstream.brokers import mqtt_arguments
-from sensorstream.endpoints import MqttInput
 from sensorstream.errors import SettingsError, Unavailable
 from sensorstream.inputs.intake import Intake, Taken, origin_of
+from sensorstream.settings.brokers import mqtt_arguments
+from sensorstream.settings.endpoints import MqttInput
 
 _LOG = logging.getLogger(__name__)
 _WINDOW: Final = 1_000

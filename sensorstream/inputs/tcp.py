@@ -14,9 +14,9 @@ import socket
 from collections.abc import Coroutine
 from typing import Final
 
-from sensorstream.endpoints import TcpInput
 from sensorstream.errors import AddressUnavailable, MessageTooLarge, Unavailable
 from sensorstream.inputs.intake import Intake, Taken, origin_of
+from sensorstream.settings.endpoints import TcpInput
 
 _LOG = logging.getLogger(__name__)
 _AHEAD: Final = 100

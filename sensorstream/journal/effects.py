@@ -10,7 +10,7 @@ from typing import Any
 
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Outcome, Status, counts
-from sensorstream.errors import Contradiction, Inconsistent
+from sensorstream.errors import Contradiction, Inconsistent, few, shortened
 from sensorstream.journal.message import TakeMessage
 from sensorstream.journal.records import (
     Effects,
@@ -21,7 +21,6 @@ from sensorstream.journal.records import (
 )
 from sensorstream.journal.takeover import PutOntology
 from sensorstream.model.events import Alert, Cleared, Departure, Ended
-from sensorstream.quoting import few, shortened
 
 
 def facts_of(outcome: Outcome) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from sensorstream.errors import QueryConflict, QueryError, SensorStreamError, Un
 from sensorstream.journal.entry import Change, Entry, Target, json_content
 from sensorstream.journal.records import Record
 from sensorstream.model.events import Cleared, Message
-from sensorstream.webhook_definition import WebhookDefinition
+from sensorstream.model.webhook_definition import WebhookDefinition
 
 MOST_QUERIES: Final = 1000
 """The most queries that may run at the same time."""

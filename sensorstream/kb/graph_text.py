@@ -17,8 +17,9 @@ import pyoxigraph as ox
 
 from sensorstream.errors import TermError
 from sensorstream.kb.oxigraph import OxigraphTerm, from_oxigraph
+from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
-from sensorstream.model.xsd import XSD, XSD_STRING
+from sensorstream.model.xsd import XSD
 
 MOST_TERMS: Final = 20_000
 """The most terms in the cache; a full cache is emptied."""
@@ -137,7 +138,7 @@ class _Terms(dict[str, Term]):
         elif is_iri:
             term = IRI(plain[1])
         else:
-            term = Literal(plain[1], plain[2] or XSD_STRING, plain[3])
+            term = Literal(plain[1], plain[2] or xsd.STRING, plain[3])
         self[text] = term
         return term
 

@@ -8,14 +8,15 @@ from typing import Final, TypeAlias
 import pyoxigraph as ox
 
 from sensorstream.errors import TermError
+from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
-from sensorstream.model.xsd import RDF_LANG_STRING, XSD_STRING
+from sensorstream.model.xsd import RDF_LANG_STRING
 from sensorstream.sparql.extensions import EXTENSIONS, Extension
 
 OxigraphTerm: TypeAlias = ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple
 OxigraphSubject: TypeAlias = ox.NamedNode | ox.BlankNode
 
-_KEPT_AS_WRITTEN: Final = frozenset({XSD_STRING, RDF_LANG_STRING})
+_KEPT_AS_WRITTEN: Final = frozenset({xsd.STRING, RDF_LANG_STRING})
 
 
 def to_oxigraph(term: Term) -> ox.NamedNode | ox.BlankNode | ox.Literal:

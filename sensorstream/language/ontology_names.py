@@ -9,11 +9,12 @@ from typing import Final
 
 from sensorstream.errors import LanguageError
 from sensorstream.language import syntax
-from sensorstream.language.walk import nodes
+from sensorstream.model import rdf
 from sensorstream.model.schema import Schema, shortened, similar
 from sensorstream.model.terms import IRI
-from sensorstream.model.vocabulary import OWL, RDF, RDF_TYPE, RDFS
+from sensorstream.model.vocabulary import OWL, RDF, RDFS
 from sensorstream.model.xsd import XSD
+from sensorstream.sparql.walk import nodes
 
 _BUILT_IN: Final = (RDF, RDFS, OWL)
 # RDF 1.1 Concepts, section 5.1, and two newer datatypes of XSD 1.1.
@@ -65,7 +66,7 @@ def unknown_names(file: syntax.RuleFile, schema: Schema) -> Iterator[LanguageErr
                         "individuals apart by a value",
                         position=node.property.position,
                     )
-            case syntax.PropertyValues() if file.resolve(node.property) == RDF_TYPE:
+            case syntax.PropertyValues() if file.resolve(node.property) == rdf.TYPE:
                 for value in alternatives(node.values):
                     if isinstance(value, syntax.Name) and value.is_constant:
                         yield from _unknown(file, "class", value, schema.classes)

@@ -14,9 +14,9 @@ from dataclasses import field
 from typing import Final, Literal, TypeAlias
 
 from sensorstream.errors import Position
+from sensorstream.model import xsd
 from sensorstream.model.frozen import Frozen
 from sensorstream.model.terms import IRI
-from sensorstream.model.xsd import XSD_BOOLEAN, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.sparql.iris import resolve
 
 XML_SCHEMA_INSTANCE: Final = "http://www.w3.org/2001/XMLSchema-instance"
@@ -126,10 +126,10 @@ class Number(Node):
     def datatype(self) -> str:
         """The datatype such a text has in SPARQL (1.1, section 19.8)."""
         if self.text in ("true", "false"):
-            return XSD_BOOLEAN
+            return xsd.BOOLEAN
         if "e" in self.text.lower():
-            return XSD_DOUBLE
-        return XSD_DECIMAL if "." in self.text else XSD_INTEGER
+            return xsd.DOUBLE
+        return xsd.DECIMAL if "." in self.text else xsd.INTEGER
 
 
 class BlankValue(Node):

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from sensorstream.errors import LanguageError, Position, TermError
 from sensorstream.language import syntax
-from sensorstream.language.walk import nodes
 from sensorstream.model.terms import HAS_SCHEME, iri
+from sensorstream.sparql.walk import nodes
 
 _OF_MAPPING_RULES: Final[Mapping[type[Any], str]] = {
     syntax.BlankValue: "'['",

@@ -9,7 +9,6 @@ from typing import cast
 from sensorstream.errors import LanguageError, NotMovable, TermError
 from sensorstream.language import syntax
 from sensorstream.language.ontology_names import alternatives, shown, unknown_names
-from sensorstream.language.walk import nodes
 from sensorstream.language.wellformed import place, same_names
 from sensorstream.mapping import xpath
 from sensorstream.mapping.functions.definition import Library
@@ -18,9 +17,10 @@ from sensorstream.mapping.moved_paths import at_part
 from sensorstream.mapping.recipe import LiteralValue, datatype_of
 from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
 from sensorstream.mapping.values import check_graph_name, literal_maker
+from sensorstream.model import rdf
 from sensorstream.model.schema import Schema, similar
 from sensorstream.model.terms import IRI
-from sensorstream.model.vocabulary import RDF_FIRST, RDF_TYPE
+from sensorstream.sparql.walk import nodes
 
 
 def check(
@@ -121,7 +121,7 @@ def _reserved_graphs(file: syntax.RuleFile, rule: syntax.MappingRule) -> Iterato
 def _types(file: syntax.RuleFile, rule: syntax.MappingRule) -> Iterator[LanguageError]:
     """Values of rdf:type that are no classes; a variable of a semantic rule may be one."""
     for values in nodes(rule.actions, syntax.PropertyValues):
-        if file.resolve(values.property) != RDF_TYPE:
+        if file.resolve(values.property) != rdf.TYPE:
             continue
         for value in alternatives(values.values):
             if not isinstance(value, syntax.Name):
@@ -154,7 +154,7 @@ def _stated(
             case syntax.Fallback():
                 yield from _stated(file, name, (value.value, value.otherwise))
             case syntax.ListValue():
-                yield from _stated(file, RDF_FIRST, value.items)
+                yield from _stated(file, rdf.FIRST, value.items)
             case syntax.KnownBy():
                 yield from _stated(file, file.resolve(value.property), (value.value,))
 

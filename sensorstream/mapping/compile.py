@@ -9,7 +9,6 @@ from sensorstream.errors import InvalidValue, TermError
 from sensorstream.language import syntax
 from sensorstream.language.ontology_names import shown, why_unknown
 from sensorstream.language.printer import print_node
-from sensorstream.language.walk import nodes
 from sensorstream.mapping.check import check
 from sensorstream.mapping.document import Element
 from sensorstream.mapping.expressions import ExpressionRecorder, Expressions, told
@@ -33,10 +32,11 @@ from sensorstream.mapping.rule_cost import Steep, cost_of, steep_of
 from sensorstream.mapping.term_maps import SkipIndividual, TermCompiler, or_else
 from sensorstream.mapping.values import check_graph_name, iri_maker
 from sensorstream.mapping.xsd import MessageSchemas
+from sensorstream.model import rdf
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Subject, Term
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.vocabulary import RDF_FIRST, RDF_NIL, RDF_REST, RDF_TYPE
+from sensorstream.sparql.walk import nodes
 
 
 def compile_mapping(
@@ -288,7 +288,7 @@ class _Compiler(TermCompiler):
     def _classes(self, names: Sequence[syntax.Name]) -> Say:
         """State the classes of a subject, first those that the rule itself has."""
         ordered = sorted(names, key=lambda each: not each.is_constant)
-        return self._stated(RDF_TYPE, ordered, update=False)
+        return self._stated(rdf.TYPE, ordered, update=False)
 
     def _recorded(self, each: Iterable[tuple[Say, Sequence[syntax.Hole]]]) -> Say:
         """State what each says, and report it with the holes that it comes from."""
@@ -321,7 +321,7 @@ class _Compiler(TermCompiler):
         match value:
             case syntax.XPathValue() | syntax.TextValue() | syntax.Number():
                 return self._literal(name, value, valid)
-            case syntax.Name() if name == RDF_TYPE:
+            case syntax.Name() if name == rdf.TYPE:
                 return self._class(value, valid)
             case syntax.Name():
                 return self._name(value, valid=valid)
@@ -393,18 +393,18 @@ class _Compiler(TermCompiler):
 
     def _list(self, value: syntax.ListValue) -> Terms:
         # The range of the property applies to the list, not to its members.
-        items = tuple(self._value(RDF_FIRST, item) for item in value.items)
+        items = tuple(self._value(rdf.FIRST, item) for item in value.items)
 
         def listed(turn: Turn) -> Sequence[Term]:
             members = [term for find in items for term in find(turn)]
             if not members:
                 return _NOTHING
             cells = [turn.harvest.blank_node() for _ in members]
-            ends: list[Term] = [*cells[1:], RDF_NIL]
+            ends: list[Term] = [*cells[1:], rdf.NIL]
             triples = turn.statements.triples
             for cell, rest, member in zip(cells, ends, members, strict=True):
-                triples[cell, RDF_FIRST, member] = None
-                triples[cell, RDF_REST, rest] = None
+                triples[cell, rdf.FIRST, member] = None
+                triples[cell, rdf.REST, rest] = None
             return cells[:1]
 
         return listed

@@ -13,7 +13,6 @@ from sensorstream.errors import InvalidValue, MappingError, Position, TermError
 from sensorstream.language import syntax
 from sensorstream.language.printer import print_hole
 from sensorstream.language.syntax import Hole
-from sensorstream.language.walk import nodes
 from sensorstream.mapping.document import Element
 from sensorstream.mapping.functions.definition import Library
 from sensorstream.mapping.functions.registry import compile_calls
@@ -31,6 +30,7 @@ from sensorstream.mapping.xpath import (
 )
 from sensorstream.model.terms import Subject, Triple
 from sensorstream.model.timeline import Instant, Timeline
+from sensorstream.sparql.walk import nodes
 
 _Found = TypeVar("_Found")
 

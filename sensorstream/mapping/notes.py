@@ -9,7 +9,6 @@ from typing import Final
 from sensorstream.analysis import Note
 from sensorstream.language.printer import print_hole
 from sensorstream.language.syntax import Hole, MappingRule, RuleFile
-from sensorstream.language.walk import nodes
 from sensorstream.mapping.document import Element
 from sensorstream.mapping.location_path import lookup_of
 from sensorstream.mapping.reference_data import ReferenceData
@@ -18,6 +17,7 @@ from sensorstream.mapping.rule_report import ExpressionReport, explain, holes_of
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
+from sensorstream.sparql.walk import nodes
 
 _BY_PLACE: Final = ("join", "wkt")
 _ASIDE: Final = re.compile(r"""\"[^"]*"|'[^']*'|\[[^\]]*\]""")

@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from sensorstream.errors import LanguageError
+from sensorstream.errors import LanguageError, shortened
 from sensorstream.language.syntax import Table
 from sensorstream.mapping.functions.definition import Definition, Library, Tables
+from sensorstream.model import rdf
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.model.vocabulary import OWL, RDF, RDF_TYPE, RDFS
+from sensorstream.model.vocabulary import OWL, RDF, RDFS
 from sensorstream.model.xsd import Moment
-from sensorstream.quoting import shortened
 
 Find: TypeAlias = Callable[[Literal], tuple[IRI, ...]]
 _NOBODY: Final[tuple[IRI, ...]] = ()
@@ -89,7 +89,7 @@ def reference_data(
     for subject, predicate, value in triples:
         if not isinstance(subject, IRI):
             continue
-        if predicate == RDF_TYPE and isinstance(value, IRI):
+        if predicate == rdf.TYPE and isinstance(value, IRI):
             if value in _OF_INDIVIDUALS or not value.startswith((OWL, RDF, RDFS)):
                 types.setdefault(subject, set()).add(value)
         elif isinstance(value, Literal):

@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from sensorstream.language import syntax
-from sensorstream.language.walk import nodes
 from sensorstream.mapping.moved_paths import looks_up
 from sensorstream.mapping.xpath_tree import (
     Call,
@@ -33,6 +32,7 @@ from sensorstream.mapping.xpath_tree import (
     Variable,
     parse,
 )
+from sensorstream.sparql.walk import nodes
 
 WORST: Final = 9
 """The degree of what cannot be told."""

@@ -13,7 +13,6 @@ from sensorstream.errors import MappingError
 from sensorstream.language import syntax
 from sensorstream.language.printer import print_hole
 from sensorstream.language.syntax import XML_SCHEMA_INSTANCE
-from sensorstream.language.walk import nodes
 from sensorstream.mapping.compile import compile_mapping
 from sensorstream.mapping.document import Document, Element, written_name
 from sensorstream.mapping.expressions import ExpressionRecorder, read_again
@@ -26,6 +25,7 @@ from sensorstream.mapping.xpath import evaluated
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
+from sensorstream.sparql.walk import nodes
 
 _SHOWN: Final = 3
 """Values shown of each expression."""

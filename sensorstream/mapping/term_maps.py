@@ -13,7 +13,6 @@ from typing import Final
 
 from sensorstream.errors import InvalidValue, MappingError, TermError
 from sensorstream.language.syntax import Hole, Part
-from sensorstream.language.walk import nodes
 from sensorstream.mapping.expressions import HoleCompiler
 from sensorstream.mapping.plan import Terms, Texts, Turn
 from sensorstream.mapping.recipe import (
@@ -27,6 +26,7 @@ from sensorstream.mapping.recipe import (
 )
 from sensorstream.mapping.values import encode_segment, encode_uri, iri_maker, literal_maker
 from sensorstream.model.terms import IRI, Term
+from sensorstream.sparql.walk import nodes
 
 # The beginning of an IRI, up to somewhere behind its host.
 _IN_PATH: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:(?!//[^/?#]*\Z)")

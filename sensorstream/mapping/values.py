@@ -8,9 +8,10 @@ from functools import lru_cache
 from typing import Final
 
 from sensorstream.errors import TermError
+from sensorstream.model import xsd
 from sensorstream.model.terms import HAS_SCHEME, IRI, Literal, iri, literal
 from sensorstream.model.vocabulary import RDF, RDFS, RESERVED
-from sensorstream.model.xsd import RDF_LANG_STRING, XSD, XSD_STRING
+from sensorstream.model.xsd import RDF_LANG_STRING, XSD
 from sensorstream.sparql.iris import resolve
 
 # RFC 3987, section 2.2: all but iunreserved, which is what R2RML and RML encode in templates.
@@ -22,7 +23,7 @@ _ENCODED: Final = re.compile(
 _NO_URI: Final = re.compile(r"[^A-Za-z0-9\-._~]+")
 # Ranges that only require a literal.
 _ANY_LITERAL: Final = frozenset((f"{RDFS}Literal", f"{RDF}PlainLiteral", RDF_LANG_STRING))
-_TEXTS: Final = frozenset((XSD_STRING, f"{XSD}normalizedString"))
+_TEXTS: Final = frozenset((xsd.STRING, f"{XSD}normalizedString"))
 _SPACE: Final = " \t\n\r"
 # Streams repeat their values: a term of this cache costs a tenth of a new one.
 _CACHED_TERMS: Final = 4096
@@ -76,7 +77,7 @@ def literal_maker(datatype: str | None, language: str | None) -> Callable[[str],
 
     Source: XML Schema 1.1, part 2, section 4.3.6 (whiteSpace: collapse).
     """
-    kind = XSD_STRING if datatype is None or datatype in _ANY_LITERAL else datatype
+    kind = xsd.STRING if datatype is None or datatype in _ANY_LITERAL else datatype
     cut = kind.startswith(XSD) and kind not in _TEXTS
 
     @lru_cache(maxsize=_CACHED_TERMS)

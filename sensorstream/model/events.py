@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Final
 
+from sensorstream.errors import shortened, shortened_key
 from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, Subject, Term, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.quoting import shortened, shortened_key
 
 
 class Basis(Enum):

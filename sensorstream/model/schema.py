@@ -13,29 +13,9 @@ from difflib import get_close_matches
 from itertools import chain
 from typing import Final, TypeAlias
 
+from sensorstream.model import owl, rdf, rdfs
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
-from sensorstream.model.vocabulary import (
-    OWL,
-    OWL_CLASS,
-    OWL_COMPLEMENT_OF,
-    OWL_EQUIVALENT_CLASS,
-    OWL_EQUIVALENT_PROPERTY,
-    OWL_INTERSECTION_OF,
-    OWL_ON_DATATYPE,
-    OWL_ON_PROPERTY,
-    OWL_ONE_OF,
-    OWL_RESTRICTION,
-    RDF,
-    RDF_FIRST,
-    RDF_REST,
-    RDF_TYPE,
-    RDFS,
-    RDFS_DOMAIN,
-    RDFS_LABEL,
-    RDFS_RANGE,
-    RDFS_SUBCLASS_OF,
-    RDFS_SUBPROPERTY_OF,
-)
+from sensorstream.model.vocabulary import OWL, RDF, RDFS
 from sensorstream.model.xsd import GEO_WKT, XSD
 
 Closure: TypeAlias = Mapping[IRI, frozenset[IRI]]
@@ -182,10 +162,10 @@ class _Reader:
 
     def schema(self) -> Schema:
         classes = self._typed(*_CLASS_KINDS)
-        super_edges = self._edges(RDFS_SUBCLASS_OF, OWL_EQUIVALENT_CLASS)
+        super_edges = self._edges(rdfs.SUBCLASS_OF, owl.EQUIVALENT_CLASS)
         classes.update({*super_edges, *chain(*super_edges.values())} - self._datatypes() - classes)
-        property_edges = self._edges(RDFS_SUBPROPERTY_OF, OWL_EQUIVALENT_PROPERTY)
-        ranges = self._named(RDFS_RANGE)
+        property_edges = self._edges(rdfs.SUBPROPERTY_OF, owl.EQUIVALENT_PROPERTY)
+        ranges = self._named(rdfs.RANGE)
         of_objects = self._typed(
             f"{OWL}ObjectProperty",
             f"{OWL}SymmetricProperty",
@@ -205,19 +185,19 @@ class _Reader:
             superclasses_of=superclasses,
             subclasses_of=_inverted(superclasses),
             superproperties_of=superproperties,
-            domains_of=self._named(RDFS_DOMAIN),
+            domains_of=self._named(rdfs.DOMAIN),
             ranges_of=ranges,
             labels_of=self._labels(),
         )
 
     def _typed(self, *kinds: str) -> set[IRI]:
-        pairs = self._pairs.get(RDF_TYPE, {})
+        pairs = self._pairs.get(rdf.TYPE, {})
         return {s for s, o in pairs if o in kinds and isinstance(s, IRI) and _is_user(s)}
 
     def _datatypes(self) -> set[IRI]:
         """The names of datatypes; ``owl:equivalentClass`` defines them, too."""
-        pairs = self._pairs.get(RDF_TYPE, {})
-        equal = self._pairs.get(OWL_EQUIVALENT_CLASS, {})
+        pairs = self._pairs.get(rdf.TYPE, {})
+        equal = self._pairs.get(owl.EQUIVALENT_CLASS, {})
         defined = {s for s, o in equal if (o, _DATATYPE) in pairs and isinstance(s, IRI)}
         return defined | self._typed(_DATATYPE)
 
@@ -253,20 +233,20 @@ class _Reader:
                 yield each
             elif not isinstance(each, Literal) and each not in seen:
                 seen.add(each)
-                ahead += self._objects.get((each, OWL_ON_DATATYPE), ())
-                for members in self._objects.get((each, OWL_INTERSECTION_OF), ()):
+                ahead += self._objects.get((each, owl.ON_DATATYPE), ())
+                for members in self._objects.get((each, owl.INTERSECTION_OF), ()):
                     ahead += self._list(members)
 
     def _list(self, head: Term) -> Iterator[Term]:
         seen: set[Term] = set()
         while not isinstance(head, Literal) and head not in seen:
             seen.add(head)
-            yield from self._objects.get((head, RDF_FIRST), ())
-            head = next(iter(self._objects.get((head, RDF_REST), ())), Literal(""))
+            yield from self._objects.get((head, rdf.FIRST), ())
+            head = next(iter(self._objects.get((head, rdf.REST), ())), Literal(""))
 
     def _labels(self) -> dict[IRI, str]:
         best: dict[IRI, tuple[int, str]] = {}
-        for s, o in self._pairs.get(RDFS_LABEL, {}):
+        for s, o in self._pairs.get(rdfs.LABEL, {}):
             if isinstance(s, IRI) and isinstance(o, Literal):
                 language = (o.language or "en").partition("-")[0].lower()
                 offer = (0 if language == "en" else 1, o.lexical)
@@ -297,7 +277,7 @@ def similar(name: IRI, known: Iterable[IRI], written: Callable[[str], str]) -> s
 
 
 DESCRIBING: Final = frozenset(
-    {OWL_ON_PROPERTY, OWL_INTERSECTION_OF, IRI(f"{OWL}unionOf"), OWL_COMPLEMENT_OF, OWL_ONE_OF}
+    {owl.ON_PROPERTY, owl.INTERSECTION_OF, IRI(f"{OWL}unionOf"), owl.COMPLEMENT_OF, owl.ONE_OF}
 )
 """A node with one of these properties is a class expression, or a data range."""
 
@@ -313,13 +293,13 @@ def missing_kinds(triples: Iterable[Triple]) -> Iterator[Triple]:
         if isinstance(s, BlankNode):
             told.setdefault(s, {})[p] = o
     for node, parts in told.items():
-        if RDF_TYPE in parts or DESCRIBING.isdisjoint(parts):
+        if rdf.TYPE in parts or DESCRIBING.isdisjoint(parts):
             continue
-        if OWL_ON_PROPERTY in parts:
-            yield node, RDF_TYPE, OWL_RESTRICTION
+        if owl.ON_PROPERTY in parts:
+            yield node, rdf.TYPE, owl.RESTRICTION
         else:
             is_range = any(map(_is_of_data, _parts(parts, told)))
-            yield node, RDF_TYPE, _DATATYPE if is_range else OWL_CLASS
+            yield node, rdf.TYPE, _DATATYPE if is_range else owl.CLASS
 
 
 def _is_of_data(part: Term) -> bool:
@@ -336,6 +316,6 @@ def _parts(node: dict[IRI, Term], told: dict[BlankNode, dict[IRI, Term]]) -> Ite
         while isinstance(value, BlankNode) and value not in seen:
             seen.add(value)
             cell = told.get(value, {})
-            if RDF_FIRST in cell:
-                yield cell[RDF_FIRST]
-            value = cell.get(RDF_REST, value)
+            if rdf.FIRST in cell:
+                yield cell[rdf.FIRST]
+            value = cell.get(rdf.REST, value)

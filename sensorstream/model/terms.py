@@ -17,7 +17,7 @@ import pyoxigraph as ox
 
 from sensorstream.errors import TermError
 from sensorstream.model import xsd
-from sensorstream.model.xsd import DATATYPES, RDF_LANG_STRING, XSD_STRING, Value
+from sensorstream.model.xsd import DATATYPES, RDF_LANG_STRING, Value
 
 _BAD_IRI = re.compile(r'[\x00-\x20<>"{}|\\^`]|%(?![0-9A-Fa-f]{2})')
 HAS_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
@@ -67,7 +67,7 @@ class Literal(str):
     _value: Value | None
 
     def __new__(
-        cls, lexical: str, datatype: str = XSD_STRING, language: str | None = None
+        cls, lexical: str, datatype: str = xsd.STRING, language: str | None = None
     ) -> Literal:
         text = f'"{lexical}"'
         if _ESCAPED.search(lexical) is not None:
@@ -76,7 +76,7 @@ class Literal(str):
             datatype = RDF_LANG_STRING
             language = language.lower()
             text = f"{text}@{language}"
-        elif datatype != XSD_STRING:
+        elif datatype != xsd.STRING:
             text = f"{text}^^<{datatype}>"
         self = super().__new__(cls, text)
         self.lexical = lexical
@@ -146,7 +146,7 @@ def iri(text: str) -> IRI:
     return IRI(text)
 
 
-def literal(lexical: str, datatype: str = XSD_STRING, language: str | None = None) -> Literal:
+def literal(lexical: str, datatype: str = xsd.STRING, language: str | None = None) -> Literal:
     """A literal, checked against its datatype (and its language tag against BCP 47).
 
     Raises:
@@ -206,5 +206,5 @@ def term(n3: str) -> Term:
         lexical = match["lexical"]
         if "\\" in lexical:
             lexical = _UNESCAPE.sub(_unescape, lexical)
-        return Literal(lexical, match["datatype"] or XSD_STRING, match["language"])
+        return Literal(lexical, match["datatype"] or xsd.STRING, match["language"])
     raise TermError(f"'{n3}' is not an N-Triples term: expected <iri>, _:label or \"literal\"")

@@ -10,16 +10,9 @@ from enum import Enum
 from typing import Final, TypeAlias
 
 from sensorstream.errors import TermError
+from sensorstream.model import xsd
 from sensorstream.model.terms import Literal, valued
-from sensorstream.model.xsd import (
-    XSD_DATE_TIME,
-    XSD_DECIMAL,
-    XSD_INTEGER,
-    Moment,
-    datetime_of,
-    parse,
-    parse_duration,
-)
+from sensorstream.model.xsd import Moment, datetime_of, parse, parse_duration
 
 Instant: TypeAlias = int
 """A point of the time line: the integer itself, or microseconds since 1970-01-01T00:00:00Z."""
@@ -89,10 +82,10 @@ class Timeline(Enum):
         """The instant as an RDF literal: a number, or an ``xsd:dateTime``."""
         text = self.format(instant)
         if self is Timeline.INTEGER:
-            return valued(text, XSD_INTEGER, instant)
+            return valued(text, xsd.INTEGER, instant)
         if self is Timeline.SECONDS:
-            return Literal(text, XSD_DECIMAL if "." in text else XSD_INTEGER)
-        return Literal(text, XSD_DATE_TIME)
+            return Literal(text, xsd.DECIMAL if "." in text else xsd.INTEGER)
+        return Literal(text, xsd.DATE_TIME)
 
     def duration(self, text: str) -> int:
         """A length of the time line: a positive integer, or an ``xsd:dayTimeDuration``.
@@ -152,7 +145,7 @@ def parse_date_time(text: str) -> datetime:
     Raises:
         TermError: not an ``xsd:dateTime``, or outside the years that Python has.
     """
-    moment = parse(text, XSD_DATE_TIME)
+    moment = parse(text, xsd.DATE_TIME)
     assert isinstance(moment, Moment)
     found = datetime_of(moment)
     if found is None:
@@ -168,7 +161,7 @@ def _read(text: str, line: Timeline) -> Instant:
             return seconds(Decimal(text.strip()))
         except InvalidOperation:
             raise TermError(f"'{text}' is not a number of seconds") from None
-    value = parse(text, XSD_INTEGER)
+    value = parse(text, xsd.INTEGER)
     assert isinstance(value, int)
     if not -(2**63) <= value < 2**63:
         raise TermError(f"'{text}' is not a time: outside 64 bits")

@@ -24,20 +24,20 @@ from sensorstream.errors import TermError
 from sensorstream.model.numerals import decimal_text
 
 XSD: Final = "http://www.w3.org/2001/XMLSchema#"
-XSD_STRING: Final = f"{XSD}string"
-XSD_BOOLEAN: Final = f"{XSD}boolean"
-XSD_INTEGER: Final = f"{XSD}integer"
-XSD_DECIMAL: Final = f"{XSD}decimal"
-XSD_DOUBLE: Final = f"{XSD}double"
-XSD_FLOAT: Final = f"{XSD}float"
-XSD_ANY_URI: Final = f"{XSD}anyURI"
-XSD_DATE_TIME: Final = f"{XSD}dateTime"
-XSD_DATE_TIME_STAMP: Final = f"{XSD}dateTimeStamp"
-XSD_DATE: Final = f"{XSD}date"
-XSD_TIME: Final = f"{XSD}time"
-XSD_DURATION: Final = f"{XSD}duration"
-XSD_DAY_TIME_DURATION: Final = f"{XSD}dayTimeDuration"
-XSD_YEAR_MONTH_DURATION: Final = f"{XSD}yearMonthDuration"
+STRING: Final = f"{XSD}string"
+BOOLEAN: Final = f"{XSD}boolean"
+INTEGER: Final = f"{XSD}integer"
+DECIMAL: Final = f"{XSD}decimal"
+DOUBLE: Final = f"{XSD}double"
+FLOAT: Final = f"{XSD}float"
+ANY_URI: Final = f"{XSD}anyURI"
+DATE_TIME: Final = f"{XSD}dateTime"
+DATE_TIME_STAMP: Final = f"{XSD}dateTimeStamp"
+DATE: Final = f"{XSD}date"
+TIME: Final = f"{XSD}time"
+DURATION: Final = f"{XSD}duration"
+DAY_TIME_DURATION: Final = f"{XSD}dayTimeDuration"
+YEAR_MONTH_DURATION: Final = f"{XSD}yearMonthDuration"
 GEO_WKT: Final = "http://www.opengis.net/ont/geosparql#wktLiteral"
 RDF_LANG_STRING: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
 RDF_XML_LITERAL: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#XMLLiteral"
@@ -45,7 +45,7 @@ RDF_XML_LITERAL: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#XMLLiteral"
 # Bounds of the integer types of XSD 1.1 part 2, sections 3.4.13-3.4.25.
 INTEGER_BOUNDS: Final[Mapping[str, tuple[int | None, int | None]]] = MappingProxyType(
     {
-        XSD_INTEGER: (None, None),
+        INTEGER: (None, None),
         f"{XSD}long": (-(2**63), 2**63 - 1),
         f"{XSD}int": (-(2**31), 2**31 - 1),
         f"{XSD}short": (-(2**15), 2**15 - 1),
@@ -61,21 +61,21 @@ INTEGER_BOUNDS: Final[Mapping[str, tuple[int | None, int | None]]] = MappingProx
     }
 )
 INTEGER_TYPES: Final = frozenset(INTEGER_BOUNDS)
-NUMERIC_TYPES: Final = INTEGER_TYPES | {XSD_DECIMAL, XSD_DOUBLE, XSD_FLOAT}
+NUMERIC_TYPES: Final = INTEGER_TYPES | {DECIMAL, DOUBLE, FLOAT}
 FAMILIES: Final[Mapping[str, str]] = MappingProxyType(
     {
-        XSD_DATE_TIME: "dateTime",
-        XSD_DATE_TIME_STAMP: "dateTime",
-        XSD_DATE: "date",
-        XSD_TIME: "time",
-        XSD_DURATION: "duration",
-        XSD_DAY_TIME_DURATION: "duration",
-        XSD_YEAR_MONTH_DURATION: "duration",
+        DATE_TIME: "dateTime",
+        DATE_TIME_STAMP: "dateTime",
+        DATE: "date",
+        TIME: "time",
+        DURATION: "duration",
+        DAY_TIME_DURATION: "duration",
+        YEAR_MONTH_DURATION: "duration",
     }
 )
 """Values of one family are compared with each other, and with nothing else."""
-DURATIONS: Final = frozenset({XSD_DURATION, XSD_DAY_TIME_DURATION, XSD_YEAR_MONTH_DURATION})
-DATE_TIMES: Final = frozenset({XSD_DATE_TIME, XSD_DATE_TIME_STAMP})
+DURATIONS: Final = frozenset({DURATION, DAY_TIME_DURATION, YEAR_MONTH_DURATION})
+DATE_TIMES: Final = frozenset({DATE_TIME, DATE_TIME_STAMP})
 MOMENTS: Final = FAMILIES.keys() - DURATIONS
 
 EXACT: Final = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
@@ -121,7 +121,7 @@ Time: TypeAlias = Moment | Duration
 Value: TypeAlias = str | bool | int | float | Decimal | Time
 
 
-def duration_text(length: Duration, datatype: str = XSD_DURATION) -> str:
+def duration_text(length: Duration, datatype: str = DURATION) -> str:
     """The canonical form (XSD 1.1 part 2, section E.2): ``PT1M30S``."""
     # abs() would round to the digits of the context.
     months, seconds = abs(length.months), length.seconds.copy_abs()
@@ -131,7 +131,7 @@ def duration_text(length: Duration, datatype: str = XSD_DURATION) -> str:
     date = _parts((months // 12, "Y"), (months % 12, "M"), (days, "D"))
     time = _parts((hours, "H"), (minutes, "M"), (seconds, "S"))
     if not date and not time:
-        return "P0M" if datatype == XSD_YEAR_MONTH_DURATION else "PT0S"
+        return "P0M" if datatype == YEAR_MONTH_DURATION else "PT0S"
     sign = "-" if length.months < 0 or length.seconds < 0 else ""
     return f"{sign}P{date}{'T' if time else ''}{time}"
 
@@ -226,9 +226,9 @@ def moment_text(moment: Moment, datatype: str) -> str | None:
     clock = f"{hours:02}:{minutes:02}:{whole:0>2}{'.' if fraction else ''}{fraction}"
     date = f"{'-' if year < 0 else ''}{abs(year):04}-{month:02}-{day:02}"
     zone = zone_text(moment.zone)
-    if datatype == XSD_DATE:
+    if datatype == DATE:
         return f"{date}{zone}"
-    return f"{clock}{zone}" if datatype == XSD_TIME else f"{date}T{clock}{zone}"
+    return f"{clock}{zone}" if datatype == TIME else f"{date}T{clock}{zone}"
 
 
 def fields(moment: Moment) -> tuple[int, int, int, int, int, Decimal]:
@@ -351,7 +351,7 @@ def is_valid(lexical: str, datatype: str) -> bool:
     found = DATATYPES.get(datatype)
     if found is None or found.form is None:
         return True
-    if found.primitive == XSD_STRING:
+    if found.primitive == STRING:
         return found.form.fullmatch(lexical) is not None
     try:
         _ = parse(lexical, datatype)
@@ -387,14 +387,14 @@ def _integer(name: str, low: int | None, high: int | None) -> XsdDatatype:
     def holds(value: Fraction) -> bool:
         return value.denominator == 1 and is_within(value)
 
-    return XsdDatatype(name, XSD_DECIMAL, re.compile("[+-]?[0-9]+"), "digits", read, holds)
+    return XsdDatatype(name, DECIMAL, re.compile("[+-]?[0-9]+"), "digits", read, holds)
 
 
 def _text(name: str, form: str) -> XsdDatatype:
     """The values of ``xsd:string`` and of those derived from it (names: XML 1.0, section 2.3)."""
     made = re.compile(form)
     return XsdDatatype(
-        f"{XSD}{name}", XSD_STRING, made, holds=lambda text: made.fullmatch(str(text)) is not None
+        f"{XSD}{name}", STRING, made, holds=lambda text: made.fullmatch(str(text)) is not None
     )
 
 
@@ -467,41 +467,41 @@ DATATYPES: Final[Mapping[str, XsdDatatype]] = MappingProxyType(
             *(_text(name, _NC_NAME) for name in ("NCName", "ID", "IDREF", "ENTITY")),
             *(_integer(name, *bounds) for name, bounds in INTEGER_BOUNDS.items()),
             XsdDatatype(
-                XSD_DECIMAL,
-                XSD_DECIMAL,
+                DECIMAL,
+                DECIMAL,
                 re.compile(rf"[+-]?(?:{_POINT})"),
                 "e.g. 7.4",
                 lambda match: Decimal(match[0]),
             ),
             *(
                 XsdDatatype(name, name, _REAL, "e.g. 7.4 or 7.4e0", lambda match: float(match[0]))
-                for name in (XSD_DOUBLE, XSD_FLOAT)
+                for name in (DOUBLE, FLOAT)
             ),
             XsdDatatype(
-                XSD_BOOLEAN,
-                XSD_BOOLEAN,
+                BOOLEAN,
+                BOOLEAN,
                 re.compile("true|false|1|0"),
                 "true, false, 1 or 0",
                 lambda match: match[0] in ("true", "1"),
             ),
-            _time(XSD_DATE_TIME, f"{_DAY}T{_CLOCK}{_ZONE}?", "2014-08-01T08:05:00Z"),
+            _time(DATE_TIME, f"{_DAY}T{_CLOCK}{_ZONE}?", "2014-08-01T08:05:00Z"),
             _time(
-                XSD_DATE_TIME_STAMP,
+                DATE_TIME_STAMP,
                 f"{_DAY}T{_CLOCK}{_ZONE}",
                 "2014-08-01T08:05:00Z, with a time zone",
                 lambda moment: moment[1] is not None,
             ),
-            _time(XSD_DATE, f"{_DAY}()()(){_ZONE}?", "2014-08-01"),
-            _time(XSD_TIME, f"()()(){_CLOCK}{_ZONE}?", "08:05:00"),
-            _time(XSD_DURATION, f"(-)?P(?=.){_MONTHS}{_SECONDS}", "P1Y2M or PT1M30S"),
+            _time(DATE, f"{_DAY}()()(){_ZONE}?", "2014-08-01"),
+            _time(TIME, f"()()(){_CLOCK}{_ZONE}?", "08:05:00"),
+            _time(DURATION, f"(-)?P(?=.){_MONTHS}{_SECONDS}", "P1Y2M or PT1M30S"),
             _time(
-                XSD_DAY_TIME_DURATION,
+                DAY_TIME_DURATION,
                 _DAY_TIME.pattern,
                 "P1D or PT1M30S",
                 lambda length: not length[0],
             ),
             _time(
-                XSD_YEAR_MONTH_DURATION,
+                YEAR_MONTH_DURATION,
                 f"(-)?P(?=.){_MONTHS}()()()()",
                 "P1Y2M",
                 lambda length: not length[1],

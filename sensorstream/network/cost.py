@@ -8,8 +8,8 @@ from typing import Final
 
 from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import Scope
+from sensorstream.model import rdf
 from sensorstream.model.terms import Term
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.sparql.algebra import Variable
 
 _SAMPLE: Final = 200
@@ -41,7 +41,7 @@ def fan_out(
     value = ends[2]
     if not isinstance(value, Variable) and not isinstance(name, Variable):
         fitting = index.count(name, value) if len(index) else 0  # type: ignore[arg-type]
-        if name == RDF_TYPE and not fitting:
+        if name == rdf.TYPE and not fitting:
             # A class that has no instances yet will have many: it is looked at last.
             return _UNSEEN[0]
         if len(index):

@@ -21,9 +21,10 @@ import pyoxigraph as ox
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.kb.oxigraph import OxigraphTerm, from_oxigraph, to_oxigraph
 from sensorstream.kb.snapshot import Results, ask_store
+from sensorstream.model import xsd
 from sensorstream.model.numerals import sortable
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
-from sensorstream.model.xsd import XSD, XSD_STRING
+from sensorstream.model.xsd import XSD
 from sensorstream.network.aggregates import Kind, kind_of
 from sensorstream.network.expressions.expression_functions import truth_of, value_of, with_base
 from sensorstream.network.rows import Row
@@ -56,7 +57,7 @@ def stored_text(term: Term) -> str:
 
 def _is_hidden(literal: Literal) -> bool:
     datatype = literal.datatype
-    return datatype.startswith(_HIDDEN) and datatype != XSD_STRING
+    return datatype.startswith(_HIDDEN) and datatype != xsd.STRING
 
 
 def _hidden(literal: Literal) -> Literal:

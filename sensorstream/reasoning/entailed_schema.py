@@ -16,28 +16,11 @@ from itertools import chain, combinations
 from typing import Final
 
 from sensorstream.errors import Inconsistent, QueryError
+from sensorstream.model import owl, rdf, rdfs
 from sensorstream.model.events import Delta
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Term, Triple
-from sensorstream.model.vocabulary import (
-    OWL,
-    OWL_CLASS,
-    OWL_DISJOINT_WITH,
-    OWL_EQUIVALENT_CLASS,
-    OWL_EQUIVALENT_PROPERTY,
-    OWL_INVERSE_OF,
-    OWL_NOTHING,
-    OWL_ON_PROPERTY,
-    OWL_RESTRICTION,
-    OWL_SOME_VALUES_FROM,
-    OWL_THING,
-    RDF_TYPE,
-    RDFS,
-    RDFS_DOMAIN,
-    RDFS_RANGE,
-    RDFS_SUBCLASS_OF,
-    RDFS_SUBPROPERTY_OF,
-)
+from sensorstream.model.vocabulary import OWL, RDFS
 from sensorstream.reasoning.ontology import Ontology
 from sensorstream.reasoning.reasoner import Aside
 from sensorstream.sparql.described import NAMES, DescribedClass, name_of
@@ -64,16 +47,16 @@ def having(name: IRI) -> DescribedClass:
     """The class of all that have a value of a datatype property."""
     node = BlankNode("_:having")
     description = (
-        (node, RDF_TYPE, OWL_RESTRICTION),
-        (node, OWL_ON_PROPERTY, name),
-        (node, OWL_SOME_VALUES_FROM, _LITERAL),
+        (node, rdf.TYPE, owl.RESTRICTION),
+        (node, owl.ON_PROPERTY, name),
+        (node, owl.SOME_VALUES_FROM, _LITERAL),
     )
     return DescribedClass(name_of(f"having {name.n3}"), node, description)
 
 
 def _definition(each: DescribedClass) -> Iterator[Triple]:
-    yield each.name, RDF_TYPE, OWL_CLASS
-    yield each.name, OWL_EQUIVALENT_CLASS, _apart(each.node, each)
+    yield each.name, rdf.TYPE, owl.CLASS
+    yield each.name, owl.EQUIVALENT_CLASS, _apart(each.node, each)
     for s, p, o in each.description:
         subject = _apart(s, each)
         assert not isinstance(subject, str) or isinstance(subject, IRI | BlankNode)
@@ -90,7 +73,7 @@ def _apart(part: Term, each: DescribedClass) -> Term:
 def _check(each: DescribedClass, schema: Schema) -> None:
     declared = schema.object_properties | schema.datatype_properties
     for _, p, o in each.description:
-        if p == OWL_ON_PROPERTY and isinstance(o, IRI) and not o.startswith(OWL):
+        if p == owl.ON_PROPERTY and isinstance(o, IRI) and not o.startswith(OWL):
             if o in declared:
                 continue
             raise QueryError(
@@ -104,14 +87,14 @@ _ONE: Final = IRI("urn:sensorstream:fresh:1")
 _OTHER: Final = IRI("urn:sensorstream:fresh:2")
 ENTAILED: Final = frozenset(
     {
-        RDFS_SUBCLASS_OF,
-        OWL_EQUIVALENT_CLASS,
-        OWL_DISJOINT_WITH,
-        RDFS_DOMAIN,
-        RDFS_RANGE,
-        RDFS_SUBPROPERTY_OF,
-        OWL_EQUIVALENT_PROPERTY,
-        OWL_INVERSE_OF,
+        rdfs.SUBCLASS_OF,
+        owl.EQUIVALENT_CLASS,
+        owl.DISJOINT_WITH,
+        rdfs.DOMAIN,
+        rdfs.RANGE,
+        rdfs.SUBPROPERTY_OF,
+        owl.EQUIVALENT_PROPERTY,
+        owl.INVERSE_OF,
     }
 )
 """The predicates of the statements that are told."""
@@ -143,28 +126,28 @@ class EntailedSchema:
         """
         names, links = self._names(), sorted(self.schema.object_properties)
         return {
-            RDFS_SUBCLASS_OF: _pairs(predicate, names, self.superclasses),
-            OWL_EQUIVALENT_CLASS: _pairs(predicate, names, self.superclasses, mutual=True),
-            OWL_DISJOINT_WITH: self._disjoint_classes(),
-            RDFS_DOMAIN: chain(
+            rdfs.SUBCLASS_OF: _pairs(predicate, names, self.superclasses),
+            owl.EQUIVALENT_CLASS: _pairs(predicate, names, self.superclasses, mutual=True),
+            owl.DISJOINT_WITH: self._disjoint_classes(),
+            rdfs.DOMAIN: chain(
                 _pairs(predicate, links, lambda each: self._types(self._ends(each), _ONE)),
                 self._domains_of_values(),
             ),
-            RDFS_RANGE: _pairs(
+            rdfs.RANGE: _pairs(
                 predicate, links, lambda each: self._types(self._ends(each), _OTHER)
             ),
-            RDFS_SUBPROPERTY_OF: _pairs(predicate, links, self._above_property),
-            OWL_EQUIVALENT_PROPERTY: _pairs(predicate, links, self._above_property, mutual=True),
-            OWL_INVERSE_OF: _pairs(predicate, links, self._leading_back, mutual=True),
+            rdfs.SUBPROPERTY_OF: _pairs(predicate, links, self._above_property),
+            owl.EQUIVALENT_PROPERTY: _pairs(predicate, links, self._above_property, mutual=True),
+            owl.INVERSE_OF: _pairs(predicate, links, self._leading_back, mutual=True),
         }[predicate]
 
     def _names(self) -> list[IRI]:
-        return sorted({*self.classes, OWL_THING, OWL_NOTHING})
+        return sorted({*self.classes, owl.THING, owl.NOTHING})
 
     def superclasses(self, name: IRI) -> frozenset[IRI]:
         """The classes above a class, itself included."""
         if name not in self._above:
-            told = None if name == OWL_NOTHING else self._follow((_ONE, RDF_TYPE, name))
+            told = None if name == owl.NOTHING else self._follow((_ONE, rdf.TYPE, name))
             self._above[name] = self._types(told, _ONE) | {name}
         return self._above[name]
 
@@ -172,8 +155,8 @@ class EntailedSchema:
         """The classes that an individual is said to have; all of them if there can be none."""
         if told is None:
             return frozenset(self._names())
-        types = {o for s, p, o in told if s == node and p == RDF_TYPE and isinstance(o, IRI)}
-        return frozenset(types & set(self.classes)) | {OWL_THING}
+        types = {o for s, p, o in told if s == node and p == rdf.TYPE and isinstance(o, IRI)}
+        return frozenset(types & set(self.classes)) | {owl.THING}
 
     def _ends(self, name: IRI) -> frozenset[Triple] | None:
         if name not in self._linked:
@@ -192,18 +175,18 @@ class EntailedSchema:
 
     def _disjoint_classes(self) -> Iterator[Triple]:
         for name in self._names():
-            if OWL_NOTHING in self.superclasses(name):
-                yield name, OWL_DISJOINT_WITH, name
+            if owl.NOTHING in self.superclasses(name):
+                yield name, owl.DISJOINT_WITH, name
         for one, other in combinations(self._names(), 2):
-            empty = OWL_NOTHING in self.superclasses(one) | self.superclasses(other)
-            if empty or self._follow((_ONE, RDF_TYPE, one), (_ONE, RDF_TYPE, other)) is None:
-                yield one, OWL_DISJOINT_WITH, other
-                yield other, OWL_DISJOINT_WITH, one
+            empty = owl.NOTHING in self.superclasses(one) | self.superclasses(other)
+            if empty or self._follow((_ONE, rdf.TYPE, one), (_ONE, rdf.TYPE, other)) is None:
+                yield one, owl.DISJOINT_WITH, other
+                yield other, owl.DISJOINT_WITH, one
 
     def _domains_of_values(self) -> Iterator[Triple]:
         for name, holders in self.with_value.items():
             for each in sorted(self.superclasses(holders) - {holders}):
-                yield name, RDFS_DOMAIN, each
+                yield name, rdfs.DOMAIN, each
 
     def _above_property(self, name: IRI) -> frozenset[IRI]:
         return self._linking(name, _ONE, _OTHER)

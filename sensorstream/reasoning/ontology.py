@@ -15,20 +15,10 @@ from pathlib import Path
 from typing import Final
 
 from sensorstream.errors import OntologyError, Position, TermError
+from sensorstream.model import owl, rdf
 from sensorstream.model.schema import Schema, missing_kinds
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
-from sensorstream.model.vocabulary import (
-    OWL,
-    OWL_IMPORTS,
-    OWL_INVERSE_OF,
-    OWL_ON_PROPERTY,
-    OWL_ONTOLOGY,
-    OWL_VERSION_IRI,
-    RDF,
-    RDF_FIRST,
-    RDF_TYPE,
-    RDFS,
-)
+from sensorstream.model.vocabulary import OWL, RDF, RDFS
 from sensorstream.model.xsd import XSD
 from sensorstream.reasoning.dl.axioms import ANNOTATIONS, SWRL
 from sensorstream.reasoning.documents import (
@@ -45,11 +35,11 @@ from sensorstream.reasoning.undeclared import (
     Undeclared,
     undeclared,
 )
-from sensorstream.settings import OntologySettings
+from sensorstream.settings.settings import OntologySettings
 
 _SHOWN: Final = 5
 _WARNING: Final = "* Owlready2 * Warning: "
-_OF_AXIOMS: Final = (OWL, RDF_FIRST, XSD, SWRL)
+_OF_AXIOMS: Final = (OWL, rdf.FIRST, XSD, SWRL)
 _OF_PYTHON: Final = (
     "metaclass conflict",
     "method resolution order",
@@ -144,7 +134,7 @@ def parse_accepted(content: bytes, media_type: str) -> Ontology:
     """
     file = Path(f"ontology{MEDIA_TYPES.get(media_type, '')}")
     reading = _Reading((), catalogs=False)
-    reading.take(file, (t for t in parse_document(file, content) if t[1] != OWL_IMPORTS))
+    reading.take(file, (t for t in parse_document(file, content) if t[1] != owl.IMPORTS))
     return Ontology((file,), tuple(reading.merged), Schema.of(reading.merged))
 
 
@@ -175,13 +165,13 @@ class _Reading:
             self.merged[triple] = None  # type: ignore[index]  # a relabelled subject is a subject
             if isinstance(o, Literal) and (why := _fault_of(o)):
                 self.invalid[triple] = file, why  # type: ignore[index]
-            if p == OWL_IMPORTS and isinstance(o, IRI):
+            if p == owl.IMPORTS and isinstance(o, IRI):
                 self._imports.setdefault(o, file)
-            elif p == OWL_ON_PROPERTY:
+            elif p == owl.ON_PROPERTY:
                 self.restricted.setdefault(triple[2], file)
-            elif p == OWL_VERSION_IRI:
+            elif p == owl.VERSION_IRI:
                 self._given.add(o)
-            elif p == RDF_TYPE and o == OWL_ONTOLOGY:
+            elif p == rdf.TYPE and o == owl.ONTOLOGY:
                 self._given.add(s)
 
     def resolve(self) -> None:
@@ -231,7 +221,7 @@ class _Reading:
             "what it declares is not known here"
         )
         self.remarks.append(Remark("import-left-out", missing.file, told))
-        for triple in [t for t in self.merged if t[1] == OWL_IMPORTS and t[2] == missing.target]:
+        for triple in [t for t in self.merged if t[1] == owl.IMPORTS and t[2] == missing.target]:
             del self.merged[triple]
 
 
@@ -253,8 +243,8 @@ def _checked(files: Sequence[Path], reading: _Reading, names: str) -> Ontology:
     world = [
         t
         for t in triples
-        if t[1] != OWL_IMPORTS
-        and not (t[1] == RDF_TYPE and _is_own(t[2]))
+        if t[1] != owl.IMPORTS
+        and not (t[1] == rdf.TYPE and _is_own(t[2]))
         and t not in reading.invalid
     ]
     if any(isinstance(o, IRI) and o.startswith((OWL, RDF)) for _, _, o in world):
@@ -364,12 +354,12 @@ def _check(
     both = schema.object_properties & schema.datatype_properties
     if both:
         raise _of_two_kinds(_files(reading), min(both), triples)
-    declared = {s for s, p, o in triples if p == RDF_TYPE}
-    declared |= {s for s, p, _ in triples if p == OWL_INVERSE_OF}
+    declared = {s for s, p, o in triples if p == rdf.TYPE}
+    declared |= {s for s, p, _ in triples if p == owl.INVERSE_OF}
     wrong = {
         o: None
         for _, p, o in triples
-        if p == OWL_ON_PROPERTY and o not in declared and not o.startswith(OWL)
+        if p == owl.ON_PROPERTY and o not in declared and not o.startswith(OWL)
     }
     if wrong:
         raise _on_undeclared(list(wrong), reading.restricted, unknown)

@@ -17,22 +17,10 @@ from urllib.parse import urljoin
 from lxml import etree
 
 from sensorstream.errors import OntologyError, Position, TermError
+from sensorstream.model import owl, rdf, xsd
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple, iri
-from sensorstream.model.vocabulary import (
-    OWL,
-    OWL_CLASS,
-    OWL_IMPORTS,
-    OWL_NAMED_INDIVIDUAL,
-    OWL_ONTOLOGY,
-    OWL_VERSION_IRI,
-    RDF,
-    RDF_FIRST,
-    RDF_NIL,
-    RDF_REST,
-    RDF_TYPE,
-    RDFS,
-)
-from sensorstream.model.xsd import RDF_LANG_STRING, XSD, XSD_BOOLEAN, XSD_STRING
+from sensorstream.model.vocabulary import OWL, RDF, RDFS
+from sensorstream.model.xsd import RDF_LANG_STRING, XSD
 from sensorstream.reasoning.dl.axioms import SWRL
 
 _T = TypeVar("_T")
@@ -49,12 +37,12 @@ _PREFIXES: Final = {
     "xml": "http://www.w3.org/XML/1998/namespace",
 }
 _ENTITIES: Final = {
-    "Class": OWL_CLASS,
+    "Class": owl.CLASS,
     "Datatype": IRI(f"{RDFS}Datatype"),
     "ObjectProperty": IRI(f"{OWL}ObjectProperty"),
     "DataProperty": IRI(f"{OWL}DatatypeProperty"),
     "AnnotationProperty": IRI(f"{OWL}AnnotationProperty"),
-    "NamedIndividual": OWL_NAMED_INDIVIDUAL,
+    "NamedIndividual": owl.NAMED_INDIVIDUAL,
 }
 """What a name is, by the element that holds it."""
 
@@ -184,13 +172,13 @@ class _Reader:
     def _top(self, element: etree._Element) -> None:
         name = _name(element)
         if element is self._root:
-            self._say(self._name, RDF_TYPE, OWL_ONTOLOGY)
+            self._say(self._name, rdf.TYPE, owl.ONTOLOGY)
             if version := element.get("versionIRI"):
-                self._say(self._name, OWL_VERSION_IRI, self._iri(element, version))
+                self._say(self._name, owl.VERSION_IRI, self._iri(element, version))
         elif name == "Prefix":
             self._prefixes[element.get("name", "")] = element.get("IRI", "")
         elif name == "Import":
-            self._say(self._name, OWL_IMPORTS, self._iri(element, (element.text or "").strip()))
+            self._say(self._name, owl.IMPORTS, self._iri(element, (element.text or "").strip()))
         elif name == "Annotation":
             prop, value = self._terms(element, 2)
             self._say(self._name, prop, value)
@@ -242,7 +230,7 @@ class _Reader:
                 case "#":
                     return self._cardinality(element)
                 case "true":
-                    return Literal("true", XSD_BOOLEAN)
+                    return Literal("true", xsd.BOOLEAN)
             return parts[int(word) - 1] if word.isdigit() else _word(word)
 
         for triple in text.split(" . "):
@@ -322,7 +310,7 @@ class _Reader:
         if _name(element) != "Variable":
             return self._term(element)
         variable = self._named(element)
-        self._say(variable, RDF_TYPE, _word("swrl:Variable"))
+        self._say(variable, rdf.TYPE, _word("swrl:Variable"))
         return variable
 
     def _named(self, element: etree._Element) -> IRI:
@@ -355,7 +343,7 @@ class _Reader:
         if language:
             return Literal(text, RDF_LANG_STRING, language=language)
         if datatype is None or datatype == f"{RDF}PlainLiteral":
-            return Literal(text, XSD_STRING)
+            return Literal(text, xsd.STRING)
         return Literal(text, self._iri(element, datatype))
 
     def _declare(self, element: etree._Element, name: Term) -> None:
@@ -364,7 +352,7 @@ class _Reader:
             raise self._error(element, f"'{_name(element)}' cannot be declared")
         if not name.startswith(_BUILT_IN) and (name, kind) not in self._declared:
             self._declared.add((name, kind))
-            self._made.append((name, RDF_TYPE, kind))
+            self._made.append((name, rdf.TYPE, kind))
 
     def _terms(self, element: etree._Element, number: int | None = None) -> list[Term]:
         """What the parts of an element stand for; ``number`` of them."""
@@ -381,7 +369,7 @@ class _Reader:
 
     def _typed(self, kind: IRI) -> Subject:
         node = self._blank()
-        self._made.append((node, RDF_TYPE, kind))
+        self._made.append((node, rdf.TYPE, kind))
         return node
 
     def _say(self, subject: Term, predicate: Term, value: Term | Sequence[Term]) -> None:
@@ -394,11 +382,11 @@ class _Reader:
 
     def _list(self, members: Sequence[Term]) -> Term:
         cells = [self._blank() for _ in members]
-        rests: list[Term] = [*cells[1:], RDF_NIL]
+        rests: list[Term] = [*cells[1:], rdf.NIL]
         for cell, member, rest in zip(cells, members, rests, strict=True):
-            self._made.append((cell, RDF_FIRST, member))
-            self._made.append((cell, RDF_REST, rest))
-        return cells[0] if cells else RDF_NIL
+            self._made.append((cell, rdf.FIRST, member))
+            self._made.append((cell, rdf.REST, rest))
+        return cells[0] if cells else rdf.NIL
 
     def _blank(self) -> BlankNode:
         self._blanks += 1
@@ -428,7 +416,7 @@ def _name(element: etree._Element) -> str:
 def _word(short: str) -> IRI:
     """A name of a table."""
     prefix, _, rest = short.partition(":")
-    return RDF_TYPE if short == "a" else IRI(_WORDS[prefix] + rest)
+    return rdf.TYPE if short == "a" else IRI(_WORDS[prefix] + rest)
 
 
 def _parts_of(text: str) -> int:

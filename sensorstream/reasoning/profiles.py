@@ -13,20 +13,9 @@ from typing import Final, Unpack
 
 from sensorstream.clock import SystemClock
 from sensorstream.errors import OntologyError, SettingsError
+from sensorstream.model import owl, rdf, rdfs
 from sensorstream.model.terms import IRI, Term, Triple
-from sensorstream.model.vocabulary import (
-    OWL,
-    OWL_DIFFERENT_FROM,
-    OWL_NAMED_INDIVIDUAL,
-    OWL_NOTHING,
-    OWL_SAME_AS,
-    OWL_THING,
-    RDF_TYPE,
-    RDFS_DOMAIN,
-    RDFS_RANGE,
-    RDFS_SUBCLASS_OF,
-    RDFS_SUBPROPERTY_OF,
-)
+from sensorstream.model.vocabulary import OWL
 from sensorstream.network.budget import NO_LIMITS, Limits
 from sensorstream.reasoning.dl.axioms import ANNOTATIONS, Axioms, built_ins
 from sensorstream.reasoning.dl.contradictions import Explainer
@@ -189,9 +178,9 @@ def rules_of(reasoner: Reasoner) -> RuleSet | None:
     return None
 
 
-_OF_SCHEMA: Final = frozenset({RDFS_SUBCLASS_OF, RDFS_SUBPROPERTY_OF, RDFS_DOMAIN, RDFS_RANGE})
+_OF_SCHEMA: Final = frozenset({rdfs.SUBCLASS_OF, rdfs.SUBPROPERTY_OF, rdfs.DOMAIN, rdfs.RANGE})
 _OF_INDIVIDUALS: Final = ANNOTATIONS | {
-    *(OWL_SAME_AS, OWL_DIFFERENT_FROM, OWL_THING, OWL_NOTHING, OWL_NAMED_INDIVIDUAL),
+    *(owl.SAME_AS, owl.DIFFERENT_FROM, owl.THING, owl.NOTHING, owl.NAMED_INDIVIDUAL),
 }
 """The names of OWL that say nothing of the ontology where they stand in a message."""
 
@@ -209,7 +198,7 @@ def unread_axiom(reasoner: Reasoner, triples: Iterable[Triple]) -> str:
         return ""
     for triple in triples:
         _, p, o = triple
-        if says_axiom(o if p == RDF_TYPE else p):
+        if says_axiom(o if p == rdf.TYPE else p):
             told = " ".join(each.n3 for each in triple)
             return (
                 f"nothing follows from '{told}': the profiles plain, hermit and pellet read axioms "

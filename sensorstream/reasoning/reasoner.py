@@ -20,11 +20,11 @@ from typing import Final, Protocol
 
 from sensorstream.errors import Inconsistent, Overrun, ReasonerError
 from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model import rdf, rdfs
 from sensorstream.model.events import Delta
 from sensorstream.model.schema import Schema, is_datatype
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.model.vocabulary import RDF_TYPE, RDFS_SUBCLASS_OF, RDFS_SUBPROPERTY_OF
 from sensorstream.network.budget import Budget
 from sensorstream.network.recursion.implied import Implied, unknown
 from sensorstream.network.recursion.linear import FlatClosure, LinearRule
@@ -211,8 +211,8 @@ class SchemaClosure:
         schema = self._schema
         derived: dict[Triple, None] = {}
         for predicate, closed in (
-            (RDFS_SUBCLASS_OF, schema.superclasses_of),
-            (RDFS_SUBPROPERTY_OF, schema.superproperties_of),
+            (rdfs.SUBCLASS_OF, schema.superclasses_of),
+            (rdfs.SUBPROPERTY_OF, schema.superproperties_of),
         ):
             for name, above in closed.items():
                 derived.update(((name, predicate, each), None) for each in sorted(above))
@@ -269,4 +269,4 @@ def _nearest(name: IRI, above: Mapping[IRI, frozenset[IRI]]) -> list[IRI]:
 
 
 def _typed(variable: Variable, name: IRI) -> TriplePattern:
-    return TriplePattern(variable, RDF_TYPE, name)
+    return TriplePattern(variable, rdf.TYPE, name)

@@ -21,29 +21,18 @@ import psutil
 from sensorstream.clock import thread_seconds
 from sensorstream.errors import Inconsistent, Overrun, ReasonerError, TermError
 from sensorstream.kb.graph import KnowledgeBase
+from sensorstream.model import owl, rdf, rdfs, xsd
 from sensorstream.model.events import Delta
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Subject, Term, Triple
-from sensorstream.model.vocabulary import (
-    OWL,
-    OWL_COMPLEMENT_OF,
-    OWL_DIFFERENT_FROM,
-    OWL_EQUIVALENT_CLASS,
-    OWL_NEGATIVE_ASSERTION,
-    OWL_NOTHING,
-    OWL_SAME_AS,
-    RDF_TYPE,
-    RDFS_RANGE,
-    RDFS_SUBCLASS_OF,
-)
-from sensorstream.model.xsd import XSD_INTEGER, XSD_STRING
+from sensorstream.model.vocabulary import OWL
 from sensorstream.network.recursion.equality_rules import apart
 from sensorstream.network.recursion.linear import parted
 from sensorstream.reasoning.dl.axioms import HAS_KEY, Axioms, name_of
 from sensorstream.reasoning.dl.bounds.clauses import THING
-from sensorstream.reasoning.dl.bounds.data_ranges import value_of
 from sensorstream.reasoning.dl.bounds.rules import is_made, upper
 from sensorstream.reasoning.dl.bounds.values import property_of
+from sensorstream.reasoning.dl.datatypes import value_of
 from sensorstream.reasoning.dl.gap.plans import kind_of
 from sensorstream.reasoning.dl.gap.trial import Way, ways
 from sensorstream.reasoning.dl.reasoner import ResilientReasoner
@@ -57,7 +46,7 @@ from sensorstream.sparql.algebra import TriplePattern
 _DISJOINT_WITH: Final = IRI(f"{OWL}disjointWith")
 _UNION: Final = IRI(f"{OWL}disjointUnionOf")
 _MEMBERS: Final = (f"{OWL}members", f"{OWL}distinctMembers")
-_BELOW: Final = frozenset({RDFS_SUBCLASS_OF, OWL_EQUIVALENT_CLASS})
+_BELOW: Final = frozenset({rdfs.SUBCLASS_OF, owl.EQUIVALENT_CLASS})
 
 
 def clashes(ontology: Ontology) -> Iterator[str]:
@@ -75,9 +64,9 @@ def _of_classes(kb: KnowledgeBase, axioms: Axioms, schema: Schema) -> Iterator[s
     for number, group in enumerate(_apart(axioms)):
         for name in group:
             groups_of[name].append(number)
-    empty = {OWL_NOTHING, *_below_nothing(axioms, schema)}
+    empty = {owl.NOTHING, *_below_nothing(axioms, schema)}
     seen: dict[tuple[Subject, int], Term] = {}
-    for one, _, kind in sorted(kb.match(None, RDF_TYPE, None)):
+    for one, _, kind in sorted(kb.match(None, rdf.TYPE, None)):
         if kind in empty:
             yield f"{one.n3} is in {kind.n3}, which can have no member"
         for number in groups_of.get(kind, ()):
@@ -89,11 +78,11 @@ def _of_classes(kb: KnowledgeBase, axioms: Axioms, schema: Schema) -> Iterator[s
 def _apart(axioms: Axioms) -> Iterator[set[Term]]:
     """Sets of names of classes of which no two have a common member."""
     for s, p, o in axioms.triples:
-        if p in (_DISJOINT_WITH, OWL_COMPLEMENT_OF) and isinstance(s, IRI):
+        if p in (_DISJOINT_WITH, owl.COMPLEMENT_OF) and isinstance(s, IRI):
             yield {s, o}
         elif p == _UNION:
             yield set(axioms.members(o))
-        elif p in _BELOW and (other := axioms.value(o, OWL_COMPLEMENT_OF)) is not None:
+        elif p in _BELOW and (other := axioms.value(o, owl.COMPLEMENT_OF)) is not None:
             yield {s, other}
     for node in axioms.typed(f"{OWL}AllDisjointClasses"):
         yield from _listed(axioms, node)
@@ -108,7 +97,7 @@ def _listed(axioms: Axioms, node: Term) -> Iterator[set[Term]]:
 def _below_nothing(axioms: Axioms, schema: Schema) -> Iterator[IRI]:
     """The classes stated to be below owl:Nothing."""
     for s, p, o in axioms.triples:
-        if p in _BELOW and o == OWL_NOTHING and isinstance(s, IRI):
+        if p in _BELOW and o == owl.NOTHING and isinstance(s, IRI):
             yield s
             yield from schema.subclasses(s)
 
@@ -122,9 +111,9 @@ def _of_equals(kb: KnowledgeBase, axioms: Axioms) -> Iterator[str]:
             one = other
         return one
 
-    for s, _, o in kb.match(None, OWL_SAME_AS, None):
+    for s, _, o in kb.match(None, owl.SAME_AS, None):
         first[named(s)] = named(o)
-    for s, _, o in sorted(kb.match(None, OWL_DIFFERENT_FROM, None)):
+    for s, _, o in sorted(kb.match(None, owl.DIFFERENT_FROM, None)):
         if named(s) == named(o):
             yield f"{s.n3} and {o.n3} are the same and different"
     for node in axioms.typed(f"{OWL}AllDifferent"):
@@ -138,7 +127,7 @@ def _of_equals(kb: KnowledgeBase, axioms: Axioms) -> Iterator[str]:
 
 def _of_denials(kb: KnowledgeBase, axioms: Axioms) -> Iterator[str]:
     """Statements that are asserted, or follow, and are denied."""
-    for node in axioms.typed(OWL_NEGATIVE_ASSERTION):
+    for node in axioms.typed(owl.NEGATIVE_ASSERTION):
         one = axioms.value(node, f"{OWL}sourceIndividual")
         prop = axioms.value(node, f"{OWL}assertionProperty")
         value = axioms.value(node, f"{OWL}targetIndividual")
@@ -217,7 +206,7 @@ class Style(NamedTuple):
         told: dict[Triple, None] = {}
         for s, p, o in self.said:
             if isinstance(o, Literal) and p in self.keys and s in names:
-                text = str(number) if o.datatype == XSD_INTEGER else f"{o.lexical} {number}"
+                text = str(number) if o.datatype == xsd.INTEGER else f"{o.lexical} {number}"
                 told[names[s], p, Literal(text, o.datatype, o.language)] = None
             else:
                 told[names.get(s, s), p, names.get(o, o)] = None
@@ -234,7 +223,7 @@ def sampled(messages: Sequence[Sequence[Triple]], ontology: Ontology) -> tuple[S
     keys = frozenset(prop for props in _keys(ontology).values() for prop in props)
     found: dict[Way, Style] = {}
     for said in messages:
-        kinds = {s: o for s, p, o in reversed(said) if p == RDF_TYPE and isinstance(o, IRI)}
+        kinds = {s: o for s, p, o in reversed(said) if p == rdf.TYPE and isinstance(o, IRI)}
         fresh = {s for s, _, _ in said if known[s] == 1}
         for s, p, o in said:
             if p in ontology.schema.object_properties and not isinstance(o, Literal):
@@ -286,17 +275,17 @@ def hubs(ontology: Ontology, *, asks: bool) -> tuple[Style, ...]:
     if asks:
         found += _left_open(ontology)
     keys = _keys(ontology)
-    values: dict[Term, Term] = {s: o for s, p, o in ontology.triples if p == RDFS_RANGE}
+    values: dict[Term, Term] = {s: o for s, p, o in ontology.triples if p == rdfs.RANGE}
     one, hub = IRI(f"{_TRIAL}one"), IRI(f"{_TRIAL}hub")
     styles = []
     for way in dict.fromkeys(found):
         said = way.said(one, hub)
         if way.hub is not None:
-            said.append((hub, RDF_TYPE, way.hub))
+            said.append((hub, rdf.TYPE, way.hub))
         mine = set(keys.get(way.kind, ())) if way.kind is not None else set()
         for key in sorted(ontology.schema.datatype_properties & mine):
-            kind = values.get(key, XSD_STRING)
-            if kind in (XSD_STRING, XSD_INTEGER):
+            kind = values.get(key, xsd.STRING)
+            if kind in (xsd.STRING, xsd.INTEGER):
                 said.append((one, key, Literal("0", kind)))
         styles.append(Style(way, tuple(said), frozenset({one}), frozenset(mine)))
     return tuple(styles)

@@ -10,28 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from sensorstream.model import owl, rdf, rdfs
 from sensorstream.model.schema import Schema, is_datatype
 from sensorstream.model.terms import IRI, Literal, Term, Triple
-from sensorstream.model.vocabulary import (
-    OWL,
-    OWL_CLASS,
-    OWL_COMPLEMENT_OF,
-    OWL_EQUIVALENT_CLASS,
-    OWL_EQUIVALENT_PROPERTY,
-    OWL_INTERSECTION_OF,
-    OWL_INVERSE_OF,
-    OWL_ON_DATATYPE,
-    OWL_ON_PROPERTY,
-    OWL_ONE_OF,
-    OWL_SOME_VALUES_FROM,
-    RDF,
-    RDF_TYPE,
-    RDFS,
-    RDFS_DOMAIN,
-    RDFS_RANGE,
-    RDFS_SUBCLASS_OF,
-    RDFS_SUBPROPERTY_OF,
-)
+from sensorstream.model.vocabulary import OWL, RDF, RDFS
 from sensorstream.model.xsd import XSD
 from sensorstream.reasoning.dl.axioms import Axioms
 
@@ -39,22 +21,22 @@ OBJECT_PROPERTY: Final = IRI(f"{OWL}ObjectProperty")
 DATATYPE_PROPERTY: Final = IRI(f"{OWL}DatatypeProperty")
 _DATATYPE: Final = IRI(f"{RDFS}Datatype")
 _CHAIN: Final = IRI(f"{OWL}propertyChainAxiom")
-_FILLERS: Final = frozenset({OWL_SOME_VALUES_FROM, IRI(f"{OWL}allValuesFrom")})
+_FILLERS: Final = frozenset({owl.SOME_VALUES_FROM, IRI(f"{OWL}allValuesFrom")})
 _HAS_VALUE: Final = IRI(f"{OWL}hasValue")
 _ON_CLASS: Final = IRI(f"{OWL}onClass")
 _OF_OBJECTS: Final = frozenset({_ON_CLASS, IRI(f"{OWL}hasSelf")})
 _OF_DATA: Final = IRI(f"{OWL}onDataRange")
 _BETWEEN_CLASSES: Final = frozenset(
-    {RDFS_SUBCLASS_OF, OWL_EQUIVALENT_CLASS, IRI(f"{OWL}disjointWith"), OWL_COMPLEMENT_OF}
+    {rdfs.SUBCLASS_OF, owl.EQUIVALENT_CLASS, IRI(f"{OWL}disjointWith"), owl.COMPLEMENT_OF}
 )
 _LISTED_CLASSES: Final = frozenset(
-    {OWL_INTERSECTION_OF, IRI(f"{OWL}unionOf"), IRI(f"{OWL}disjointUnionOf")}
+    {owl.INTERSECTION_OF, IRI(f"{OWL}unionOf"), IRI(f"{OWL}disjointUnionOf")}
 )
 _BETWEEN_PROPERTIES: Final = frozenset(
-    {RDFS_SUBPROPERTY_OF, OWL_EQUIVALENT_PROPERTY, IRI(f"{OWL}propertyDisjointWith")}
+    {rdfs.SUBPROPERTY_OF, owl.EQUIVALENT_PROPERTY, IRI(f"{OWL}propertyDisjointWith")}
 )
 _RANGE_SIGNS: Final = frozenset(
-    {OWL_ON_DATATYPE, IRI(f"{OWL}datatypeComplementOf"), IRI(f"{OWL}withRestrictions")}
+    {owl.ON_DATATYPE, IRI(f"{OWL}datatypeComplementOf"), IRI(f"{OWL}withRestrictions")}
 )
 
 
@@ -72,10 +54,10 @@ class Undeclared:
     def declarations(self) -> Iterator[Triple]:
         """Triples that declare the names whose kind is known."""
         for name in self.classes:
-            yield name, RDF_TYPE, OWL_CLASS
+            yield name, rdf.TYPE, owl.CLASS
         for prop, kind in self.properties.items():
             if kind is not None:
-                yield prop, RDF_TYPE, kind
+                yield prop, rdf.TYPE, kind
 
 
 def undeclared(triples: Sequence[Triple], schema: Schema) -> Undeclared:
@@ -90,7 +72,7 @@ class _Uses:
         self._triples = triples
         self._schema = schema
         self._axioms = Axioms(triples)
-        self._typed = {s for s, p, _ in triples if p == RDF_TYPE}
+        self._typed = {s for s, p, _ in triples if p == rdf.TYPE}
         self._kinds: defaultdict[IRI, set[IRI]] = defaultdict(set)
         for known, kind in (
             (schema.object_properties, OBJECT_PROPERTY),
@@ -105,17 +87,17 @@ class _Uses:
         for s, p, o in self._triples:
             shown: set[IRI] = set()
             met: list[IRI] = []
-            if p == OWL_ON_PROPERTY:
+            if p == owl.ON_PROPERTY:
                 met, shown = list(self._new(o)), self._shown(s)
-            elif p == OWL_INVERSE_OF:
+            elif p == owl.INVERSE_OF:
                 met, shown = list(self._new(s, o)), {OBJECT_PROPERTY}
             elif p == _CHAIN:
                 met, shown = list(self._new(s, *self._axioms.members(o))), {OBJECT_PROPERTY}
             elif p in _BETWEEN_PROPERTIES:
                 met = list(self._new(s, o))
-            elif p == RDFS_DOMAIN:
+            elif p == rdfs.DOMAIN:
                 met = list(self._new(s))
-            elif p == RDFS_RANGE:
+            elif p == rdfs.RANGE:
                 met, shown = list(self._new(s)), {self._kind_of_filler(o)}
             for name in met:
                 properties[name] = None
@@ -156,9 +138,9 @@ class _Uses:
         if isinstance(filler, IRI) and is_datatype(filler):
             return DATATYPE_PROPERTY
         for _, p, o in self._axioms.about(filler):
-            if p in _RANGE_SIGNS or (p == RDF_TYPE and o in (_DATATYPE, f"{OWL}DataRange")):
+            if p in _RANGE_SIGNS or (p == rdf.TYPE and o in (_DATATYPE, f"{OWL}DataRange")):
                 return DATATYPE_PROPERTY
-            if p == OWL_ONE_OF and any(isinstance(m, Literal) for m in self._axioms.members(o)):
+            if p == owl.ONE_OF and any(isinstance(m, Literal) for m in self._axioms.members(o)):
                 return DATATYPE_PROPERTY
         return OBJECT_PROPERTY
 
@@ -166,10 +148,10 @@ class _Uses:
         names: Sequence[Term] = ()
         if p in _BETWEEN_CLASSES:
             names = (s, o)
-        elif p in (RDFS_DOMAIN, _ON_CLASS):
+        elif p in (rdfs.DOMAIN, _ON_CLASS):
             names = (o,)
-        elif p == RDFS_RANGE or p in _FILLERS:
-            of = {s, *(o for _, link, o in self._axioms.about(s) if link == OWL_ON_PROPERTY)}
+        elif p == rdfs.RANGE or p in _FILLERS:
+            of = {s, *(o for _, link, o in self._axioms.about(s) if link == owl.ON_PROPERTY)}
             if self._schema.datatype_properties.isdisjoint(of) and not is_datatype(o):
                 names = (o,)
         elif p in _LISTED_CLASSES:

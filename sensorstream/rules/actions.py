@@ -17,11 +17,11 @@ from sensorstream.language import syntax
 from sensorstream.language.ontology_names import shown as written
 from sensorstream.mapping.recipe import datatype_of
 from sensorstream.mapping.values import encode_segment, iri_maker, literal_maker
+from sensorstream.model import rdf
 from sensorstream.model.events import Alert
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import BlankNode, Literal, Subject, Term, Triple
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.rules.conditions import ConditionQuery, Solution, as_text
 from sensorstream.rules.effects import Firing, Run
 from sensorstream.rules.grounds import grounds_of
@@ -243,7 +243,7 @@ class ActionCompiler:
         def act(firing: Firing) -> None:
             subject, changes = name(firing), firing.run.changes
             for class_name in classes:
-                changes.inserted[subject, RDF_TYPE, class_name] = None
+                changes.inserted[subject, rdf.TYPE, class_name] = None
             for predicate, finders in properties:
                 terms = [term for find in finders if (term := find(firing)) is not None]
                 for term in terms:

@@ -14,15 +14,8 @@ from sensorstream.model.terms import Term
 from sensorstream.network.budget import NO_LIMITS, Limits
 from sensorstream.processes.apart import run_apart
 from sensorstream.rules.followed import Followed
-from sensorstream.sparql.algebra import (
-    Graph,
-    Minus,
-    Query,
-    Select,
-    Slice,
-    TriplePattern,
-    Variable,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Query, TriplePattern, Variable
 from sensorstream.sparql.oxigraph import STEPS, oxigraph_text, steps_of
 from sensorstream.sparql.scope import certain, in_scope
 from sensorstream.sparql.walk import nodes, rebuilt
@@ -63,7 +56,7 @@ def condition_query(query: Query, given: Collection[str], *, asks: bool = False)
     asked, compared = _apart(query, frozenset(given))
     dataset = query.dataset
     named = bool(dataset.default or dataset.named) or any(
-        isinstance(node, Graph) for node in nodes(query.form)
+        isinstance(node, algebra.Graph) for node in nodes(query.form)
     )
     return ConditionQuery(query, oxigraph_text(asked), named, frozenset(given), asks, compared)
 
@@ -76,20 +69,22 @@ def _apart(query: Query, given: frozenset[str]) -> tuple[Query, bool]:
     variable in some solutions only, Oxigraph gets no values.
     """
     form = query.form
-    if not given or not isinstance(form, Select):
+    if not given or not isinstance(form, algebra.Select):
         return query, False
     pattern = rebuilt(form.pattern, lambda node: _without_idle(node, given))
     compared = any(
-        isinstance(each, Minus) and not certain(each.right) & (certain(each.left) | given)
+        isinstance(each, algebra.Minus) and not certain(each.right) & (certain(each.left) | given)
         for each in nodes(pattern)
     )
-    if compared and isinstance(pattern, Slice):
+    if compared and isinstance(pattern, algebra.Slice):
         pattern = pattern.pattern
     return replace(query, form=replace(form, pattern=pattern)), compared
 
 
 def _without_idle(node: object, given: frozenset[str]) -> object:
-    if isinstance(node, Minus) and in_scope(node.right).isdisjoint(in_scope(node.left) | given):
+    if isinstance(node, algebra.Minus) and in_scope(node.right).isdisjoint(
+        in_scope(node.left) | given
+    ):
         return node.left
     return node
 
@@ -238,7 +233,7 @@ def _agreeing(
         if all(each.get(name, value) == value for name, value in bindings.items())
     )
     pattern = query.query.form.pattern
-    if not isinstance(pattern, Slice):
+    if not isinstance(pattern, algebra.Slice):
         return agreeing
     end = None if pattern.limit is None else pattern.offset + pattern.limit
     return islice(agreeing, pattern.offset, end)

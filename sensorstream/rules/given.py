@@ -21,29 +21,8 @@ from typing import Final, TypeVar
 from sensorstream.errors import NotIncremental
 from sensorstream.model.terms import IRI, Term, Triple
 from sensorstream.rules.memory import SolutionKey
-from sensorstream.sparql.algebra import (
-    BGP,
-    Distinct,
-    Exists,
-    Extend,
-    Filter,
-    Graph,
-    Group,
-    GroupKey,
-    Join,
-    LeftJoin,
-    Minus,
-    OrderBy,
-    Pattern,
-    Project,
-    Reduced,
-    Slice,
-    TriplePattern,
-    Union,
-    Values,
-    Variable,
-    Window,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Pattern, TriplePattern, Variable
 from sensorstream.sparql.scope import certain, names_in, plain_keys
 from sensorstream.sparql.walk import replaced
 
@@ -82,9 +61,11 @@ def with_keys(pattern: Pattern, names: Collection[str]) -> Pattern:
     Raises:
         NotIncremental: a part with a scope of its own needs the values within.
     """
-    while isinstance(pattern, Project | Distinct | Reduced | OrderBy):
+    while isinstance(
+        pattern, algebra.Project | algebra.Distinct | algebra.Reduced | algebra.OrderBy
+    ):
         pattern = pattern.pattern
-    return Project(_Keyed(frozenset(names)).whole(pattern), (KEY,))
+    return algebra.Project(_Keyed(frozenset(names)).whole(pattern), (KEY,))
 
 
 def needs_values(pattern: Pattern, given: Collection[str]) -> bool:
@@ -114,53 +95,57 @@ class _Substitution:
     def inside(self, pattern: Pattern) -> Pattern:
         """The pattern with the values where it mentions their variables."""
         match pattern:
-            case BGP():
+            case algebra.BGP():
                 return self.restricted(pattern, pattern) if self._early else pattern
-            case Values(variables, _):
+            case algebra.Values(variables, _):
                 return self.restricted(variables, pattern)
-            case Join(left, right) | Union(left, right):
+            case algebra.Join(left, right) | algebra.Union(left, right):
                 return type(pattern)(self.inside(left), self.inside(right))
-            case Minus(left, right):
+            case algebra.Minus(left, right):
                 one = self.bound(right, self.inside(left))
                 other = self.bound(right, self.inside(right))
                 if not certain(one) & certain(other):
                     raise NotIncremental("MINUS: its sides may share no variable")
-                return Minus(one, other)
-            case LeftJoin(left, right, condition):
+                return algebra.Minus(one, other)
+            case algebra.LeftJoin(left, right, condition):
                 one = self.bound((right, condition), self.inside(left))
-                return LeftJoin(one, self.inside(right), self.expression(condition))
-            case Filter(condition, inner):
+                return algebra.LeftJoin(one, self.inside(right), self.expression(condition))
+            case algebra.Filter(condition, inner):
                 inner = self.bound(condition, self.inside(inner))
-                return Filter(self.expression(condition), inner)
-            case Extend(inner, variable, expression):
+                return algebra.Filter(self.expression(condition), inner)
+            case algebra.Extend(inner, variable, expression):
                 below = self._without({variable.name})
                 inner = below.bound(expression, below.inside(inner))
-                extended = Extend(inner, variable, below.expression(expression))
+                extended = algebra.Extend(inner, variable, below.expression(expression))
                 return self.restricted(variable, extended)
-            case Graph(name, inner):
-                return self.restricted(name, Graph(name, self.inside(inner)))
-            case Group():
+            case algebra.Graph(name, inner):
+                return self.restricted(name, algebra.Graph(name, self.inside(inner)))
+            case algebra.Group():
                 return self._group(pattern)
-            case Project(inner, variables):
+            case algebra.Project(inner, variables):
                 below = self._without(self._given - {each.name for each in variables})
-                return Project(below.whole(inner), variables)
-            case Distinct(inner) | Reduced(inner):
+                return algebra.Project(below.whole(inner), variables)
+            case algebra.Distinct(inner) | algebra.Reduced(inner):
                 return type(pattern)(self.inside(inner))
-            case OrderBy(inner, conditions):
+            case algebra.OrderBy(inner, conditions):
                 inner = self.bound(conditions, self.inside(inner))
-                return OrderBy(inner, tuple(self.expression(each) for each in conditions))
-            case Slice(inner, offset, limit):
+                return algebra.OrderBy(inner, tuple(self.expression(each) for each in conditions))
+            case algebra.Slice(inner, offset, limit):
                 # LIMIT and OFFSET must apply to the solutions of these values only.
-                return Slice(_Substitution(self._given, early=True).inside(inner), offset, limit)
+                return algebra.Slice(
+                    _Substitution(self._given, early=True).inside(inner), offset, limit
+                )
         return pattern
 
-    def _group(self, pattern: Group) -> Pattern:
+    def _group(self, pattern: algebra.Group) -> Pattern:
         keys = self._given & plain_keys(pattern.keys)
         below = _Substitution(keys, early=False)
         inner = below.whole(pattern.pattern)
-        grouped = Group(
+        grouped = algebra.Group(
             inner,
-            tuple(GroupKey(below.expression(k.expression), k.variable) for k in pattern.keys),
+            tuple(
+                algebra.GroupKey(below.expression(k.expression), k.variable) for k in pattern.keys
+            ),
             pattern.aggregates,
         )
         # All groups are maintained; the group of these values is found by its key.
@@ -170,7 +155,11 @@ class _Substitution:
         """The expression with the values in the patterns of its EXISTS."""
 
         def change(node: object) -> object | None:
-            return Exists(self.inside(node.pattern)) if isinstance(node, Exists) else None
+            return (
+                algebra.Exists(self.inside(node.pattern))
+                if isinstance(node, algebra.Exists)
+                else None
+            )
 
         return replaced(expression, change)
 
@@ -205,37 +194,46 @@ class _Keyed(_Substitution):
     def inside(self, pattern: Pattern) -> Pattern:
         """As there, but for parts with a scope of their own."""
         match pattern:
-            case BGP() | Values() | Join() | Union() | Minus() | LeftJoin() | Filter() | Graph():
+            case (
+                algebra.BGP()
+                | algebra.Values()
+                | algebra.Join()
+                | algebra.Union()
+                | algebra.Minus()
+                | algebra.LeftJoin()
+                | algebra.Filter()
+                | algebra.Graph()
+            ):
                 return super().inside(pattern)
-            case Extend(_, variable, _) if variable.name not in self._given:
+            case algebra.Extend(_, variable, _) if variable.name not in self._given:
                 return super().inside(pattern)
-            case Group():
+            case algebra.Group():
                 return self._group(pattern)
         if needs_values(pattern, self._given):
             raise NotIncremental("a part with a scope of its own needs the values of each solution")
         return pattern
 
-    def _group(self, pattern: Group) -> Pattern:
+    def _group(self, pattern: algebra.Group) -> Pattern:
         keys = self._given & plain_keys(pattern.keys)
         if (
             needs_values(pattern.pattern, keys)
             or not keys <= certain(pattern.pattern)
             or self.mentioned(_made(pattern)) - keys
-            or any(isinstance(key.expression, Exists) for key in pattern.keys)
+            or any(isinstance(key.expression, algebra.Exists) for key in pattern.keys)
         ):
             raise NotIncremental("a GROUP BY that needs the values of each solution")
         return pattern
 
 
-def _made(group: Group) -> tuple[object, ...]:
+def _made(group: algebra.Group) -> tuple[object, ...]:
     """What a grouping gives a value."""
     return (*(k.variable for k in group.keys), *(name for name, _ in group.aggregates))
 
 
 def _bound(names: Iterable[str], pattern: Pattern) -> Pattern:
     """The pattern, joined with the values of those variables that it may leave unbound."""
-    if isinstance(pattern, OrderBy):
-        return OrderBy(_bound(names, pattern.pattern), pattern.conditions)
+    if isinstance(pattern, algebra.OrderBy):
+        return algebra.OrderBy(_bound(names, pattern.pattern), pattern.conditions)
     return _restricted(frozenset(names) - certain(pattern), pattern)
 
 
@@ -247,7 +245,7 @@ def _restricted(names: Collection[str], pattern: Pattern) -> Pattern:
 def _joined(subject: IRI | Variable, names: Collection[str], pattern: Pattern) -> Pattern:
     """The pattern, joined with the values of some variables."""
     triples = (TriplePattern(subject, property_of(name), Variable(name)) for name in sorted(names))
-    return Join(Window(GIVEN, BGP(tuple(triples))), pattern)
+    return algebra.Join(algebra.Window(GIVEN, algebra.BGP(tuple(triples))), pattern)
 
 
 def property_of(name: str) -> IRI:

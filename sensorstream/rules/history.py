@@ -19,18 +19,8 @@ from sensorstream.rules.conditions import Solution
 from sensorstream.rules.memory import Asked, Holding, RuleMemory, SolutionKey
 from sensorstream.rules.reading import in_rule_file, surroundings
 from sensorstream.rules.triggers import LAST, NOW, Moment, Solutions, Trigger, compile_trigger
-from sensorstream.sparql.algebra import (
-    BGP,
-    Extend,
-    Graph,
-    Group,
-    Project,
-    Query,
-    Select,
-    ValidTime,
-    Values,
-    Variable,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Query, Variable
 from sensorstream.sparql.answerable import check_answerable
 from sensorstream.sparql.bounds import MOST_TOKENS
 from sensorstream.sparql.parser import Parsed, read_query
@@ -61,7 +51,7 @@ class HistoryQuery:
         if time is not None:
             start, end = _written(time.start, values), _written(time.end, values)
             assert start is not None
-            time = ValidTime(start, end)
+            time = algebra.ValidTime(start, end)
         return replace(self.parsed, meaning=replace(query, form=form, valid_time=time))
 
 
@@ -76,7 +66,7 @@ def read_history_query(question: syntax.Sparql, file: syntax.RuleFile) -> Histor
         parsed = read_query(question.text, most_tokens=MOST_TOKENS, **around)
         check_answerable(parsed, history=True)
     query = parsed.meaning
-    if not isinstance(query.form, Select):
+    if not isinstance(query.form, algebra.Select):
         raise LanguageError("not a SELECT: expected 'SELECT …'", position=parsed.start)
     for name in _GIVEN:
         if _is_misplaced(query, Variable(name)):
@@ -152,9 +142,11 @@ def _with(node: object, values: Solution) -> object | None:
     match node:
         case Variable(name) if name in values:
             return values[name]
-        case Project(inner, columns):
+        case algebra.Project(inner, columns):
             kept = tuple(each for each in columns if each.name not in values)
-            return Project(replaced(inner, lambda each: _with(each, values)), kept or columns)
+            return algebra.Project(
+                replaced(inner, lambda each: _with(each, values)), kept or columns
+            )
     return None
 
 
@@ -167,13 +159,13 @@ def _is_misplaced(query: Query, variable: Variable) -> bool:
     for node in nodes(query.form):
         names: Iterable[object] = ()
         match node:
-            case BGP(patterns):
+            case algebra.BGP(patterns):
                 names = (end for each in patterns for end in (each.subject, each.predicate))
-            case Graph(name, _) | Extend(_, name, _):
+            case algebra.Graph(name, _) | algebra.Extend(_, name, _):
                 names = (name,)
-            case Values(columns, _):
+            case algebra.Values(columns, _):
                 names = columns
-            case Group(_, keys, computed):
+            case algebra.Group(_, keys, computed):
                 names = (*(key.variable for key in keys), *(name for name, _ in computed))
         if variable in names:
             return True

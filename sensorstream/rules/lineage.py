@@ -7,16 +7,10 @@ from dataclasses import dataclass
 from typing import Final, get_args
 
 from sensorstream.language import syntax
+from sensorstream.model import rdf
 from sensorstream.model.terms import IRI
-from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.sparql.algebra import (
-    BGP,
-    Minus,
-    Pattern,
-    Project,
-    TriplePattern,
-    Variable,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Pattern, TriplePattern, Variable
 from sensorstream.sparql.walk import children
 
 _PATTERNS: Final = get_args(Pattern)
@@ -48,7 +42,7 @@ class Lineage:
 
 def members_of(name: IRI, variable: str = ".member") -> Block:
     """The members of a class."""
-    return Block((TriplePattern(Variable(variable), RDF_TYPE, name),))
+    return Block((TriplePattern(Variable(variable), rdf.TYPE, name),))
 
 
 def trigger_blocks(rule: syntax.SemanticRule, file: syntax.RuleFile) -> Iterator[Block]:
@@ -71,12 +65,12 @@ def blocks(node: object, visible: frozenset[str] | None = None) -> Iterator[Bloc
     Patterns with a property path are left out: what a path went along is not known.
     """
     match node:
-        case BGP(patterns=patterns):
+        case algebra.BGP(patterns=patterns):
             plain = tuple(p for p in patterns if isinstance(p.predicate, IRI | Variable))
             yield Block(plain, visible)
-        case Minus(left=left):
+        case algebra.Minus(left=left):
             yield from blocks(left, visible)
-        case Project(pattern=pattern, variables=variables):
+        case algebra.Project(pattern=pattern, variables=variables):
             told = frozenset(each.name for each in variables)
             yield from blocks(pattern, told if visible is None else told & visible)
         case _:

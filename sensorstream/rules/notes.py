@@ -17,11 +17,11 @@ from sensorstream.analysis.value_kinds import NAME, Kinds, all_kinds, kind_of
 from sensorstream.errors import LanguageError
 from sensorstream.language import syntax
 from sensorstream.language.ontology_names import shown
-from sensorstream.language.walk import nodes
+from sensorstream.model import rdf, rdfs
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Term, Triple
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.vocabulary import OWL, RDF_FIRST, RDF_TYPE, RDFS_SUBCLASS_OF
+from sensorstream.model.vocabulary import OWL
 from sensorstream.rules.actions import parsed_change
 from sensorstream.rules.history import read_history_query
 from sensorstream.rules.reading import in_rule_file, parsed_condition, returning, select_query
@@ -34,21 +34,11 @@ from sensorstream.rules.triggers import (
     is_punctual,
     question_of,
 )
-from sensorstream.sparql.algebra import (
-    Ask,
-    InsertData,
-    Modify,
-    Pattern,
-    Quad,
-    Query,
-    Select,
-    TriplePattern,
-    Update,
-    Variable,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Pattern, Query, TriplePattern, Update, Variable
 from sensorstream.sparql.described import check_named
 from sensorstream.sparql.parser import Parsed
-from sensorstream.sparql.walk import variables, visible
+from sensorstream.sparql.walk import nodes, variables, visible
 
 # They relate classes, but make no individual a member of a class.
 _NO_MEMBERS: Final = frozenset(
@@ -129,11 +119,11 @@ def _of_queries(
 def _with_given(parsed: Parsed[Query], given: Collection[str]) -> Parsed[Query]:
     """The query as a rule asks it: given variables mean the same within a SELECT as outside."""
     form = parsed.meaning.form
-    if not isinstance(form, Select):
+    if not isinstance(form, algebra.Select):
         return parsed
     names = {each.name for each in variables(form.pattern)}
     hidden = sorted(names.intersection(given).difference(v.name for v in visible(form.pattern)))
-    form = Select(returning(form.pattern, hidden))
+    form = algebra.Select(returning(form.pattern, hidden))
     return replace(parsed, meaning=replace(parsed.meaning, form=form))
 
 
@@ -182,14 +172,14 @@ def _made(files: Iterable[syntax.RuleFile]) -> _Made | None:
                     classes |= {file.resolve(name) for name in names}
                 case syntax.PropertyValues(property=name):
                     properties.add(file.resolve(name))
-        if RDF_TYPE in properties:
+        if rdf.TYPE in properties:
             # The class is a value of the message.
             return None
         for quad in _inserted(file):
             predicate, value = quad.triple.predicate, quad.triple.object
             if not isinstance(predicate, IRI):
                 return None
-            if predicate != RDF_TYPE:
+            if predicate != rdf.TYPE:
                 properties.add(predicate)
             elif isinstance(value, IRI):
                 classes.add(value)
@@ -198,19 +188,19 @@ def _made(files: Iterable[syntax.RuleFile]) -> _Made | None:
     return _Made(frozenset(classes), frozenset(properties))
 
 
-def _inserted(file: syntax.RuleFile) -> Iterator[Quad]:
+def _inserted(file: syntax.RuleFile) -> Iterator[algebra.Quad]:
     for rule in file.semantic_rules:
         for update in updates_of(rule, file):
             yield from _said_by(update)
 
 
-def _said_by(update: Parsed[Update]) -> Iterator[Quad]:
+def _said_by(update: Parsed[Update]) -> Iterator[algebra.Quad]:
     """What an update inserts."""
     for operation in update.meaning.operations:
         match operation:
-            case InsertData(quads):
+            case algebra.InsertData(quads):
                 yield from quads
-            case Modify(insert=quads):
+            case algebra.Modify(insert=quads):
                 yield from quads or ()
 
 
@@ -225,7 +215,7 @@ def _of_classes(
     for name, in_ontology in _needed(rule):
         iri = file.resolve(name)
         classes = frozenset((iri, *schema.subclasses(iri)))
-        if in_ontology and any(p == RDF_TYPE and o in classes for _, p, o in triples):
+        if in_ontology and any(p == rdf.TYPE and o in classes for _, p, o in triples):
             continue
         if not _may_have_members(classes, made, schema, triples):
             yield Note(
@@ -267,8 +257,8 @@ def _may_have_members(
         (s in classes or o in classes)
         and (
             (p.startswith(OWL) and p not in _NO_MEMBERS)
-            or p == RDF_FIRST
-            or (p == RDFS_SUBCLASS_OF and isinstance(s, BlankNode))
+            or p == rdf.FIRST
+            or (p == rdfs.SUBCLASS_OF and isinstance(s, BlankNode))
         )
         for s, p, o in triples
     )
@@ -292,7 +282,7 @@ def _inserts(action: syntax.Action, file: syntax.RuleFile, triple: Triple) -> bo
         case syntax.IndividualAction():
             return _named(action.name, file, triple[0]) and (
                 any(
-                    triple[1] == RDF_TYPE and _named(each, file, triple[2])
+                    triple[1] == rdf.TYPE and _named(each, file, triple[2])
                     for each in action.classes
                 )
                 or any(file.resolve(each.property) == triple[1] for each in action.properties)
@@ -354,5 +344,5 @@ def _queries(rule: syntax.SemanticRule, file: syntax.RuleFile) -> Iterator[Query
             yield parsed_condition(condition.query, file).meaning
     for update in updates_of(rule, file):
         for operation in update.meaning.operations:
-            if isinstance(operation, Modify):
-                yield Query(Ask(operation.pattern), places=update.places)
+            if isinstance(operation, algebra.Modify):
+                yield Query(algebra.Ask(operation.pattern), places=update.places)

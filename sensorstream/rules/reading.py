@@ -17,32 +17,20 @@ import pyoxigraph as ox
 from sensorstream.errors import LanguageError, Position, QueryError
 from sensorstream.kb.oxigraph import FUNCTIONS
 from sensorstream.language import syntax
+from sensorstream.model import rdf, xsd
 from sensorstream.model.terms import IRI, Literal
-from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.model.xsd import XSD_BOOLEAN
 from sensorstream.rules.conditions import ConditionQuery, condition_query
 from sensorstream.rules.effects import RuleHost
 from sensorstream.rules.lineage import Block, blocks, members_of
 from sensorstream.rules.triggers import NO_SOLUTION, Solutions
-from sensorstream.sparql.algebra import (
-    Ask,
-    Distinct,
-    Extend,
-    Pattern,
-    Project,
-    Query,
-    Reduced,
-    Select,
-    Slice,
-    Update,
-    Variable,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Pattern, Query, Update, Variable
 from sensorstream.sparql.answerable import check_answerable
 from sensorstream.sparql.parser import Parsed, read_query
 from sensorstream.sparql.printing import is_sub_select, modified
 from sensorstream.sparql.walk import variables, visible
 
-_TRUE: Final = Literal("true", XSD_BOOLEAN)
+_TRUE: Final = Literal("true", xsd.BOOLEAN)
 
 
 @contextmanager
@@ -98,7 +86,7 @@ def select_query(
         LanguageError: not a SELECT, or a given variable inside a grouping.
     """
     query = parsed.meaning
-    if not isinstance(query.form, Select):
+    if not isinstance(query.form, algebra.Select):
         raise LanguageError("not a SELECT: expected 'SELECT …'", position=parsed.start)
     pattern = query.form.pattern
     returned = frozenset(each.name for each in visible(pattern))
@@ -106,7 +94,7 @@ def select_query(
     hidden = sorted(outer - returned)
     _check_grouping(pattern, hidden, parsed.start)
     made = returning(pattern, hidden) if hidden else pattern
-    asked = Query(Select(made), query.dataset, base=query.base)
+    asked = Query(algebra.Select(made), query.dataset, base=query.base)
     return _answered(asked, outer, parsed.start), returned | outer
 
 
@@ -117,13 +105,15 @@ def ask_query(parsed: Parsed[Query], given: Collection[str]) -> ConditionQuery:
         LanguageError: not an ASK, or a given variable inside a grouping.
     """
     query = parsed.meaning
-    if not isinstance(query.form, Ask):
+    if not isinstance(query.form, algebra.Ask):
         raise LanguageError("not an ASK: expected 'ASK { … }'", position=parsed.start)
     pattern = query.form.pattern
     outer = _names(pattern) & frozenset(given)
     if not is_sub_select(pattern):
         _check_grouping(pattern, sorted(outer), parsed.start)
-    asked = Query(Select(_projected(pattern, sorted(outer))), query.dataset, base=query.base)
+    asked = Query(
+        algebra.Select(_projected(pattern, sorted(outer))), query.dataset, base=query.base
+    )
     return _answered(asked, outer, parsed.start, asks=True)
 
 
@@ -160,8 +150,8 @@ def pattern_query(
             names[variable.name] = None
     mentioned = outer & _names(pattern)
     shown = sorted(names.keys() | mentioned) or sorted(inside)
-    made = Project(pattern, tuple(map(Variable, shown)))
-    return _answered(Query(Select(made), base=base), mentioned, parsed.start)
+    made = algebra.Project(pattern, tuple(map(Variable, shown)))
+    return _answered(Query(algebra.Select(made), base=base), mentioned, parsed.start)
 
 
 def _answered(
@@ -196,9 +186,9 @@ def _check_grouping(pattern: Pattern, names: Iterable[str], position: Position) 
 
 def returning(pattern: Pattern, names: Iterable[str]) -> Pattern:
     """The pattern of a SELECT that returns further variables."""
-    if isinstance(pattern, Project):
-        return Project(pattern.pattern, (*pattern.variables, *map(Variable, names)))
-    assert isinstance(pattern, Distinct | Reduced | Slice), (
+    if isinstance(pattern, algebra.Project):
+        return algebra.Project(pattern.pattern, (*pattern.variables, *map(Variable, names)))
+    assert isinstance(pattern, algebra.Distinct | algebra.Reduced | algebra.Slice), (
         "a SELECT is a projection, or within one"
     )
     return replace(pattern, pattern=returning(pattern.pattern, names))
@@ -206,14 +196,14 @@ def returning(pattern: Pattern, names: Iterable[str]) -> Pattern:
 
 def _projected(pattern: Pattern, names: Iterable[str]) -> Pattern:
     """The pattern of an ASK as that of a SELECT."""
-    if isinstance(pattern, Slice) and not is_sub_select(pattern):
-        return Slice(_projected(pattern.pattern, names), pattern.offset, pattern.limit)
+    if isinstance(pattern, algebra.Slice) and not is_sub_select(pattern):
+        return algebra.Slice(_projected(pattern.pattern, names), pattern.offset, pattern.limit)
     columns = tuple(map(Variable, names))
     if not columns and not is_sub_select(pattern) and modified(pattern).group is not None:
         # A grouping has to select something.
         fresh = Variable(max(_names(pattern), key=len, default="").removeprefix(".") + "x")
-        return Project(Extend(pattern, fresh, _TRUE), (fresh,))
-    return Project(pattern, columns)
+        return algebra.Project(algebra.Extend(pattern, fresh, _TRUE), (fresh,))
+    return algebra.Project(pattern, columns)
 
 
 Condition: TypeAlias = Callable[[RuleHost, Solutions], Solutions]
@@ -292,7 +282,7 @@ def _count(condition: syntax.Count, file: syntax.RuleFile) -> Condition:
     compare, number = COMPARE[condition.comparison], condition.number
 
     def count(host: RuleHost, solutions: Solutions) -> Solutions:
-        holds = compare(host.kb.count(RDF_TYPE, class_name), number)
+        holds = compare(host.kb.count(rdf.TYPE, class_name), number)
         return solutions if holds is wanted else NO_SOLUTION
 
     return count

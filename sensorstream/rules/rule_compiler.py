@@ -9,11 +9,11 @@ from sensorstream.errors import LanguageError, Position
 from sensorstream.language import syntax
 from sensorstream.language.ontology_names import unknown_names
 from sensorstream.language.printer import print_node
+from sensorstream.model import rdf
 from sensorstream.model.schedules import Schedule
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Subject
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.rules.actions import Action, ActionCompiler
 from sensorstream.rules.conditions import ConditionQuery, Solution
 from sensorstream.rules.edges import Edge, compile_edge, endings_of
@@ -78,10 +78,10 @@ def compile_silence(
             fires.append({**dict(key), LAST: last, NOW: moment.now(line)})
             individual = key[0][1]
             assert not isinstance(individual, Literal)
-            is_member = (individual, RDF_TYPE, class_name) in run.host.kb
+            is_member = (individual, rdf.TYPE, class_name) in run.host.kb
             run.hold(rule, key, Holding(held.since) if is_member else None)
         if run.begins(rule):
-            for individual, _, _ in list(run.host.kb.match(None, RDF_TYPE, class_name)):
+            for individual, _, _ in list(run.host.kb.match(None, rdf.TYPE, class_name)):
                 run.hold(rule, key_of(individual), heard)
         for individual in moment.arrivals.get(class_name, ()):
             key = key_of(individual)
@@ -103,7 +103,7 @@ def compile_silence(
         run = moment.run
         departed = {each.individual.name for each in moment.departures}
         for individual, predicate, value in moment.delta.removed:
-            if predicate == RDF_TYPE and value == class_name:
+            if predicate == rdf.TYPE and value == class_name:
                 key = key_of(individual)
                 held = run.holding(rule, key)
                 # One that waits and has left the window will be told of.

@@ -12,11 +12,11 @@ from typing import Final, TypeAlias
 
 from sensorstream.errors import LanguageError, TermError
 from sensorstream.language import syntax
+from sensorstream.model import rdf
 from sensorstream.model.events import Delta, Departure
 from sensorstream.model.schedules import DAYS, LocalTimes, Multiples, Schedule
 from sensorstream.model.terms import IRI, Literal, Subject, Term
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.rules.conditions import Solution
 from sensorstream.rules.effects import Run
 
@@ -66,7 +66,7 @@ class Moment:
         """The individuals that became members of a class, asserted or inferred, by class."""
         members: dict[Term, dict[Subject, None]] = {}
         for subject, predicate, value in self.delta.added:
-            if predicate == RDF_TYPE:
+            if predicate == rdf.TYPE:
                 members.setdefault(value, {})[subject] = None
         return members
 
@@ -92,7 +92,7 @@ class Moment:
             name = departure.individual.name
             for known in (departure.individual.statements, departure.inferred):
                 for subject, predicate, value in known:
-                    if subject == name and predicate == RDF_TYPE:
+                    if subject == name and predicate == rdf.TYPE:
                         members.setdefault(value, {})[name] = None
         return members
 
@@ -176,14 +176,14 @@ def _on_update(trigger: syntax.OnUpdate, name: IRI, line: Timeline) -> Trigger:
     def solutions(moment: Moment) -> Solutions:
         updates, now = moment.updates, moment.now(line)
         changed = list(updates.get(name, {}).items())
-        if updates and (kb := moment.run.host.kb).count(RDF_TYPE, name):
+        if updates and (kb := moment.run.host.kb).count(rdf.TYPE, name):
             new_members = moment.arrivals.get(name, {})
             changed += [
                 (individual, values)
                 for predicate, of_property in updates.items()
                 if predicate != name
                 for individual, values in of_property.items()
-                if (individual, RDF_TYPE, name) in kb and individual not in new_members
+                if (individual, rdf.TYPE, name) in kb and individual not in new_members
             ]
         return [
             {who: individual, NOW: now, **dict(zip(asked, pair, strict=True))}

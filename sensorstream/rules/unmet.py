@@ -11,37 +11,12 @@ from typing import Final, Protocol
 
 from sensorstream.errors import TermError
 from sensorstream.kb.oxigraph import same_when_stored
+from sensorstream.model import rdf, xsd
 from sensorstream.model.terms import IRI, Literal, Subject, Term, Triple
-from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.model.xsd import RDF_LANG_STRING, XSD_STRING
+from sensorstream.model.xsd import RDF_LANG_STRING
 from sensorstream.rules.conditions import Solution
-from sensorstream.sparql.algebra import (
-    BGP,
-    Comparison,
-    Dataset,
-    Distinct,
-    Exists,
-    Expression,
-    Extend,
-    Filter,
-    Graph,
-    Group,
-    Join,
-    LeftJoin,
-    Minus,
-    Not,
-    OrderBy,
-    Pattern,
-    Project,
-    Query,
-    Reduced,
-    Select,
-    Slice,
-    TriplePattern,
-    Union,
-    Variable,
-    Window,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Expression, Pattern, Query, TriplePattern, Variable
 from sensorstream.sparql.printing import part_text, pattern_text
 from sensorstream.sparql.scope import conjuncts, names_in, plain_keys
 from sensorstream.sparql.walk import replaced, visible
@@ -62,7 +37,7 @@ class ShortNames:
 
     def term(self, term: Term) -> str:
         """A term; a number or a time by its text alone."""
-        if isinstance(term, Literal) and term.datatype not in (XSD_STRING, RDF_LANG_STRING):
+        if isinstance(term, Literal) and term.datatype not in (xsd.STRING, RDF_LANG_STRING):
             return term.lexical
         return self.short(term.n3)
 
@@ -74,7 +49,7 @@ class ShortNames:
         return ", ".join(told)
 
     def _short(self, match: re.Match[str]) -> str:
-        if match[1] == RDF_TYPE:
+        if match[1] == rdf.TYPE:
             return "a"
         for prefix, start in self.prefixes.items():
             local = match[1].removeprefix(start)
@@ -137,7 +112,7 @@ class Prober:
     known: Statements
     solve: Solve
     names: ShortNames
-    dataset: Dataset
+    dataset: algebra.Dataset
     base: IRI | None
     bindings: dict[str, Term]
     windows: Mapping[IRI, Statements] = field(default_factory=dict)
@@ -152,60 +127,72 @@ class Prober:
         for each in visible(pattern):
             if each.name.startswith("."):
                 # An aggregate: it has to get a name to be told.
-                pattern = Extend(pattern, Variable(f"__{each.name[1:]}"), each)
+                pattern = algebra.Extend(pattern, Variable(f"__{each.name[1:]}"), each)
         shown = [each for each in visible(pattern) if not each.name.startswith(".")]
         given = {n: term for n, term in self.bindings.items() if n in names_in(pattern)}
         inner = {each.name for each in shown}
         shown += [Variable(name) for name in sorted(given) if name not in inner]
-        made = Query(Select(Project(pattern, tuple(shown))), self.dataset, base=self.base)
+        made = Query(
+            algebra.Select(algebra.Project(pattern, tuple(shown))), self.dataset, base=self.base
+        )
         return self.solve(made, given)
 
     def holds(self, pattern: Pattern) -> bool:
         """Whether a query has solutions; the steps tell where they end."""
         match pattern:
-            case Slice(inner) | Distinct(inner) | Reduced(inner) | OrderBy(inner):
+            case (
+                algebra.Slice(inner)
+                | algebra.Distinct(inner)
+                | algebra.Reduced(inner)
+                | algebra.OrderBy(inner)
+            ):
                 return self.holds(inner) and self._whole(pattern, "modifier", "LIMIT or OFFSET")
-            case Project(inner, _):
+            case algebra.Project(inner, _):
                 return self.holds(inner)
         return self._holds(pattern, _alone)
 
     def _holds(self, pattern: Pattern, within: Within) -> bool:
         match pattern:
-            case BGP(patterns):
+            case algebra.BGP(patterns):
                 return self._triples(patterns, within)
-            case Join(left, right):
+            case algebra.Join(left, right):
                 return self._holds(left, within) and self._holds(
-                    right, lambda part: within(Join(left, part))
+                    right, lambda part: within(algebra.Join(left, part))
                 )
-            case LeftJoin(left, _, _):
+            case algebra.LeftJoin(left, _, _):
                 return self._holds(left, within)
-            case Filter(condition, inner):
+            case algebra.Filter(condition, inner):
                 return self._holds(inner, within) and self._filter(condition, inner, within)
-            case Union():
+            case algebra.Union():
                 return self._either(pattern, within)
-            case Minus(left, right):
+            case algebra.Minus(left, right):
                 return self._holds(left, within) and self._without(left, right, within)
-            case Graph(name, inner):
-                return self._holds(inner, lambda part: within(Graph(name, part)))
-            case Window(IRI() as name, inner) if name in self.windows:
+            case algebra.Graph(name, inner):
+                return self._holds(inner, lambda part: within(algebra.Graph(name, part)))
+            case algebra.Window(IRI() as name, inner) if name in self.windows:
                 outside, self.known = self.known, self.windows[name]
-                held = self._holds(inner, lambda part: within(Window(name, part)))
+                held = self._holds(inner, lambda part: within(algebra.Window(name, part)))
                 self.known = outside
                 return held
-            case Project(inner, columns):
+            case algebra.Project(inner, columns):
                 # A variable that it hides is another one than that of the same name outside.
                 hidden = names_in(inner) - {each.name for each in columns}
                 outer = self.bindings
                 self.bindings = {n: term for n, term in outer.items() if n not in hidden}
-                held = self._holds(inner, lambda part: within(Project(part, columns)))
+                held = self._holds(inner, lambda part: within(algebra.Project(part, columns)))
                 self.bindings = outer
                 return held
-            case Group():
+            case algebra.Group():
                 return self._group(pattern, within)
-            case Extend(inner, variable, expression):
+            case algebra.Extend(inner, variable, expression):
                 told = f"BIND({self._text(expression, inner)} AS {variable})"
                 return self._holds(inner, within) and self._whole(within(pattern), "value", told)
-            case Slice(inner) | Distinct(inner) | Reduced(inner) | OrderBy(inner):
+            case (
+                algebra.Slice(inner)
+                | algebra.Distinct(inner)
+                | algebra.Reduced(inner)
+                | algebra.OrderBy(inner)
+            ):
                 return self._holds(inner, within) and self._whole(
                     within(pattern), "modifier", "LIMIT or OFFSET"
                 )
@@ -232,12 +219,12 @@ class Prober:
         before: Sequence[Solution] = ()
         for each in _ordered(patterns, self.bindings.keys()):
             done.append(each)
-            found = self.solutions(within(BGP(tuple(done))))
+            found = self.solutions(within(algebra.BGP(tuple(done))))
             text = self.names.short(part_text(each))
             note = ""
             if not found:
                 # Before the first of them, what stands outside was found.
-                before = before or self.solutions(within(BGP(()))) or [self.bindings]
+                before = before or self.solutions(within(algebra.BGP(()))) or [self.bindings]
                 note = self._near(each, {**self.bindings, **before[0]})
             self._step("pattern", text, found, note)
             if not found:
@@ -290,7 +277,7 @@ class Prober:
     def _filter(self, condition: Expression, inner: Pattern, within: Within) -> bool:
         kept = inner
         for part in conjuncts(condition):
-            before, kept = kept, Filter(part, kept)
+            before, kept = kept, algebra.Filter(part, kept)
             found = self.solutions(within(kept))
             text = f"FILTER({self._text(part, inner)})"
             note = "" if found else self._missed(part, before, within)
@@ -301,15 +288,15 @@ class Prober:
 
     def _missed(self, part: Expression, before: Pattern, within: Within) -> str:
         """The values for which a filter was false; of numbers and times those that came closest."""
-        if isinstance(part, Not) and isinstance(part.operand, Exists):
-            there = self.solutions(within(Join(before, part.operand.pattern)))
+        if isinstance(part, algebra.Not) and isinstance(part.operand, algebra.Exists):
+            there = self.solutions(within(algebra.Join(before, part.operand.pattern)))
             return f"there is: {self.names.solution(there[0])}" if there else ""
-        if not isinstance(part, Comparison):
+        if not isinstance(part, algebra.Comparison):
             mentioned = names_in(part)
             first = self.solutions(within(before))[0]
             values = {n: v for n, v in first.items() if n in mentioned}
             return self.names.solution(values) or "its variables have no value"
-        valued = Extend(Extend(before, _LEFT, part.left), _RIGHT, part.right)
+        valued = algebra.Extend(algebra.Extend(before, _LEFT, part.left), _RIGHT, part.right)
         rows = self.solutions(within(valued))
         nearest = min(rows, key=_distance)
         told = []
@@ -325,9 +312,9 @@ class Prober:
     def _text(self, expression: Expression, inner: Pattern) -> str:
         """An expression as it is written: with the aggregates that it stands above."""
         group = inner
-        while isinstance(group, Filter | Extend):
+        while isinstance(group, algebra.Filter | algebra.Extend):
             group = group.pattern
-        written = dict(group.aggregates) if isinstance(group, Group) else {}
+        written = dict(group.aggregates) if isinstance(group, algebra.Group) else {}
         whole = replaced(expression, lambda node: written.get(node) if _is_name(node) else None)
         text = part_text(whole)
         if text.startswith("(") and text.endswith(")"):
@@ -337,7 +324,7 @@ class Prober:
 
     # Others
 
-    def _either(self, pattern: Union, within: Within) -> bool:
+    def _either(self, pattern: algebra.Union, within: Within) -> bool:
         found = self.solutions(within(pattern))
         self._step("union", "one of the sides of UNION", found)
         if found:
@@ -347,15 +334,15 @@ class Prober:
         return False
 
     def _without(self, left: Pattern, right: Pattern, within: Within) -> bool:
-        found = self.solutions(within(Minus(left, right)))
+        found = self.solutions(within(algebra.Minus(left, right)))
         note = ""
-        if not found and (there := self.solutions(within(Join(left, right)))):
+        if not found and (there := self.solutions(within(algebra.Join(left, right)))):
             note = f"there is: {self.names.solution(there[0])}"
         text = f"MINUS {{ {self.names.short(pattern_text(right))} }}"
         self._step("minus", " ".join(text.split()), found, note)
         return bool(found)
 
-    def _group(self, pattern: Group, within: Within) -> bool:
+    def _group(self, pattern: algebra.Group, within: Within) -> bool:
         # Without keys nothing is a group, too.
         if pattern.keys and not self._holds(pattern.pattern, _alone):
             return False

@@ -11,10 +11,10 @@ from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import Scope
 from sensorstream.language import syntax
 from sensorstream.language.printer import print_node
+from sensorstream.model import rdf
 from sensorstream.model.events import Individual
 from sensorstream.model.terms import IRI, Subject, Term, Triple
 from sensorstream.model.timeline import Instant, Timeline
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.network.build import build
 from sensorstream.network.network import Network
 from sensorstream.network.plan.planner import plan
@@ -26,25 +26,8 @@ from sensorstream.rules.reading import COMPARE, as_count, parsed_condition, retu
 from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.rules.triggers import NOW, conditions_of
 from sensorstream.rules.unmet import Prober, ShortNames, Statements, Step, first_unmet
-from sensorstream.sparql.algebra import (
-    BGP,
-    Distinct,
-    Extend,
-    Filter,
-    Join,
-    LeftJoin,
-    Minus,
-    Pattern,
-    Project,
-    Query,
-    Reduced,
-    Relation,
-    Select,
-    TriplePattern,
-    Union,
-    Variable,
-    Window,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Pattern, Query, TriplePattern, Variable
 from sensorstream.sparql.printing import modified
 from sensorstream.sparql.scope import names_in
 from sensorstream.sparql.walk import nodes, visible
@@ -137,7 +120,7 @@ def variables_of(rule: syntax.SemanticRule, file: syntax.RuleFile) -> list[str]:
         for condition in conditions_of(rule)
         if isinstance(condition, syntax.Select | syntax.Ask) and not condition.negated
         for block in nodes(parsed_condition(condition.query, file).meaning.form)
-        if isinstance(block, BGP)
+        if isinstance(block, algebra.BGP)
         for pattern in block.patterns
     ]
     found = (each.name for each in subjects if isinstance(each, Variable) and each.name != NOW)
@@ -206,8 +189,8 @@ class _Question:
         held, note = True, where
         match trigger:
             case syntax.OnInsert(class_name=class_name):
-                held = (name, RDF_TYPE, self.file.resolve(class_name)) in present.kb
-                classes = [o for _, _, o in present.kb.match(name, RDF_TYPE, None)]
+                held = (name, rdf.TYPE, self.file.resolve(class_name)) in present.kb
+                classes = [o for _, _, o in present.kb.match(name, rdf.TYPE, None)]
                 listed = ", ".join(map(self.names.term, classes)) or "nothing"
                 note += f"; it is {'a member now' if held else listed}"
             case syntax.OnExpire():
@@ -241,7 +224,7 @@ class _Question:
         if isinstance(condition, syntax.Select | syntax.Ask):
             return self._queried(condition, solutions)
         class_name = self.file.resolve(condition.class_name)
-        count = self.present.kb.count(RDF_TYPE, class_name)
+        count = self.present.kb.count(rdf.TYPE, class_name)
         counted = as_count(condition)
         holds = COMPARE[counted.comparison](count, counted.number)
         held = holds is not condition.negated
@@ -275,7 +258,7 @@ class _Question:
         hidden = (names_in(pattern) - returned) & solutions[0].keys()
         if hidden and select.group is not None:
             return self._grouped(prober(solutions[0]), pattern, condition)
-        if hidden and isinstance(parsed.form, Select):
+        if hidden and isinstance(parsed.form, algebra.Select):
             pattern = returning(pattern, sorted(hidden))
         for solution in solutions[:_MOST]:
             found = prober(solution).solutions(pattern)
@@ -345,11 +328,11 @@ class _Question:
         return str(self.name) in key or key in texts
 
 
-_RAISES: Final[Mapping[Relation | None, str]] = {
+_RAISES: Final[Mapping[algebra.Relation | None, str]] = {
     None: "when the solution comes, and again only after it has gone",
-    Relation.ISTREAM: "when the solution comes",
-    Relation.DSTREAM: "when the solution goes",
-    Relation.RSTREAM: "at each report",
+    algebra.Relation.ISTREAM: "when the solution comes",
+    algebra.Relation.DSTREAM: "when the solution goes",
+    algebra.Relation.RSTREAM: "at each report",
 }
 
 
@@ -357,7 +340,9 @@ def individuals_of(query: Query) -> list[str]:
     """The variables of a query's solutions that may be an individual: subjects first."""
     form = query.form
     found: dict[str, None] = {}
-    triples = [each for block in nodes(form) if isinstance(block, BGP) for each in block.patterns]
+    triples = [
+        each for block in nodes(form) if isinstance(block, algebra.BGP) for each in block.patterns
+    ]
     for part in (*(each.subject for each in triples), *(each.object for each in triples)):
         if isinstance(part, Variable):
             found[part.name] = None
@@ -449,20 +434,27 @@ def _starting(pattern: Pattern, name: str) -> Pattern:
         return _starting(part, name)
 
     match pattern:
-        case BGP(patterns) if any(name in names_in(each) for each in patterns if _is_plain(each)):
+        case algebra.BGP(patterns) if any(
+            name in names_in(each) for each in patterns if _is_plain(each)
+        ):
             value = TriplePattern(GIVEN, property_of(name), Variable(name))
-            return Join(Window(GIVEN, BGP((value,))), pattern)
-        case Join(left, right):
-            return Join(inside(left), inside(right))
-        case Union(left, right):
-            return Union(inside(left), inside(right))
-        case LeftJoin(left, _, _) | Minus(left, _):
+            return algebra.Join(algebra.Window(GIVEN, algebra.BGP((value,))), pattern)
+        case algebra.Join(left, right):
+            return algebra.Join(inside(left), inside(right))
+        case algebra.Union(left, right):
+            return algebra.Union(inside(left), inside(right))
+        case algebra.LeftJoin(left, _, _) | algebra.Minus(left, _):
             return replace(pattern, left=inside(left))
-        case Extend(inner, variable, _) if variable.name != name:
+        case algebra.Extend(inner, variable, _) if variable.name != name:
             return replace(pattern, pattern=inside(inner))
-        case Project(inner, columns) if Variable(name) in columns:
+        case algebra.Project(inner, columns) if Variable(name) in columns:
             return replace(pattern, pattern=inside(inner))
-        case Filter(_, inner) | Window(_, inner) | Distinct(inner) | Reduced(inner):
+        case (
+            algebra.Filter(_, inner)
+            | algebra.Window(_, inner)
+            | algebra.Distinct(inner)
+            | algebra.Reduced(inner)
+        ):
             return replace(pattern, pattern=inside(inner))
     return pattern
 

@@ -19,9 +19,8 @@ from sensorstream.access.roles import NOBODY, Identity, Role
 from sensorstream.app.life.access import Access
 from sensorstream.client.operation import Needs
 from sensorstream.client.operations import operations
-from sensorstream.errors import Forbidden, Unauthenticated, Unavailable
+from sensorstream.errors import LONGEST_PATH, Forbidden, Unauthenticated, Unavailable, shortened_key
 from sensorstream.logs import concerning
-from sensorstream.quoting import LONGEST_PATH, shortened_key
 from sensorstream.server.problems import http_problem, refusal, respond
 
 

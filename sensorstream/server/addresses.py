@@ -16,7 +16,7 @@ from sensorstream.app.application import Application
 from sensorstream.app.life.entry_queue import Sender
 from sensorstream.errors import SettingsError
 from sensorstream.server.problems import Problem, http_problem, respond
-from sensorstream.settings import Network
+from sensorstream.settings.settings import Network
 
 _REMEMBERED: Final = 1024
 _MAPPED: Final = int(IPv6Address("::ffff:0:0"))

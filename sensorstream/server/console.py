@@ -17,8 +17,8 @@ import httpx
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from sensorstream.own_folders import own_folder
 from sensorstream.processes.child import Child
+from sensorstream.processes.own_folders import own_folder
 from sensorstream.server.problems import http_problem, respond
 
 PATH: Final = "/console"

@@ -23,8 +23,8 @@ from sensorstream.server.console import ConsoleProcess, console
 from sensorstream.server.main import create_app
 from sensorstream.server.problems import http_problem, respond
 from sensorstream.server.protocol import Connections, Guarded, peer_of
-from sensorstream.settings import LimitSettings, Network
-from sensorstream.settings_file import Given
+from sensorstream.settings.settings import LimitSettings, Network
+from sensorstream.settings.settings_file import Given
 
 _RETRY_AFTER: Final = {"Retry-After": "5"}
 

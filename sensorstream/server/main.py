@@ -42,7 +42,7 @@ from sensorstream.server.rest import (
     why,
     window,
 )
-from sensorstream.settings_file import Given
+from sensorstream.settings.settings_file import Given
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE")
 _EXPOSED = ("Location", "Retry-After", "SensorStream-Origin", "ETag", HEADER)

@@ -17,8 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from sensorstream import errors
-from sensorstream.errors import Contradiction, Position, SensorStreamError
-from sensorstream.quoting import MOST, shortened
+from sensorstream.errors import MOST, Contradiction, Position, SensorStreamError, shortened
 from sensorstream.server.negotiation import media_type_of
 
 MEDIA_TYPE: Final = "application/problem+json"

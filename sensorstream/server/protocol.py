@@ -22,7 +22,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from sensorstream.server.addresses import client_of, is_in
 from sensorstream.server.problems import MEDIA_TYPE, Problem, http_problem
-from sensorstream.settings import LimitSettings, Network
+from sensorstream.settings.settings import LimitSettings, Network
 
 _RESERVE: Final = 256
 """Open files that are not for connections: the database's, the reasoner's, logs, deliveries."""

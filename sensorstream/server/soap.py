@@ -22,9 +22,8 @@ from starlette.exceptions import HTTPException
 
 from sensorstream.app.application import Application
 from sensorstream.app.life.entry_queue import Sender
-from sensorstream.errors import MessageTooLarge, RepeatedMessage, SensorStreamError
+from sensorstream.errors import MOST, MessageTooLarge, RepeatedMessage, SensorStreamError
 from sensorstream.mapping.document import encoded
-from sensorstream.quoting import MOST
 from sensorstream.server.access import check_source
 from sensorstream.server.addresses import admitted
 from sensorstream.server.idempotency import REPLAYED, again, origin_of

@@ -9,7 +9,7 @@ from typing import Final, Self
 
 from sensorstream.app.life.repeated_work import RepeatedWork
 from sensorstream.errors import SettingsError
-from sensorstream.settings import HttpSettings
+from sensorstream.settings.settings import HttpSettings
 
 _LOG = logging.getLogger(__name__)
 _LOOK_AGAIN: Final = 5.0

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from sensorstream.errors import SimulationError
-from sensorstream.resources import bundled
+from sensorstream.installation import bundled
 from sensorstream.simulation.observation import Observation, merge, read_time, written
 
 EARLIEST: Final = datetime.min.replace(tzinfo=UTC)

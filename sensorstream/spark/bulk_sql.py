@@ -12,7 +12,6 @@ from psycopg2 import extensions
 from sqlglot import exp
 
 from sensorstream.errors import ArchiveError, QueryError, SparkError
-from sensorstream.extras import require
 from sensorstream.history.database import one_value
 from sensorstream.history.read_only_sql import SqlResult, describe_sql
 from sensorstream.history.view_definitions import (
@@ -22,6 +21,7 @@ from sensorstream.history.view_definitions import (
     terms_of,
     view_definitions,
 )
+from sensorstream.installation import require
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from sensorstream.spark.launch import spark_session

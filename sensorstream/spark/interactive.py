@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sensorstream.errors import QueryError
-from sensorstream.extras import require
 from sensorstream.history.opening import open_kept
 from sensorstream.history.view_definitions import view_definitions
+from sensorstream.installation import require
 from sensorstream.reasoning.ontology import deployed_ontology
-from sensorstream.settings import Settings
-from sensorstream.settings_file import load_settings
+from sensorstream.settings.settings import Settings
+from sensorstream.settings.settings_file import load_settings
 from sensorstream.spark.bulk_sql import (
     answer_over,
     define_views,

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from sensorstream.errors import SparkError
-from sensorstream.own_folders import own_folder
+from sensorstream.processes.own_folders import own_folder
 from sensorstream.spark import class_cache
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from pyspark.sql.datasource import (
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
 from sensorstream.errors import SparkError
-from sensorstream.own_folders import own_folder
+from sensorstream.processes.own_folders import own_folder
 from sensorstream.spark.class_cache import cache_file, keep
 from sensorstream.spark.launch import STREAM_SETTINGS, spark_session
 

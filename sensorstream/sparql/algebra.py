@@ -219,6 +219,11 @@ class TriplePattern(Frozen):
     predicate: Variable | Path
     object: PatternTerm
 
+    @property
+    def parts(self) -> tuple[PatternTerm, Variable | Path, PatternTerm]:
+        """All three."""
+        return (self.subject, self.predicate, self.object)
+
 
 class BGP(Frozen):
     """A block of triple patterns that all must match; without any, the one empty solution."""

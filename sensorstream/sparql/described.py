@@ -15,17 +15,10 @@ from hashlib import sha256
 from typing import Final
 
 from sensorstream.errors import UnsupportedQuery
+from sensorstream.model import owl, rdf, rdfs
 from sensorstream.model.schema import DESCRIBING, missing_kinds
 from sensorstream.model.terms import IRI, BlankNode, Triple
-from sensorstream.model.vocabulary import (
-    OWL_DISJOINT_WITH,
-    OWL_EQUIVALENT_CLASS,
-    RDF_TYPE,
-    RDFS_DOMAIN,
-    RDFS_RANGE,
-    RDFS_SUBCLASS_OF,
-    RESERVED,
-)
+from sensorstream.model.vocabulary import RESERVED
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Pattern, PatternTerm, Query, TriplePattern, Variable
 from sensorstream.sparql.places import give_place
@@ -33,8 +26,8 @@ from sensorstream.sparql.walk import nodes, replaced
 
 NAMES: Final = f"{RESERVED}described:"
 """Prefix of the names that described classes get."""
-_OF_TWO_CLASSES: Final = frozenset({RDFS_SUBCLASS_OF, OWL_EQUIVALENT_CLASS, OWL_DISJOINT_WITH})
-_OF_A_CLASS: Final = _OF_TWO_CLASSES | {RDF_TYPE, RDFS_DOMAIN, RDFS_RANGE}
+_OF_TWO_CLASSES: Final = frozenset({rdfs.SUBCLASS_OF, owl.EQUIVALENT_CLASS, owl.DISJOINT_WITH})
+_OF_A_CLASS: Final = _OF_TWO_CLASSES | {rdf.TYPE, rdfs.DOMAIN, rdfs.RANGE}
 """Axioms and assertions whose object is a class."""
 
 
@@ -101,8 +94,8 @@ def name_of(description: str) -> IRI:
 
 def descriptions(query: Query) -> Iterator[TriplePattern]:
     """The patterns of a query that ask how a class is written."""
-    for part in nodes(query):
-        if isinstance(part, TriplePattern) and part.predicate in DESCRIBING:
+    for part in nodes(query, TriplePattern):
+        if part.predicate in DESCRIBING:
             yield part
 
 

@@ -13,6 +13,7 @@ from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from sensorstream.errors import TermError
+from sensorstream.model import xsd
 from sensorstream.model.numerals import decimal_text, double_text
 from sensorstream.model.places import (
     lies_within,
@@ -22,21 +23,7 @@ from sensorstream.model.places import (
     read_position,
 )
 from sensorstream.model.terms import IRI, Literal, Term, is_of
-from sensorstream.model.xsd import (
-    DATE_TIMES,
-    EXACT,
-    XSD_BOOLEAN,
-    XSD_DATE_TIME,
-    XSD_DAY_TIME_DURATION,
-    XSD_DECIMAL,
-    XSD_DOUBLE,
-    XSD_DURATION,
-    XSD_STRING,
-    Duration,
-    Moment,
-    datetime_of,
-    moment_text,
-)
+from sensorstream.model.xsd import DATE_TIMES, EXACT, Duration, Moment, datetime_of, moment_text
 from sensorstream.sparql.values import boolean, time_of
 
 LOCAL: Final = IRI("urn:sensorstream:function:local")
@@ -108,13 +95,13 @@ def _local(time: Term, zone: Term) -> Literal:
     # Before time zones were of whole minutes, the seconds are left out.
     minutes = int(offset.total_seconds() // 60)
     local = Moment(EXACT.add(moment.utc, Decimal(minutes * 60)), minutes)
-    text = moment_text(local, XSD_DATE_TIME)
+    text = moment_text(local, xsd.DATE_TIME)
     assert text is not None
-    return Literal(text, XSD_DATE_TIME)
+    return Literal(text, xsd.DATE_TIME)
 
 
 def _zone(term: Term) -> ZoneInfo:
-    if not isinstance(term, Literal) or term.datatype != XSD_STRING:
+    if not isinstance(term, Literal) or term.datatype != xsd.STRING:
         raise TermError(f"'{term}' is no name of a time zone: expected e.g. \"Europe/Bucharest\"")
     try:
         return ZoneInfo(term.lexical)
@@ -139,7 +126,7 @@ def _sf_within(point: Term, area: Term) -> Literal:
 def _metric_distance(one: Term, other: Term) -> Literal:
     """The distance of two points in metres (GeoSPARQL 1.1, geof:metricDistance), on a sphere."""
     metres = metres_between(read_position(_wkt(one)), read_position(_wkt(other)))
-    return Literal(double_text(metres), XSD_DOUBLE)
+    return Literal(double_text(metres), xsd.DOUBLE)
 
 
 def _divide(one: Term, other: Term) -> Literal:
@@ -155,7 +142,7 @@ def _divide(one: Term, other: Term) -> Literal:
     # Rounded once, from more digits than are kept.
     exact = Context(prec=60).divide(seconds, length)
     rounded = exact.quantize(_PLACES, ROUND_HALF_EVEN, context=Context(prec=60))
-    return Literal(decimal_text(rounded), XSD_DECIMAL)
+    return Literal(decimal_text(rounded), xsd.DECIMAL)
 
 
 def _divisor(term: Term) -> Decimal:
@@ -166,7 +153,7 @@ def _divisor(term: Term) -> Decimal:
 
 
 def _seconds(term: Term) -> Decimal:
-    if not isinstance(term, Literal) or term.datatype not in (XSD_DAY_TIME_DURATION, XSD_DURATION):
+    if not isinstance(term, Literal) or term.datatype not in (xsd.DAY_TIME_DURATION, xsd.DURATION):
         raise TermError(f"'{str(term)[:80]}' is no length of time: expected an xsd:duration")
     length = term.value
     assert isinstance(length, Duration)
@@ -197,12 +184,12 @@ def _datatype(term: Term) -> IRI:
 
 EXTENSIONS: Final[Mapping[str, Extension]] = MappingProxyType(
     {
-        LOCAL: Extension(XSD_DATE_TIME, _local, _zone),
-        SF_WITHIN: Extension(XSD_BOOLEAN, _sf_within, lambda area: read_area(_wkt(area))),
+        LOCAL: Extension(xsd.DATE_TIME, _local, _zone),
+        SF_WITHIN: Extension(xsd.BOOLEAN, _sf_within, lambda area: read_area(_wkt(area))),
         METRIC_DISTANCE: Extension(
-            XSD_DOUBLE, _metric_distance, lambda point: read_position(_wkt(point))
+            xsd.DOUBLE, _metric_distance, lambda point: read_position(_wkt(point))
         ),
-        DIVIDE: Extension(XSD_DECIMAL, _divide, _divisor),
-        IS_OF: Extension(XSD_BOOLEAN, _is_of, _datatype),
+        DIVIDE: Extension(xsd.DECIMAL, _divide, _divisor),
+        IS_OF: Extension(xsd.BOOLEAN, _is_of, _datatype),
     }
 )

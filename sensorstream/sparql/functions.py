@@ -18,7 +18,7 @@ from typing import Any, Final, TypeAlias
 from urllib.parse import quote
 
 from sensorstream.errors import TermError
-from sensorstream.model import terms
+from sensorstream.model import terms, xsd
 from sensorstream.model.numerals import decimal_text, double_text
 from sensorstream.model.regex import LONGEST_TEXT, xpath_regex
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
@@ -26,12 +26,6 @@ from sensorstream.model.xsd import (
     EXACT,
     FAMILIES,
     RDF_LANG_STRING,
-    XSD_BOOLEAN,
-    XSD_DATE,
-    XSD_DAY_TIME_DURATION,
-    XSD_INTEGER,
-    XSD_STRING,
-    XSD_TIME,
     Duration,
     Moment,
     fields,
@@ -110,12 +104,12 @@ def _langmatches(tag: Term | None, wanted: Term | None) -> Term | None:
 
 def _strlen(term: Term | None) -> Term | None:
     found = text(term)
-    return None if found is None else Literal(str(len(found)), XSD_INTEGER)
+    return None if found is None else Literal(str(len(found)), xsd.INTEGER)
 
 
 def _like(source: Literal, lexical: str) -> Literal:
     """A text as a string of the same kind (language, datatype) as another string."""
-    return Literal(lexical, XSD_STRING, source.language)
+    return Literal(lexical, xsd.STRING, source.language)
 
 
 def _mapping(change: Callable[[str], str]) -> Function:
@@ -177,7 +171,7 @@ def _concat(*parts: Term | None) -> Term | None:
         return None
     languages = {part.language for part in parts if type(part) is Literal}
     language = languages.pop() if len(languages) == 1 else None
-    return Literal("".join(each or "" for each in texts), XSD_STRING, language)
+    return Literal("".join(each or "" for each in texts), xsd.STRING, language)
 
 
 def _substr(source: Term | None, start: Term | None, length: Term | None = None) -> Term | None:
@@ -287,7 +281,7 @@ def _part(place: int) -> Function:
         if type(term) is not Literal or not isinstance(found, Moment):
             return None
         # A time of day has no date, a date no time of day.
-        if (term.datatype == XSD_TIME and place < 3) or (term.datatype == XSD_DATE and place > 2):
+        if (term.datatype == xsd.TIME and place < 3) or (term.datatype == xsd.DATE and place > 2):
             return None
         part = fields(found)[place]
         return numeral(part, int(isinstance(part, Decimal)))
@@ -299,7 +293,7 @@ def _timezone(term: Term | None) -> Term | None:
     found = time_of(term)
     if not isinstance(found, Moment) or found.zone is None:
         return None
-    return time_literal(Duration(0, Decimal(found.zone * 60)), XSD_DAY_TIME_DURATION)
+    return time_literal(Duration(0, Decimal(found.zone * 60)), xsd.DAY_TIME_DURATION)
 
 
 def _tz(term: Term | None) -> Term | None:
@@ -448,8 +442,8 @@ def _cast_string(term: Term) -> Term | None:
         return Literal(str(term)) if isinstance(term, IRI) else None
     if term.language is not None:
         return None
-    if term.datatype == XSD_BOOLEAN:
-        found = Literal(term.lexical, XSD_BOOLEAN).known
+    if term.datatype == xsd.BOOLEAN:
+        found = Literal(term.lexical, xsd.BOOLEAN).known
         return None if found is None else Literal("true" if found else "false")
     value = number(term)
     if value is None:
@@ -469,10 +463,10 @@ def _number_text(value: Number) -> str:
 def _cast_boolean(term: Term) -> Term | None:
     if type(term) is not Literal:
         return None
-    if term.datatype == XSD_STRING:
-        known = Literal(term.lexical, XSD_BOOLEAN).known
+    if term.datatype == xsd.STRING:
+        known = Literal(term.lexical, xsd.BOOLEAN).known
         return None if known is None else boolean(term.lexical in ("true", "1"))
-    if term.datatype == XSD_BOOLEAN or number(term) is not None:
+    if term.datatype == xsd.BOOLEAN or number(term) is not None:
         found = truth(term)
         return None if found is None else boolean(found)
     return None
@@ -485,9 +479,9 @@ def _cast_number(target: str) -> Callable[[Term], Term | None]:
         if type(term) is not Literal:
             return None
         value: Number | None
-        if term.datatype == XSD_STRING:
+        if term.datatype == xsd.STRING:
             value = number(Literal(term.lexical, target))
-        elif term.datatype == XSD_BOOLEAN:
+        elif term.datatype == xsd.BOOLEAN:
             found = truth(term)
             value = None if found is None else int(found)
         else:
@@ -507,7 +501,7 @@ def _cast_time(target: str) -> Callable[[Term], Term | None]:
     def cast(term: Term) -> Term | None:
         if type(term) is not Literal:
             return None
-        if term.datatype == XSD_STRING:
+        if term.datatype == xsd.STRING:
             term = Literal(term.lexical, target)
         return time_cast(term, target) if term.datatype in FAMILIES else None
 
@@ -515,8 +509,8 @@ def _cast_time(target: str) -> Callable[[Term], Term | None]:
 
 
 CASTS: Final[Mapping[str, Function]] = {
-    XSD_STRING: _cast_string,
-    XSD_BOOLEAN: _cast_boolean,
+    xsd.STRING: _cast_string,
+    xsd.BOOLEAN: _cast_boolean,
     **{target: _cast_number(target) for target in RANKED},
     **{target: _cast_time(target) for target in FAMILIES},
 }

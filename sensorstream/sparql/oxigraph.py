@@ -15,16 +15,7 @@ from typing import Final
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.xsd import NUMERIC_TYPES
 from sensorstream.sparql import algebra
-from sensorstream.sparql.algebra import (
-    Aggregate,
-    Arithmetic,
-    Call,
-    Expression,
-    Query,
-    Sign,
-    TriplePattern,
-    Variable,
-)
+from sensorstream.sparql.algebra import Aggregate, Expression, Query, TriplePattern, Variable
 from sensorstream.sparql.bounds import parts_of
 from sensorstream.sparql.functions import Trait, named
 from sensorstream.sparql.printing import query_text
@@ -41,25 +32,29 @@ def oxigraph_text(query: Query) -> str:
 
 def _without_sum(node: object) -> Expression | None:
     match node:
-        case Arithmetic("+", left, right) if not (_is_number(left) or _is_number(right)):
+        case algebra.Arithmetic("+", left, right) if not (_is_number(left) or _is_number(right)):
             one, other = replaced(left, _without_sum), replaced(right, _without_sum)
-            found = Arithmetic("-", one, Sign("-", other))
+            found = algebra.Arithmetic("-", one, algebra.Sign("-", other))
             if _sums(left) + _sums(right) > _MOST_SUMS:
                 # Written twice at each level, the text would grow with a power of two.
                 return found
-            return Call("COALESCE", (found, Arithmetic("-", other, Sign("-", one))))
+            return algebra.Call(
+                "COALESCE", (found, algebra.Arithmetic("-", other, algebra.Sign("-", one)))
+            )
     return None
 
 
 def _sums(node: Expression) -> int:
-    return sum(isinstance(each, Arithmetic) and each.operator == "+" for each in nodes(node))
+    return sum(
+        isinstance(each, algebra.Arithmetic) and each.operator == "+" for each in nodes(node)
+    )
 
 
 def _is_number(node: Expression) -> bool:
     match node:
         case Literal():
             return node.datatype in NUMERIC_TYPES
-        case Arithmetic("*" | "/", _, _):
+        case algebra.Arithmetic("*" | "/", _, _):
             return True
     return False
 

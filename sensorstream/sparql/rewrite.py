@@ -13,16 +13,7 @@ from typing import Any, Final
 
 from sensorstream.model.terms import IRI, BlankNode, Literal
 from sensorstream.sparql import algebra
-from sensorstream.sparql.algebra import (
-    BGP,
-    TURNED,
-    Expression,
-    Filter,
-    Join,
-    Pattern,
-    Variable,
-    Window,
-)
+from sensorstream.sparql.algebra import BGP, TURNED, Expression, Filter, Join, Pattern, Window
 from sensorstream.sparql.scope import certain, conjuncts, existences, in_scope, names_in
 from sensorstream.sparql.walk import children, nodes, rebuilt, renewed, replaced
 
@@ -36,7 +27,11 @@ def windows_named(pattern: Pattern, windows: Collection[IRI]) -> Pattern:
     """
 
     def change(node: object) -> Pattern | None:
-        if not windows or not isinstance(node, Window) or not isinstance(node.name, Variable):
+        if (
+            not windows
+            or not isinstance(node, Window)
+            or not isinstance(node.name, algebra.Variable)
+        ):
             return None
         inner, variables = replaced(node.pattern, change), (node.name,)
         each: list[Pattern] = [
@@ -249,16 +244,14 @@ def _operands(pattern: Pattern) -> Iterator[Pattern]:
 
 def _merged(left: Pattern, right: Pattern) -> Pattern | None:
     match left, right:
-        case BGP(one), BGP(other) if not _blank_nodes(left) & _blank_nodes(right):
+        case BGP(one), BGP(other) if set(nodes(left, BlankNode)).isdisjoint(
+            nodes(right, BlankNode)
+        ):
             return BGP((*one, *other))
         case Window(IRI() as name, BGP() as one), Window(same, BGP() as other) if name == same:
             merged = _merged(one, other)
             return None if merged is None else Window(name, merged)
     return None
-
-
-def _blank_nodes(pattern: Pattern) -> set[object]:
-    return {each for each in nodes(pattern) if isinstance(each, BlankNode)}
 
 
 RULES: Final[tuple[Rule, ...]] = (

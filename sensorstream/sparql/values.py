@@ -23,19 +23,6 @@ from sensorstream.model.xsd import (
     NUMERIC_TYPES,
     RDF_LANG_STRING,
     UNORDERED,
-    XSD_BOOLEAN,
-    XSD_DATE,
-    XSD_DATE_TIME,
-    XSD_DATE_TIME_STAMP,
-    XSD_DAY_TIME_DURATION,
-    XSD_DECIMAL,
-    XSD_DOUBLE,
-    XSD_DURATION,
-    XSD_FLOAT,
-    XSD_INTEGER,
-    XSD_STRING,
-    XSD_TIME,
-    XSD_YEAR_MONTH_DURATION,
     Duration,
     Moment,
     Time,
@@ -44,27 +31,27 @@ from sensorstream.model.xsd import (
 Number: TypeAlias = int | Decimal | float
 TimeKey: TypeAlias = tuple[int, Decimal, int]
 
-TRUE: Final = Literal("true", XSD_BOOLEAN)
-FALSE: Final = Literal("false", XSD_BOOLEAN)
+TRUE: Final = Literal("true", xsd.BOOLEAN)
+FALSE: Final = Literal("false", xsd.BOOLEAN)
 _MOST_DIGITS: Final = 4_200
 """Digits of a whole number, and places of a decimal: Python reads and writes no more than 4,300."""
 _MOST_BITS: Final = 3 * _MOST_DIGITS
 RANKS: Final[Mapping[str, int]] = MappingProxyType(
-    dict.fromkeys(NUMERIC_TYPES, 0) | {XSD_DECIMAL: 1, XSD_FLOAT: 2, XSD_DOUBLE: 3}
+    dict.fromkeys(NUMERIC_TYPES, 0) | {xsd.DECIMAL: 1, xsd.FLOAT: 2, xsd.DOUBLE: 3}
 )
 """The rank of each numeric type in the order of promotion."""
-FLOAT: Final = RANKS[XSD_FLOAT]
+FLOAT: Final = RANKS[xsd.FLOAT]
 """Results of this rank are rounded to 24 bits."""
-RANKED: Final = (XSD_INTEGER, XSD_DECIMAL, XSD_FLOAT, XSD_DOUBLE)
-_KNOWN: Final = NUMERIC_TYPES | FAMILIES.keys() | {XSD_STRING, XSD_BOOLEAN, RDF_LANG_STRING}
+RANKED: Final = (xsd.INTEGER, xsd.DECIMAL, xsd.FLOAT, xsd.DOUBLE)
+_KNOWN: Final = NUMERIC_TYPES | FAMILIES.keys() | {xsd.STRING, xsd.BOOLEAN, RDF_LANG_STRING}
 _FAMILY_RANKS: Final[Mapping[str, int]] = MappingProxyType(
     {"dateTime": 0, "date": 1, "time": 2, "duration": 3}
 )
 _CASTS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     {
-        **dict.fromkeys(DATE_TIMES, DATE_TIMES | {XSD_DATE, XSD_TIME}),
-        XSD_DATE: DATE_TIMES | {XSD_DATE},
-        XSD_TIME: frozenset({XSD_TIME}),
+        **dict.fromkeys(DATE_TIMES, DATE_TIMES | {xsd.DATE, xsd.TIME}),
+        xsd.DATE: DATE_TIMES | {xsd.DATE},
+        xsd.TIME: frozenset({xsd.TIME}),
     }
 )
 """To which datatypes moments are cast (XPath Functions 3.1, section 19.1)."""
@@ -103,17 +90,17 @@ def numeral(value: Number | Fraction, of_rank: int) -> Literal | None:
         if of_rank < 2 and abs(value.adjusted()) > _MOST_DIGITS:
             return None
         if of_rank == 1:
-            return valued(decimal_text(value), XSD_DECIMAL, value)
+            return valued(decimal_text(value), xsd.DECIMAL, value)
     if of_rank == 0:
         whole = int(value)
         if not has_digits(whole):
             return None
-        return valued(str(whole), XSD_INTEGER, whole)
+        return valued(str(whole), xsd.INTEGER, whole)
     if of_rank == 1:
         if isinstance(value, Fraction):
             value = quotient(Decimal(value.numerator), Decimal(value.denominator))
         exact = Decimal(value)
-        return valued(decimal_text(exact), XSD_DECIMAL, exact)
+        return valued(decimal_text(exact), xsd.DECIMAL, exact)
     # Zero has no sign.
     double = (float(value) if of_rank > FLOAT else single(float(value))) + 0.0
     return valued(double_text(double), RANKED[of_rank], double)
@@ -136,17 +123,17 @@ def truth(term: Term | None) -> bool | None:
     if type(term) is not Literal:
         return None
     datatype = term.datatype
-    if datatype == XSD_BOOLEAN or datatype in NUMERIC_TYPES:
+    if datatype == xsd.BOOLEAN or datatype in NUMERIC_TYPES:
         value = term.known
         return bool(value) and value == value
-    if datatype in (XSD_STRING, RDF_LANG_STRING):
+    if datatype in (xsd.STRING, RDF_LANG_STRING):
         return bool(term.lexical)
     return None
 
 
 def text(term: Term | None) -> str | None:
     """The characters of a plain or language-tagged string."""
-    if type(term) is Literal and term.datatype in (XSD_STRING, RDF_LANG_STRING):
+    if type(term) is Literal and term.datatype in (xsd.STRING, RDF_LANG_STRING):
         return term.lexical
     return None
 
@@ -174,12 +161,12 @@ def compare(left: Term | None, right: Term | None) -> int | None:
             return 2
         return (one > other) - (one < other)
     datatype = left.datatype
-    if datatype == XSD_STRING and right.datatype == XSD_STRING:
+    if datatype == xsd.STRING and right.datatype == xsd.STRING:
         return (left.lexical > right.lexical) - (left.lexical < right.lexical)
     if datatype in FAMILIES:
         order = time_order(left, right)
         return None if order == UNORDERED else order
-    if datatype == XSD_BOOLEAN and right.datatype == XSD_BOOLEAN:
+    if datatype == xsd.BOOLEAN and right.datatype == xsd.BOOLEAN:
         yes, no = truth(left), truth(right)
         return (yes or False) - (no or False)
     return None
@@ -216,7 +203,7 @@ def equal(left: Term | None, right: Term | None) -> bool | None:
 def _kind(term: Literal) -> str:
     """The kind of a literal's datatype: values of different kinds are never equal."""
     if term.datatype in NUMERIC_TYPES:
-        return XSD_DECIMAL
+        return xsd.DECIMAL
     return FAMILIES.get(term.datatype, term.datatype)
 
 
@@ -259,11 +246,11 @@ def calculated_time(operator: str, left: Term | None, right: Term | None) -> Lit
         length = xsd.negated(other) if operator == "-" else other
         if isinstance(one, Duration):
             total = xsd.added(one, length)
-            datatype = left.datatype if left.datatype == right.datatype else XSD_DURATION
+            datatype = left.datatype if left.datatype == right.datatype else xsd.DURATION
             return None if total is None else time_literal(total, datatype)
-        if one is None or (left.datatype, right.datatype) == (XSD_TIME, XSD_YEAR_MONTH_DURATION):
+        if one is None or (left.datatype, right.datatype) == (xsd.TIME, xsd.YEAR_MONTH_DURATION):
             return None
-        kind = XSD_DATE_TIME if left.datatype == XSD_DATE_TIME_STAMP else left.datatype
+        kind = xsd.DATE_TIME if left.datatype == xsd.DATE_TIME_STAMP else left.datatype
         return time_literal(xsd.moved(one, length), kind)
     if not isinstance(one, Moment) or other is None or operator != "-":
         return None
@@ -271,7 +258,7 @@ def calculated_time(operator: str, left: Term | None, right: Term | None) -> Lit
         other.zone is None
     ):
         return None
-    return time_literal(Duration(0, EXACT.subtract(one.utc, other.utc)), XSD_DAY_TIME_DURATION)
+    return time_literal(Duration(0, EXACT.subtract(one.utc, other.utc)), xsd.DAY_TIME_DURATION)
 
 
 def signed_time(operator: str, term: Term | None) -> Literal | None:
@@ -299,10 +286,10 @@ def time_cast(term: Literal, datatype: str) -> Literal | None:
     if found is None:
         return None
     if isinstance(found, Duration):
-        related = datatype == XSD_DURATION or own in (datatype, XSD_DURATION)
-        fits = related and xsd.is_among(found, XSD_DURATION, datatype)
+        related = datatype == xsd.DURATION or own in (datatype, xsd.DURATION)
+        fits = related and xsd.is_among(found, xsd.DURATION, datatype)
     else:
-        zoned = datatype != XSD_DATE_TIME_STAMP or found.zone is not None
+        zoned = datatype != xsd.DATE_TIME_STAMP or found.zone is not None
         fits = zoned and datatype in _CASTS[own]
     return time_literal(found, datatype) if fits else None
 

@@ -1,10 +1,11 @@
-"""Traversals of the algebra that work for every kind of node."""
+"""Traversals of trees of data classes: of the algebra, and of the rules that have it in them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, TypeVar, cast
+from functools import cache
+from typing import Any, TypeVar, cast, overload
 
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Aggregate, Pattern, TriplePattern, Variable
@@ -12,24 +13,36 @@ from sensorstream.sparql.algebra import Aggregate, Pattern, TriplePattern, Varia
 _Node = TypeVar("_Node")
 
 
-def nodes(node: object) -> Iterator[object]:
-    """``node`` and all below it, from the top, left to right: patterns, expressions, terms."""
-    yield node
-    for child in children(node):
-        yield from nodes(child)
+@overload
+def nodes(tree: object) -> Iterator[object]: ...
+@overload
+def nodes(tree: object, kind: type[_Node]) -> Iterator[_Node]: ...
+def nodes(tree: object, kind: type[Any] = object) -> Iterator[Any]:
+    """``tree`` and all below it of one kind, from the top, left to right; it does not recurse."""
+    ahead = [tree]
+    while ahead:
+        node = ahead.pop()
+        if isinstance(node, kind):
+            yield node
+        ahead += children(node)[::-1]
 
 
-def children(node: object) -> Iterator[object]:
+def children(node: object) -> tuple[object, ...]:
     """The direct children of a node: the values of its fields, or the members of a tuple.
 
     Fields that are no part of the meaning (``compare=False``) are left out.
     """
     if isinstance(node, tuple):
-        yield from node
-    elif is_dataclass(node):
-        for field in fields(node):
-            if field.compare:
-                yield getattr(node, field.name)
+        return node
+    names = _fields(type(node))  # type: ignore[arg-type]
+    return tuple([getattr(node, name) for name in names])
+
+
+@cache
+def _fields(kind: type[Any]) -> tuple[str, ...]:
+    if not is_dataclass(kind):
+        return ()
+    return tuple(each.name for each in fields(kind) if each.compare)
 
 
 def patterns_in(pattern: Pattern) -> tuple[Pattern, ...]:
@@ -54,7 +67,7 @@ def depth(node: object) -> int:
 
 def variables(node: object) -> frozenset[Variable]:
     """All variables that are mentioned in a node, at any depth."""
-    return frozenset(each for each in nodes(node) if isinstance(each, Variable))
+    return frozenset(nodes(node, Variable))
 
 
 def replaced(node: _Node, change: Callable[[Any], object | None]) -> _Node:
@@ -84,8 +97,9 @@ def renewed(node: _Node, new: Sequence[object]) -> _Node:
         return node
     if isinstance(node, tuple):
         return cast(_Node, tuple(new))
-    names = (field.name for field in fields(cast(Any, node)) if field.compare)
-    return cast(_Node, replace(cast(Any, node), **dict(zip(names, new, strict=True))))
+    names = _fields(type(node))  # type: ignore[arg-type]
+    changed = dict(zip(names, new, strict=True))
+    return cast(_Node, replace(cast(Any, node), **changed))
 
 
 def aggregates(expression: object) -> Iterator[Aggregate]:
@@ -138,6 +152,6 @@ def _visible(pattern: Pattern) -> Iterator[Variable]:
 
 def triple_variables(triple: TriplePattern) -> Iterator[Variable]:
     """The variables of a triple pattern, in its order; a variable may come twice."""
-    for part in (triple.subject, triple.predicate, triple.object):
+    for part in triple.parts:
         if isinstance(part, Variable):
             yield part

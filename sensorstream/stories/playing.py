@@ -49,7 +49,7 @@ from sensorstream.reasoning.reasoner import Reasoner
 from sensorstream.rules.history import HistoryQuery
 from sensorstream.rules.memory import Answer, Asked, SolutionKey
 from sensorstream.rules.rule_compiler import CompiledRule
-from sensorstream.settings import Settings, TimeSettings, WindowSettings
+from sensorstream.settings.settings import Settings, TimeSettings, WindowSettings
 from sensorstream.sparql.oxigraph import oxigraph_text
 from sensorstream.sparql.parser import read_query
 from sensorstream.stories.comparing import Scene, Since, status_text

@@ -18,16 +18,15 @@ from sensorstream.errors import Position, StoryError, TermError
 from sensorstream.kb.changes import quads_of
 from sensorstream.kb.graph_text import GraphReader
 from sensorstream.kb.oxigraph import triple_from_oxigraph
+from sensorstream.model import rdf, xsd
 from sensorstream.model.events import Alert
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
-from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.model.xsd import XSD_BOOLEAN, XSD_INTEGER
 from sensorstream.streams.report import Report
 
 _LOCAL: Final = re.compile(r"\w[\w-]*\Z")
 _PLAIN: Final = {
-    XSD_BOOLEAN: re.compile("true|false"),
-    XSD_INTEGER: re.compile("[+-]?[0-9]+"),
+    xsd.BOOLEAN: re.compile("true|false"),
+    xsd.INTEGER: re.compile("[+-]?[0-9]+"),
 }
 """The literals that Turtle writes without quotes and whose datatype everybody guesses."""
 
@@ -51,7 +50,7 @@ def term_text(term: Term, prefixes: Mapping[str, str]) -> str:
 def triple_text(triple: Triple, prefixes: Mapping[str, str]) -> str:
     """A triple in Turtle, with its full stop."""
     subject, predicate, value = triple
-    verb = "a" if predicate == RDF_TYPE else term_text(predicate, prefixes)
+    verb = "a" if predicate == rdf.TYPE else term_text(predicate, prefixes)
     return f"{term_text(subject, prefixes)} {verb} {term_text(value, prefixes)} ."
 
 

@@ -29,8 +29,8 @@ from sensorstream.clock import SystemClock
 from sensorstream.errors import SparkError
 from sensorstream.history.journal_rows import record_of, row_of
 from sensorstream.journal.records import Record
-from sensorstream.own_folders import lock_folder
 from sensorstream.processes.messages import Failed
+from sensorstream.processes.own_folders import lock_folder
 from sensorstream.reasoning.ontology import parse_put
 from sensorstream.streaming.keyed_engine import Controls, Kept, KeyedEngine
 from sensorstream.streaming.work import (

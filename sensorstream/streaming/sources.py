@@ -10,9 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from sensorstream.endpoints import FolderInput, Input, KafkaInput
 from sensorstream.errors import SettingsError
-from sensorstream.settings import Settings
+from sensorstream.settings.endpoints import FolderInput, Input, KafkaInput
+from sensorstream.settings.settings import Settings
 
 JOURNAL: Final = "journal"
 _NAME: Final = "stream"

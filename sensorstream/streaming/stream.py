@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, Final
 
 from sensorstream.app.control.wiring import read_rules, runner_of, version_of
 from sensorstream.errors import HistoryError, SettingsError, SparkError
-from sensorstream.extras import require
 from sensorstream.history.database import engine as database_engine
 from sensorstream.history.pipeline import Standings, Writes, claim
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
+from sensorstream.installation import require
 from sensorstream.journal.effects import merged
 from sensorstream.journal.records import Effects
 from sensorstream.journal.takeover import PutOntology, PutRules
 from sensorstream.model.schema import Schema
-from sensorstream.own_folders import own_folder
-from sensorstream.settings import Settings
+from sensorstream.processes.own_folders import own_folder
+from sensorstream.settings.settings import Settings
 from sensorstream.spark.launch import STREAM_SETTINGS, spark_session
 from sensorstream.streaming.engine_host import deployment_of
 from sensorstream.streaming.host_client import start_hosts

@@ -13,7 +13,7 @@ from typing import Final
 from sensorstream.history.journal_rows import JournalRow
 from sensorstream.history.pipeline import Standing
 from sensorstream.journal.takeover import PutRules
-from sensorstream.settings import Settings
+from sensorstream.settings.settings import Settings
 
 PROTOCOL: Final = 5
 

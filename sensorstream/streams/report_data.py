@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, TypeAlias
 
+from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, BlankNode, Term, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.model.xsd import XSD_STRING
 from sensorstream.streams.report import Report
 
 _AT_ONCE: Final = 1000
@@ -113,6 +113,6 @@ def term_data(term: Term) -> dict[str, str]:
     data = {"type": "literal", "value": term.lexical}
     if term.language is not None:
         data["xml:lang"] = term.language
-    elif term.datatype != XSD_STRING:
+    elif term.datatype != xsd.STRING:
         data["datatype"] = str(term.datatype)
     return data

@@ -104,7 +104,7 @@ def values_of(template: Sequence[TriplePattern], triples: Sequence[Triple]) -> d
     for place, triple in enumerate(triples):
         number = first[place]
         if number == len(template) - 1 - last[len(triples) - 1 - place]:
-            for end, term in zip(_ends(template[number]), triple, strict=True):
+            for end, term in zip(template[number].parts, triple, strict=True):
                 if isinstance(end, Variable):
                     found[end.name] = term
     return found
@@ -125,9 +125,5 @@ def _earliest(template: Sequence[TriplePattern], triples: Sequence[Triple]) -> l
 def _fits(pattern: TriplePattern, triple: Triple) -> bool:
     return all(
         isinstance(end, Variable | BlankNode) or end == term
-        for end, term in zip(_ends(pattern), triple, strict=True)
+        for end, term in zip(pattern.parts, triple, strict=True)
     )
-
-
-def _ends(pattern: TriplePattern) -> tuple[object, object, object]:
-    return pattern.subject, pattern.predicate, pattern.object

@@ -12,14 +12,8 @@ from datetime import timedelta
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.timeline import Instant
-from sensorstream.sparql.algebra import (
-    Query,
-    Relation,
-    ReportKind,
-    WindowDefinition,
-    WindowKind,
-    WindowUnit,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +92,8 @@ class Schedule:
     reports by time, in units of the time line; ``triples`` the number of arrived triples.
     """
 
-    kind: ReportKind
-    relation: Relation | None
+    kind: algebra.ReportKind
+    relation: algebra.Relation | None
     period: int | None = None
     triples: int | None = None
 
@@ -115,15 +109,15 @@ class Lengths:
     instant: Callable[[Literal], Instant]
     second: int
 
-    def shape(self, definition: WindowDefinition) -> WindowShape:
+    def shape(self, definition: algebra.WindowDefinition) -> WindowShape:
         """The window that a definition means."""
         span, step = (self.length(each, definition) for each in (definition.range, definition.step))
         by_time = not isinstance(definition.range, int)
-        if definition.kind is WindowKind.LANDMARK:
+        if definition.kind is algebra.WindowKind.LANDMARK:
             span, by_time = None, not isinstance(definition.step, int)
-        elif definition.kind is WindowKind.TUMBLING:
+        elif definition.kind is algebra.WindowKind.TUMBLING:
             step = span
-        elif definition.kind is WindowKind.NOW:
+        elif definition.kind is algebra.WindowKind.NOW:
             span = 1
         origin, start, end = (
             None if each is None else self.instant(each)
@@ -134,7 +128,7 @@ class Lengths:
             by_time,
             span,
             step,
-            definition.unit is WindowUnit.INDIVIDUALS,
+            definition.unit is algebra.WindowUnit.INDIVIDUALS,
             definition.instances_of,
             origin or 0,
             start,
@@ -151,14 +145,16 @@ class Lengths:
         relation = query.registration.relation if query.registration is not None else None
         report = query.report
         if report is None:
-            return Schedule(ReportKind.INSTANT, relation)
+            return Schedule(algebra.ReportKind.INSTANT, relation)
         match report.kind:
-            case ReportKind.PERIOD:
+            case algebra.ReportKind.PERIOD:
                 period = self.length(report.every, report)
-                return Schedule(report.kind, relation or Relation.RSTREAM, period=period)
-            case ReportKind.TRIPLES:
+                return Schedule(report.kind, relation or algebra.Relation.RSTREAM, period=period)
+            case algebra.ReportKind.TRIPLES:
                 assert isinstance(report.every, int)
-                return Schedule(report.kind, relation or Relation.RSTREAM, triples=report.every)
+                return Schedule(
+                    report.kind, relation or algebra.Relation.RSTREAM, triples=report.every
+                )
         return Schedule(report.kind, relation)
 
     def exact(self, length: timedelta) -> int:

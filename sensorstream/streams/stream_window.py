@@ -26,10 +26,10 @@ from typing import Final
 
 from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import Occurrences, Scope, StreamElement
+from sensorstream.model import rdf
 from sensorstream.model.schedules import Multiples
 from sensorstream.model.terms import IRI, Subject, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.streams.shape import StreamTick, WindowShape
 from sensorstream.streams.state import StreamState
 
@@ -54,7 +54,7 @@ class Individuals:
     def _subjects(self, triples: Iterable[Triple]) -> dict[Subject, None]:
         if self._class is None:
             return dict.fromkeys(triple[0] for triple in triples)
-        found = {s for s, p, o in triples if p == RDF_TYPE and o == self._class}
+        found = {s for s, p, o in triples if p == rdf.TYPE and o == self._class}
         return dict.fromkeys(t[0] for t in triples if t[0] in found or t[0] in self._times)
 
     def take(self, element: StreamElement) -> None:

@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry
 from sensorstream.alerts.dispatcher import DeliveryPlan, WebhookDispatcher
 from sensorstream.clock import SystemClock
 from sensorstream.model.timeline import Timeline
-from sensorstream.settings import WebhookSettings
+from sensorstream.settings.settings import WebhookSettings
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LOCAL = (ip_network("127.0.0.0/8"), ip_network("::1"))

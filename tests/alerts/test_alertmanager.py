@@ -10,7 +10,7 @@ from typing import Any
 from sensorstream.alerts.formats import _fingerprint, notification, payload
 from sensorstream.alerts.records import Delivery, RaisedAlert
 from sensorstream.model.timeline import Timeline
-from sensorstream.webhook_definition import ALERTMANAGER
+from sensorstream.model.webhook_definition import ALERTMANAGER
 
 Make = Callable[..., Delivery]
 

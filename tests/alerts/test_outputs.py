@@ -17,10 +17,10 @@ from sensorstream.alerts.dispatcher import DeliveryPlan, WebhookDispatcher
 from sensorstream.alerts.outputs import receiver_of, senders_of
 from sensorstream.alerts.records import Delivery
 from sensorstream.clock import SystemClock
-from sensorstream.endpoints import KafkaOutput, MqttOutput, Output
 from sensorstream.errors import SettingsError
 from sensorstream.model.timeline import Timeline
-from sensorstream.settings import WebhookSettings
+from sensorstream.settings.endpoints import KafkaOutput, MqttOutput, Output
+from sensorstream.settings.settings import WebhookSettings
 from tests.inputs.mqtt_brokers import (
     MOSQUITTO,
     NO_MOSQUITTO,

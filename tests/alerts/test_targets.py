@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sensorstream.alerts.targets import check_addresses, is_public, read_url, resolve
 from sensorstream.errors import WebhookError
-from sensorstream.settings import WebhookSettings
+from sensorstream.settings.settings import WebhookSettings
 
 PUBLIC = ["2606:2800:220:1:248:1893:25c8:1946", "93.184.216.34"]
 NAMED = read_url("https://hooks.example.org/a?b=c")
@@ -116,7 +116,7 @@ def test_the_settings_may_allow_networks() -> None:
 
 def test_a_new_deployment_allows_none(tmp_path: Path) -> None:
     from sensorstream.cli.init import TEMPLATES, make_workspace
-    from sensorstream.settings_file import load_settings
+    from sensorstream.settings.settings_file import load_settings
 
     for template in TEMPLATES.values():
         made = load_settings(make_workspace(tmp_path / template.name, template), {})

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from sensorstream.analysis.folding import Value, truths, value
 from sensorstream.analysis.value_kinds import Scope, kind_of
+from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
-from sensorstream.model.xsd import XSD, XSD_BOOLEAN, XSD_INTEGER
+from sensorstream.model.xsd import XSD
 from sensorstream.network.expressions.expression_functions import truth_of, value_of
 from sensorstream.sparql.algebra import (
     And,
@@ -28,9 +29,9 @@ TERMS: tuple[Term, ...] = (
     IRI("urn:x"),
     Literal("a"),
     Literal("", language="en"),
-    Literal("0", XSD_INTEGER),
-    Literal("7", XSD_INTEGER),
-    Literal("true", XSD_BOOLEAN),
+    Literal("0", xsd.INTEGER),
+    Literal("7", xsd.INTEGER),
+    Literal("true", xsd.BOOLEAN),
     *(
         Literal(text, f"{XSD}{datatype}")
         for text, datatype in (

@@ -6,9 +6,9 @@ import pytest
 
 from sensorstream.analysis import Known, Note, query_notes
 from sensorstream.errors import Position
+from sensorstream.model import rdfs
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
-from sensorstream.model.vocabulary import RDFS_DOMAIN, RDFS_SUBPROPERTY_OF
 from sensorstream.model.xsd import XSD
 from sensorstream.sparql.parser import parse_query, read_query, read_update
 
@@ -438,12 +438,12 @@ def test_what_no_pattern_in_time_reads_is_not_told(making: str, reading: str) ->
     ("axiom", "read", "told"),
     [
         (
-            ("fell", RDFS_SUBPROPERTY_OF, "moved"),
+            ("fell", rdfs.SUBPROPERTY_OF, "moved"),
             "?x :moved ?v",
             ":moved, which follows from :fell,",
         ),
-        (("fell", RDFS_DOMAIN, "Sinking"), "?x a :Sinking", ":Sinking, which follows from :fell,"),
-        (("moved", RDFS_SUBPROPERTY_OF, "fell"), "?x :moved ?v", ""),
+        (("fell", rdfs.DOMAIN, "Sinking"), "?x a :Sinking", ":Sinking, which follows from :fell,"),
+        (("moved", rdfs.SUBPROPERTY_OF, "fell"), "?x :moved ?v", ""),
     ],
 )
 def test_what_a_pattern_in_time_reads_by_inference_is_told_too(

@@ -15,9 +15,9 @@ import pytest
 from sensorstream.app.application import Application
 from sensorstream.app.control.wiring import Deployment, read_deployment
 from sensorstream.cache.protocol import CacheQuestion, Formats
+from sensorstream.installation import bundled
 from sensorstream.processes.stopping import Stop
-from sensorstream.resources import bundled
-from sensorstream.settings import (
+from sensorstream.settings.settings import (
     HistorySettings,
     OntologySettings,
     ReasoningSettings,

@@ -21,7 +21,7 @@ from sensorstream.journal.entry import Entry
 from sensorstream.journal.notice import ReportDifferences
 from sensorstream.journal.records import Record, Store
 from sensorstream.journal.registration import RegisterQuery, RemoveQuery
-from sensorstream.settings import LimitSettings
+from sensorstream.settings.settings import LimitSettings
 from sensorstream.simulation.tracker import tracker_messages
 from sensorstream.testing import ListSink, ManualClock, MemoryStore
 

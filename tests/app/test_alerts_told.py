@@ -14,8 +14,8 @@ from sensorstream.alerts import dispatcher
 from sensorstream.alerts.records import Silence
 from sensorstream.app.application import Application
 from sensorstream.clock import SystemClock
-from sensorstream.settings import AlertSettings, Settings
-from sensorstream.webhook_definition import Format, Grouping, WebhookDefinition
+from sensorstream.model.webhook_definition import Format, Grouping, WebhookDefinition
+from sensorstream.settings.settings import AlertSettings, Settings
 from tests.alerts.conftest import Receiver
 from tests.alerts.conftest import receiver as receiver
 from tests.waiting import eventually

@@ -21,9 +21,9 @@ from sensorstream.errors import (
     WebhookError,
 )
 from sensorstream.history.kept_messages import Chosen
-from sensorstream.settings import ServerSettings, Settings, WindowSettings
+from sensorstream.model.webhook_definition import WebhookDefinition
+from sensorstream.settings.settings import ServerSettings, Settings, WindowSettings
 from sensorstream.simulation.tracker import tracker_messages
-from sensorstream.webhook_definition import WebhookDefinition
 from tests.waiting import eventually
 
 Open = Callable[[Settings], Application]

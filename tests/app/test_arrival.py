@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sensorstream.app.application import Application
 from sensorstream.app.life.arrival import Arrival
 from sensorstream.model.timeline import Timeline
-from sensorstream.settings import RuleSettings, Settings, TimeSettings, WindowSettings
+from sensorstream.settings.settings import RuleSettings, Settings, TimeSettings, WindowSettings
 from sensorstream.testing import DAWN
 
 RULES = """prefix : <http://sensorstream.example/tracking#>

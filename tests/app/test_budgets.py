@@ -18,7 +18,7 @@ from sensorstream.history.asking.answer import Row, Solutions
 from sensorstream.journal.entry import Target
 from sensorstream.journal.registration import QueryStopped, RegisterQuery
 from sensorstream.model.events import Message
-from sensorstream.settings import (
+from sensorstream.settings.settings import (
     LimitSettings,
     ReasoningSettings,
     RuleSettings,

@@ -13,8 +13,8 @@ import pytest
 
 from sensorstream.alerts import dispatcher
 from sensorstream.app.application import Application
-from sensorstream.endpoints import KafkaOutput, MqttOutput, Output, OutputOptions
-from sensorstream.settings import AlertSettings, Settings
+from sensorstream.settings.endpoints import KafkaOutput, MqttOutput, Output, OutputOptions
+from sensorstream.settings.settings import AlertSettings, Settings
 from tests.inputs.mqtt_brokers import (
     MOSQUITTO,
     NO_MOSQUITTO,

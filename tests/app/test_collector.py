@@ -9,7 +9,7 @@ import pytest
 
 from sensorstream.app.application import Application
 from sensorstream.app.life import pipeline
-from sensorstream.settings import ServerSettings, Settings
+from sensorstream.settings.settings import ServerSettings, Settings
 
 
 def test_memory_is_given_back_when_much_was_taken_and_nobody_waits(

@@ -12,7 +12,7 @@ import pytest
 
 from sensorstream.app.application import Application
 from sensorstream.errors import HistoryError
-from sensorstream.settings import Settings
+from sensorstream.settings.settings import Settings
 from sensorstream.simulation.tracker import tracker_messages
 
 Open = Callable[[Settings], Application]

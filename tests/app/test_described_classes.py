@@ -14,7 +14,7 @@ from sensorstream.app.control.faults import faults
 from sensorstream.app.control.wiring import read_deployment
 from sensorstream.app.recorded import build_engine
 from sensorstream.errors import LanguageError, Position, UnsupportedQuery
-from sensorstream.settings import ReasoningSettings, Settings
+from sensorstream.settings.settings import ReasoningSettings, Settings
 
 Open = Callable[[Settings], Application]
 AskCache = Callable[[Application, str], Any]

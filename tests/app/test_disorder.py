@@ -26,7 +26,7 @@ from sensorstream.journal.effects import effects_of
 from sensorstream.journal.kinds import replay
 from sensorstream.journal.records import Record
 from sensorstream.model.events import Message
-from sensorstream.settings import (
+from sensorstream.settings.settings import (
     RuleSettings,
     Settings,
     SourceSettings,

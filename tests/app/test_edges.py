@@ -10,7 +10,7 @@ from pathlib import Path
 import psycopg2
 
 from sensorstream.app.application import Application
-from sensorstream.settings import OntologySettings, RuleSettings, Settings, TimeSettings
+from sensorstream.settings.settings import OntologySettings, RuleSettings, Settings, TimeSettings
 
 Open = Callable[[Settings], Application]
 ONTOLOGY = """

@@ -15,7 +15,7 @@ from sensorstream.journal.message import TakeMessage, Tick
 from sensorstream.journal.notice import ReportDifferences
 from sensorstream.journal.records import Record
 from sensorstream.journal.registration import RegisterQuery, RemoveQuery
-from sensorstream.settings import LimitSettings
+from sensorstream.settings.settings import LimitSettings
 from sensorstream.simulation.tracker import tracker_messages
 from tests.app.pipelines import PEOPLE, Held, running
 

@@ -26,11 +26,11 @@ from sensorstream.errors import (
     SettingsError,
 )
 from sensorstream.kb.graph import Origin
+from sensorstream.model import rdf
 from sensorstream.model.terms import IRI
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.reasoning.dl.cross_check import Differences
 from sensorstream.reasoning.dl.terminology import Terminology
-from sensorstream.settings import (
+from sensorstream.settings.settings import (
     FilterSettings,
     OntologySettings,
     ReasoningSettings,
@@ -335,7 +335,7 @@ def test_a_cross_check_that_finds_wrong_inferences_is_an_alert_and_one_that_does
     application = open_application(small)
     send(application, "a", 1, level=7)
     assert application.cross_check(60) == Differences()
-    wrong = (IRI("http://example.org/a"), IRI(RDF_TYPE), IRI("http://example.org/Visitor"))
+    wrong = (IRI("http://example.org/a"), IRI(rdf.TYPE), IRI("http://example.org/Visitor"))
     application.engine.kb.add(Origin.INFERRED, [wrong])
     assert application.cross_check(60) == Differences(unfounded=(wrong,))
     (text,) = alerts(application, "cross-check-difference")
@@ -378,7 +378,7 @@ def test_classes_that_only_serve_to_ask_the_reasoner_are_seen_nowhere(
     refused = application.quarantine(10)
     assert len(refused) == 2
     assert application.cross_check(60) == Differences()
-    wrong = (IRI("http://example.org/a"), IRI(RDF_TYPE), IRI("http://example.org/Visitor"))
+    wrong = (IRI("http://example.org/a"), IRI(rdf.TYPE), IRI("http://example.org/Visitor"))
     application.engine.kb.add(Origin.INFERRED, [wrong])
     checked = application.cross_check(60)
     assert checked == Differences(unfounded=(wrong,))

@@ -13,10 +13,11 @@ from sensorstream.app.application import Application
 from sensorstream.history.asking.answer import Graph
 from sensorstream.history.asking.question import read_question
 from sensorstream.kb.graph import Origin
+from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.vocabulary import GRAPH_INFERRED, RDF_TYPE
-from sensorstream.settings import Settings
+from sensorstream.model.vocabulary import GRAPH_INFERRED
+from sensorstream.settings.settings import Settings
 from tests.effort import rounds
 from tests.history.ends import stays_told_wrong
 
@@ -140,7 +141,7 @@ def test_what_is_asserted_and_inferred_is_one_triple(
     for number, name in enumerate("xyz"):
         send(application, id=name, t=3 + number, kind="Human")
     rows = application.asking.sql(
-        f"select inferred from statements where predicate = '{RDF_TYPE}' "
+        f"select inferred from statements where predicate = '{rdf.TYPE}' "
         "and subject like '%/a' and object like '%/Actor'"
     ).rows
     assert sorted(rows) == [(False,), (True,)]

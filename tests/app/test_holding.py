@@ -12,7 +12,7 @@ from sensorstream.app.why.present_state import WhyHeld
 from sensorstream.app.why.reasons import Reason
 from sensorstream.errors import QueryError
 from sensorstream.model.events import Basis
-from sensorstream.settings import ReasoningSettings, Settings
+from sensorstream.settings.settings import ReasoningSettings, Settings
 from tests.app.test_reasons import send, shown
 
 Open = Callable[[Settings], Application]

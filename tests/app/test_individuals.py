@@ -13,7 +13,7 @@ from sensorstream.app.application import Application
 from sensorstream.app.questions.individuals import KnownIndividual
 from sensorstream.errors import QueryError, Unavailable, UnknownIndividual
 from sensorstream.model.terms import IRI
-from sensorstream.settings import ReasoningSettings, Settings
+from sensorstream.settings.settings import ReasoningSettings, Settings
 from sensorstream.simulation.tracker import tracker_messages
 
 Open = Callable[[Settings], Application]

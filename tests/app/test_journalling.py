@@ -25,7 +25,7 @@ from sensorstream.journal.records import Effects, MessageStatus
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.waits import Waits
 from sensorstream.server.main import create_app
-from sensorstream.settings import PipelineSettings, ReasoningSettings, Settings
+from sensorstream.settings.settings import PipelineSettings, ReasoningSettings, Settings
 from sensorstream.simulation.tracker import PAPER_MESSAGE
 from tests.waiting import eventually
 

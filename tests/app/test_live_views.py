@@ -13,7 +13,7 @@ from sensorstream.app.application import Application
 from sensorstream.errors import OntologyConflict, QueryError, RunsOnSpark
 from sensorstream.history.read_only_sql import run_sql
 from sensorstream.history.terms import term_key
-from sensorstream.settings import PipelineSettings
+from sensorstream.settings.settings import PipelineSettings
 from tests.history import house
 
 

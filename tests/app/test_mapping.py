@@ -11,7 +11,7 @@ import pytest
 from sensorstream.app.application import Application
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import InvalidMessage, MappingError
-from sensorstream.settings import MessageSettings, RuleSettings, Settings, SourceSettings
+from sensorstream.settings.settings import MessageSettings, RuleSettings, Settings, SourceSettings
 
 Open = Callable[[Settings], Application]
 

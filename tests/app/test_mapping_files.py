@@ -21,7 +21,7 @@ from sensorstream.errors import LanguageError, MappingError, SettingsError
 from sensorstream.mapping.stylesheet import read_stylesheet
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
-from sensorstream.settings import RuleSettings, Settings
+from sensorstream.settings.settings import RuleSettings, Settings
 
 Open = Callable[[Settings], Application]
 AskCache = Callable[[Application, str], Any]

@@ -14,7 +14,7 @@ import pytest
 from sensorstream.app.application import Application
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import InvalidMessage, InvalidValue, Overrun
-from sensorstream.settings import LimitSettings, MessageSettings, RuleSettings, Settings
+from sensorstream.settings.settings import LimitSettings, MessageSettings, RuleSettings, Settings
 
 Open = Callable[[Settings], Application]
 STEEP = """prefix : <http://sensorstream.example/tracking#>

@@ -9,7 +9,7 @@ import pytest
 
 from sensorstream.app.application import Application
 from sensorstream.errors import UnknownAlert
-from sensorstream.settings import Settings
+from sensorstream.settings.settings import Settings
 
 Open = Callable[[Settings], Application]
 Deploy = Callable[[str, str, str], Settings]

@@ -12,7 +12,7 @@ from sensorstream.app.life.upkeep import Narrowing
 from sensorstream.errors import Inconsistent
 from sensorstream.history.database import engine as database_engine
 from sensorstream.history.kept_messages import quarantined
-from sensorstream.settings import ReasoningSettings, Settings
+from sensorstream.settings.settings import ReasoningSettings, Settings
 
 Open = Callable[[Settings], Application]
 Deploy = Callable[[str, str, str], Settings]

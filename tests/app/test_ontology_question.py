@@ -10,7 +10,7 @@ from sensorstream.app.questions.ontology import answers
 from sensorstream.errors import OntologyError, QueryError, UnsupportedQuery
 from sensorstream.history.asking.answer import Solutions
 from sensorstream.reasoning.ontology import Ontology, load_ontology
-from sensorstream.settings import ReasoningSettings
+from sensorstream.settings.settings import ReasoningSettings
 from sensorstream.sparql.parser import parse_query
 
 _PREFIXES = """PREFIX owl: <http://www.w3.org/2002/07/owl#>

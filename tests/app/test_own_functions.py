@@ -10,7 +10,7 @@ import pytest
 
 from sensorstream.app.application import Application
 from sensorstream.errors import LanguageError, MappingError
-from sensorstream.settings import FunctionSettings, RuleSettings, Settings
+from sensorstream.settings.settings import FunctionSettings, RuleSettings, Settings
 
 Open = Callable[[Settings], Application]
 

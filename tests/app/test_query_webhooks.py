@@ -9,9 +9,9 @@ import pytest
 
 from sensorstream.app.application import Application
 from sensorstream.errors import QueryError
-from sensorstream.settings import Settings
+from sensorstream.model.webhook_definition import WebhookDefinition
+from sensorstream.settings.settings import Settings
 from sensorstream.simulation.tracker import tracker_messages
-from sensorstream.webhook_definition import WebhookDefinition
 from tests.waiting import eventually
 
 Open = Callable[[Settings], Application]

@@ -19,7 +19,7 @@ from sensorstream.app.life.health import HistoryProbe, Part, Readiness
 from sensorstream.errors import HistoryError
 from sensorstream.history.store import PostgresStore
 from sensorstream.model.timeline import Timeline
-from sensorstream.settings import Settings
+from sensorstream.settings.settings import Settings
 
 Open = Callable[[Settings], Application]
 

@@ -12,7 +12,7 @@ from sensorstream.app.why.reasons import Because, Reason, Why
 from sensorstream.errors import QueryError, TermError, UnknownAlert, UnknownRules, UnsupportedQuery
 from sensorstream.model.events import Basis, Since
 from sensorstream.model.terms import Triple
-from sensorstream.settings import Settings
+from sensorstream.settings.settings import Settings
 
 Open = Callable[[Settings], Application]
 Deploy = Callable[[str, str, str], Settings]

@@ -21,7 +21,7 @@ from sensorstream.history.store import PostgresStore
 from sensorstream.history.terms import term_of
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Timeline
-from sensorstream.settings import (
+from sensorstream.settings.settings import (
     OntologySettings,
     ReasoningSettings,
     RuleSettings,

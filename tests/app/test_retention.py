@@ -12,7 +12,7 @@ from sensorstream.app.application import Application
 from sensorstream.app.control.wiring import read_deployment
 from sensorstream.app.life.upkeep import forget
 from sensorstream.errors import SettingsError
-from sensorstream.settings import Settings, TimeSettings
+from sensorstream.settings.settings import Settings, TimeSettings
 from tests.waiting import eventually
 
 Open = Callable[[Settings], Application]

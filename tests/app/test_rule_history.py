@@ -12,7 +12,7 @@ from sensorstream.app.control.faults import faults
 from sensorstream.app.control.wiring import read_deployment
 from sensorstream.app.recorded import build_engine
 from sensorstream.errors import LanguageError
-from sensorstream.settings import PipelineSettings, Settings
+from sensorstream.settings.settings import PipelineSettings, Settings
 
 Deploy = Callable[[str, str, str], Settings]
 

@@ -16,7 +16,7 @@ from sensorstream.app.application import Application
 from sensorstream.app.why.what_if import what_if
 from sensorstream.errors import HistoryError, LanguageError
 from sensorstream.model.timeline import Timeline
-from sensorstream.settings import (
+from sensorstream.settings.settings import (
     LimitSettings,
     OntologySettings,
     ReasoningSettings,

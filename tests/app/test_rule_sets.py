@@ -31,7 +31,7 @@ from sensorstream.model.terms import BlankNode, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.reasoning.reasoner import Aside
 from sensorstream.reasoning.rulesets.reader import text_of
-from sensorstream.settings import (
+from sensorstream.settings.settings import (
     OntologySettings,
     ReasoningSettings,
     RuleSettings,

@@ -18,7 +18,12 @@ from sensorstream.errors import (
     UnknownRules,
     UnknownVersion,
 )
-from sensorstream.settings import FunctionSettings, OntologySettings, RuleSettings, Settings
+from sensorstream.settings.settings import (
+    FunctionSettings,
+    OntologySettings,
+    RuleSettings,
+    Settings,
+)
 from tests.waiting import eventually
 
 Open = Callable[[Settings], Application]

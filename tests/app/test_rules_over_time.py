@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable
 
 from sensorstream.app.application import Application
-from sensorstream.settings import Settings
-from sensorstream.webhook_definition import WebhookDefinition
+from sensorstream.model.webhook_definition import WebhookDefinition
+from sensorstream.settings.settings import Settings
 from tests.app.test_query_webhooks import NOBODY, change, outbox, send
 
 Open = Callable[[Settings], Application]

@@ -12,7 +12,7 @@ from sensorstream.errors import InvalidMessage, Overrun, SettingsError
 from sensorstream.mapping import parse_document
 from sensorstream.mapping.xsd import MessageSchemas
 from sensorstream.model.events import Message
-from sensorstream.settings_file import load_settings
+from sensorstream.settings.settings_file import load_settings
 
 NUMBERS = count(1)
 XS = "<xs:schema xmlns:xs='http://www.w3.org/2001/XMLSchema'>"

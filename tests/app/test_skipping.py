@@ -20,7 +20,7 @@ from sensorstream.history.journal_rows import entries, entry_at
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.message import Tick
 from sensorstream.model.timeline import Timeline
-from sensorstream.settings import RuleSettings, Settings, TimeSettings
+from sensorstream.settings.settings import RuleSettings, Settings, TimeSettings
 from sensorstream.simulation.tracker import tracker_messages
 from sensorstream.testing import DAWN
 

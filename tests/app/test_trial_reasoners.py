@@ -10,7 +10,12 @@ import psutil
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.settings import OntologySettings, ReasoningSettings, RuleSettings, Settings
+from sensorstream.settings.settings import (
+    OntologySettings,
+    ReasoningSettings,
+    RuleSettings,
+    Settings,
+)
 from tests.app.test_exchange import is_reasoner
 
 Open = Callable[[Settings], Application]

@@ -12,8 +12,8 @@ from sensorstream.app.application import Application
 from sensorstream.app.control.versions import digest_of
 from sensorstream.errors import ChangedMeanwhile, UnknownVersion, UnknownWebhook, WebhookError
 from sensorstream.journal.registration import PutWebhook, RemoveWebhook
-from sensorstream.settings import Settings
-from sensorstream.webhook_definition import WebhookDefinition
+from sensorstream.model.webhook_definition import WebhookDefinition
+from sensorstream.settings.settings import Settings
 
 Open = Callable[[Settings], Application]
 

@@ -12,8 +12,8 @@ import pytest
 from sensorstream.app.application import Application
 from sensorstream.errors import UnknownWebhook, WebhookError
 from sensorstream.journal.notice import ReportDisabled
-from sensorstream.settings import Settings, WebhookSettings
-from sensorstream.webhook_definition import WebhookDefinition
+from sensorstream.model.webhook_definition import WebhookDefinition
+from sensorstream.settings.settings import Settings, WebhookSettings
 from tests.waiting import eventually
 
 Open = Callable[[Settings], Application]

@@ -13,7 +13,7 @@ import pytest
 from sensorstream.app.application import Application
 from sensorstream.app.why.what_if import WhatIf, what_if
 from sensorstream.errors import SettingsError
-from sensorstream.settings import (
+from sensorstream.settings.settings import (
     OntologySettings,
     PipelineSettings,
     ReasoningSettings,

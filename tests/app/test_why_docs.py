@@ -14,7 +14,12 @@ import httpx
 from sensorstream.app.application import Application
 from sensorstream.cli import alerts as why
 from sensorstream.server.main import create_app
-from sensorstream.settings import OntologySettings, ReasoningSettings, RuleSettings, Settings
+from sensorstream.settings.settings import (
+    OntologySettings,
+    ReasoningSettings,
+    RuleSettings,
+    Settings,
+)
 
 HOST = "http://127.0.0.1"
 TEXT = (Path(__file__).parents[2] / "docs" / "why.md").read_text(encoding="utf-8")

@@ -11,8 +11,8 @@ from sensorstream.app.control.engine_settings import window_spec
 from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.timeline import Timeline
-from sensorstream.settings import WindowSettings
-from sensorstream.settings_file import load_settings
+from sensorstream.settings.settings import WindowSettings
+from sensorstream.settings.settings_file import load_settings
 from sensorstream.window.window import make_window
 
 TEXT = (Path(__file__).parents[2] / "docs" / "windows.md").read_text(encoding="utf-8")

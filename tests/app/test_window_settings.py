@@ -12,12 +12,12 @@ from sensorstream.app.control.wiring import read_deployment
 from sensorstream.app.questions.individuals import view_window
 from sensorstream.engine.engine import Engine
 from sensorstream.errors import SettingsError
+from sensorstream.installation import bundled
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Timeline
-from sensorstream.resources import bundled
-from sensorstream.settings import (
+from sensorstream.settings.settings import (
     OntologySettings,
     ReasoningSettings,
     RuleSettings,

@@ -13,18 +13,11 @@ from sensorstream.history.database import engine
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
 from sensorstream.journal.records import Effects, MessageStatus, Record
+from sensorstream.model import rdf, xsd
 from sensorstream.model.events import Departure, Ended, Individual, Message, Provenance
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.model.xsd import (
-    XSD_BOOLEAN,
-    XSD_DATE_TIME,
-    XSD_DECIMAL,
-    XSD_DOUBLE,
-    XSD_INTEGER,
-)
 
 EX = "http://example.org/tracking#"
 LINE = Timeline.DATETIME
@@ -44,11 +37,11 @@ SCHEMA = Schema(
     object_properties=frozenset({_iri("hasLocation")}),
     datatype_properties=frozenset(map(_iri, ("x", "speed", "size", "awake", "seen", "hasName"))),
     ranges_of={
-        _iri("x"): frozenset({IRI(XSD_INTEGER)}),
-        _iri("speed"): frozenset({IRI(XSD_DOUBLE)}),
-        _iri("size"): frozenset({IRI(XSD_DECIMAL)}),
-        _iri("awake"): frozenset({IRI(XSD_BOOLEAN)}),
-        _iri("seen"): frozenset({IRI(XSD_DATE_TIME)}),
+        _iri("x"): frozenset({IRI(xsd.INTEGER)}),
+        _iri("speed"): frozenset({IRI(xsd.DOUBLE)}),
+        _iri("size"): frozenset({IRI(xsd.DECIMAL)}),
+        _iri("awake"): frozenset({IRI(xsd.BOOLEAN)}),
+        _iri("seen"): frozenset({IRI(xsd.DATE_TIME)}),
     },
 )
 
@@ -65,20 +58,20 @@ def stay(number: int) -> tuple[Departure, tuple[Ended, ...]]:
     message = f"m{number % 20 + 1}"
     one = Individual(name, number, time - 1_000_000, time, number, message)
     said: dict[IRI, Term] = {
-        RDF_TYPE: _iri("Human"),
-        _iri("x"): Literal(("-7", "12", "1.5", "9007199254740993")[number % 4], XSD_INTEGER),
+        rdf.TYPE: _iri("Human"),
+        _iri("x"): Literal(("-7", "12", "1.5", "9007199254740993")[number % 4], xsd.INTEGER),
         _iri("hasLocation"): _iri(f"room-{number % 3}"),
         _iri("hasName"): Literal(ODD[number % len(ODD)], language="en" if number % 2 else None),
-        _iri("speed"): Literal(("INF", "1e-3", "NaN", "x", "2.5E300")[number % 5], XSD_DOUBLE),
-        _iri("size"): Literal("0." + "3" * (number % 30 + 1), XSD_DECIMAL),
-        _iri("awake"): Literal("true" if number % 4 == 1 else "0", XSD_BOOLEAN),
-        _iri("seen"): Literal(f"2014-08-01T{number % 24:02}:30:00.5+02:00", XSD_DATE_TIME),
+        _iri("speed"): Literal(("INF", "1e-3", "NaN", "x", "2.5E300")[number % 5], xsd.DOUBLE),
+        _iri("size"): Literal("0." + "3" * (number % 30 + 1), xsd.DECIMAL),
+        _iri("awake"): Literal("true" if number % 4 == 1 else "0", xsd.BOOLEAN),
+        _iri("seen"): Literal(f"2014-08-01T{number % 24:02}:30:00.5+02:00", xsd.DATE_TIME),
     }
     one.statements.update({(name, p, o): Provenance(message, time) for p, o in said.items()})
     owned = (BlankNode(f"_:b{number}"), _iri("hasLocation"), BlankNode("_:room"))
     one.statements[owned] = Provenance(message, time)
-    before = (name, _iri("x"), Literal(str(number), XSD_INTEGER))
-    actor = (name, RDF_TYPE, _iri("Actor"))
+    before = (name, _iri("x"), Literal(str(number), xsd.INTEGER))
+    actor = (name, rdf.TYPE, _iri("Actor"))
     left = time + 60_000_000
     departure = Departure(one, left, (actor,))
     return departure, (

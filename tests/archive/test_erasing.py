@@ -27,7 +27,9 @@ from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError
 from sensorstream.history.pipeline import Runner, claim
 from sensorstream.history.store import PostgresStore
+from sensorstream.installation import bundled
 from sensorstream.journal.records import Effects, MessageStatus, Record
+from sensorstream.model import rdf
 from sensorstream.model.events import (
     Alert,
     Basis,
@@ -38,8 +40,6 @@ from sensorstream.model.events import (
     Provenance,
 )
 from sensorstream.model.terms import IRI
-from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.resources import bundled
 from sensorstream.rules.memory import RuleMemory
 from sensorstream.window.partition import Counters, PaneState, WindowState
 from tests.archive.conftest import DAY, EX, LINE, START, fill
@@ -53,7 +53,7 @@ _LAST = 25
 
 def state(name: IRI) -> EngineState:
     """An engine's state with one individual in its window."""
-    one = Individual(name, 500, 1, 1, 1, "m1", {(name, RDF_TYPE, GONE): Provenance("m1", 1)})
+    one = Individual(name, 500, 1, 1, 1, "m1", {(name, rdf.TYPE, GONE): Provenance("m1", 1)})
     if name != GONE:
         one.statements.clear()
     window = WindowState(Counters(), (one,), {}, (PaneState(names=(name,)),))

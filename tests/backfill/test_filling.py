@@ -29,8 +29,8 @@ from sensorstream.history.database import engine
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
 from sensorstream.model.events import Message
-from sensorstream.settings import Settings
-from sensorstream.settings_file import load_settings
+from sensorstream.settings.settings import Settings
+from sensorstream.settings.settings_file import load_settings
 from sensorstream.simulation.tracker import PAPER_MESSAGE
 from tests.history.analysed import analysed
 from tests.history.ends import stays_told_wrong
@@ -147,7 +147,7 @@ KILLED = """
 import sys
 from pathlib import Path
 from sensorstream.backfill.filling import backfill
-from sensorstream.settings_file import load_settings
+from sensorstream.settings.settings_file import load_settings
 from tests.history.ends import stays_told_wrong
 if __name__ == "__main__":
     settings = load_settings(Path(sys.argv[1]))

@@ -14,7 +14,7 @@ import httpx
 from click.testing import Result
 
 from sensorstream.cli.client import Client
-from sensorstream.settings_file import load_settings
+from sensorstream.settings.settings_file import load_settings
 from tests.cli.served import Served
 
 SPARQL = {"content-type": "application/sparql-query"}

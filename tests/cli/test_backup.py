@@ -20,11 +20,11 @@ import pytest
 from click.testing import Result
 
 from sensorstream.cli.client import Client
-from sensorstream.demo.server_process import ServerProcess
+from sensorstream.cli.demo.server_process import ServerProcess
 from sensorstream.history import embedded
 from sensorstream.history.database import connect
-from sensorstream.own_folders import lock_folder
-from sensorstream.settings_file import load_settings
+from sensorstream.processes.own_folders import lock_folder
+from sensorstream.settings.settings_file import load_settings
 from sensorstream.simulation.tracker import tracker_messages
 
 Run = Callable[..., Result]

@@ -12,10 +12,10 @@ from click.testing import Result
 from sqlalchemy import make_url
 
 from sensorstream.cli.client import Client
-from sensorstream.demo.server_process import ServerProcess
+from sensorstream.cli.demo.server_process import ServerProcess
 from sensorstream.history.database import connect
 from sensorstream.history.reader import reader_name
-from sensorstream.settings_file import load_settings
+from sensorstream.settings.settings_file import load_settings
 from tests.server.certificates import write_certificate
 
 Run = Callable[..., Result]

@@ -16,7 +16,7 @@ from click.testing import Result
 from sensorstream.cli.client import Client
 from sensorstream.cli.group import COMMANDS
 from sensorstream.client.deployment import Kind
-from sensorstream.settings_file import load_settings
+from sensorstream.settings.settings_file import load_settings
 from sensorstream.simulation.tracker import PAPER_MESSAGE, tracker_messages
 from tests.cli.served import Served
 

@@ -10,7 +10,7 @@ import pytest
 from click.testing import Result
 
 from sensorstream.app.application import Application
-from sensorstream.settings_file import load_settings
+from sensorstream.settings.settings_file import load_settings
 from sensorstream.simulation.tracker import tracker_messages
 
 Run = Callable[..., Result]

@@ -8,7 +8,7 @@ from click.testing import CliRunner, Result
 from sensorstream.cli import main
 from sensorstream.cli.init import TEMPLATES
 from sensorstream.model.timeline import Timeline
-from sensorstream.settings_file import load_settings
+from sensorstream.settings.settings_file import load_settings
 from sensorstream.simulation.tracker import PAPER_MESSAGE
 
 

@@ -15,7 +15,7 @@ import httpx
 import pytest
 from click.testing import Result
 
-from sensorstream.demo.server_process import ServerProcess
+from sensorstream.cli.demo.server_process import ServerProcess
 
 Run = Callable[..., Result]
 

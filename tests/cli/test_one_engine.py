@@ -17,7 +17,7 @@ from sensorstream.app.recorded import recorded_events
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome
 from sensorstream.model.timeline import Timeline
-from sensorstream.settings import (
+from sensorstream.settings.settings import (
     OntologySettings,
     RuleSettings,
     Settings,

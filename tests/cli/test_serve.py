@@ -17,10 +17,10 @@ import httpx
 import pytest
 from click.testing import Result
 
+from sensorstream.cli.demo.server_process import ServerProcess
 from sensorstream.cli.serve import bind, check_reach
-from sensorstream.demo.server_process import ServerProcess
 from sensorstream.errors import SettingsError
-from sensorstream.settings import HttpSettings
+from sensorstream.settings.settings import HttpSettings
 from tests.server.certificates import write_certificate
 from tests.waiting import eventually
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sensorstream.cli.options import address, telling
-from sensorstream.settings_file import load_settings
+from sensorstream.settings.settings_file import load_settings
 
 
 def test_the_address_is_told_as_long_as_the_server_runs(tmp_path: Path) -> None:

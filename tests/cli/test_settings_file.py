@@ -6,8 +6,8 @@ from ipaddress import ip_network
 from pathlib import Path
 
 from sensorstream.cli.init import Given, settings_text
-from sensorstream.settings import NAMED_SECTIONS, SECTIONS, Settings
-from sensorstream.settings_file import load_settings
+from sensorstream.settings.settings import NAMED_SECTIONS, SECTIONS, Settings
+from sensorstream.settings.settings_file import load_settings
 
 
 def test_a_file_that_sets_nothing_means_the_defaults(tmp_path: Path) -> None:

@@ -11,11 +11,11 @@ import httpx
 import psycopg2
 import pytest
 
+from sensorstream.cli.demo.server_process import ServerProcess
 from sensorstream.cli.serve import bind
-from sensorstream.demo.server_process import ServerProcess
 from sensorstream.server.listening import Waiting
-from sensorstream.settings import LimitSettings
-from sensorstream.settings_file import load_settings
+from sensorstream.settings.settings import LimitSettings
+from sensorstream.settings.settings_file import load_settings
 
 Eventually = Callable[[Callable[[], object]], None]
 

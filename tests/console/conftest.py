@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from selenium import webdriver
 
-from sensorstream.demo.server_process import ServerProcess
+from sensorstream.cli.demo.server_process import ServerProcess
 from tests.forked import commands_are_forks as commands_are_forks
 
 CLI = [sys.executable, "-m", "sensorstream"]

@@ -57,7 +57,7 @@ def test_an_engineer_tries_a_rule_on_a_message_and_puts_it(
         message = send_face(client, 701)
         open_page(browser, keyed, f"/messages/{message}")
         follow(browser, "Try rules on it")
-        eventually(lambda: "face-tracker" in shown(browser) and "FaceTracker" in shown(browser))
+        eventually(lambda: "face-tracker" in shown(browser) and "<Message>" in shown(browser))
         press(browser, "Try the rules on the message")
         eventually(lambda: "It would be accepted, matched by face-tracker." in shown(browser))
         assert "human-701 a Human" in shown(browser)

@@ -17,7 +17,7 @@ from sensorstream.cli.init import make_from
 from sensorstream.mapping.document import Element, parse_document
 from sensorstream.model.events import Message
 from sensorstream.model.terms import Literal
-from sensorstream.settings_file import load_settings
+from sensorstream.settings.settings_file import load_settings
 
 LOCALS = (
     *("a", "b", "item", "id", "ID", "value", "text", "partOf", "time", "Ref", "name", "x.y", "x-y"),

@@ -13,7 +13,7 @@ from sensorstream.cli import main
 from sensorstream.cli.init import TEMPLATES, make_workspace
 from sensorstream.editor.files import Ontologies
 from sensorstream.editor.server import Diagnostic, diagnostics
-from sensorstream.resources import bundled
+from sensorstream.installation import bundled
 
 PREFIX = "prefix : <http://sensorstream.example/tracking#>\n"
 LATE = (

@@ -11,9 +11,9 @@ from sensorstream.cli.group import COMMANDS
 from sensorstream.dotr.reader import read_program
 from sensorstream.editor.completion import WORDS
 from sensorstream.errors import Position
+from sensorstream.installation import bundled
 from sensorstream.language import parse
 from sensorstream.language.lexer import KEYWORDS, RuleText, tokens
-from sensorstream.resources import bundled
 from sensorstream.sparql.functions import FUNCTIONS
 from sensorstream.sparql.lexer import AGGREGATES
 from sensorstream.sparql.lexer import KEYWORDS as SPARQL_KEYWORDS

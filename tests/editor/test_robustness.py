@@ -14,8 +14,8 @@ from sensorstream.editor.document import OpenDocument, SourceText, symbols
 from sensorstream.editor.files import Ontologies, OpenFiles
 from sensorstream.editor.server import diagnostics
 from sensorstream.errors import Position
-from sensorstream.resources import bundled
-from sensorstream.settings import OntologySettings
+from sensorstream.installation import bundled
+from sensorstream.settings.settings import OntologySettings
 
 RULES = (bundled("mapping_rules") / "tracking.rules").read_text("utf-8") + (
     'table t from "t.csv" key "a" value "b"\n'

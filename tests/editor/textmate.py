@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from sensorstream.resources import bundled
+from sensorstream.installation import bundled
 
 FOLDER: Final = bundled("ontologies").parent / "editors" / "vscode"
 Rule = dict[str, Any]

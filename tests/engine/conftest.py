@@ -11,7 +11,7 @@ import pytest
 from sensorstream.app.control.wiring import Deployment, read_deployment
 from sensorstream.app.recorded import build_engine
 from sensorstream.engine.engine import Engine
-from sensorstream.settings import OntologySettings, RuleSettings, Settings
+from sensorstream.settings.settings import OntologySettings, RuleSettings, Settings
 from tests.engine import feeding
 
 Deploy = Callable[..., Deployment]

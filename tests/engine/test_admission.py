@@ -14,10 +14,9 @@ from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import InvalidTerm
 from sensorstream.kb.snapshot import Snapshot
+from sensorstream.model import rdf, xsd
 from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
-from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.model.xsd import XSD_STRING
 
 Build = Callable[..., Engine]
 E = "http://example.org/"
@@ -64,7 +63,7 @@ languages = st.lists(
 iris = pieces.map(IRI)
 nodes = pieces.map(lambda text: BlankNode(f"_:{text}"))
 literals = st.one_of(
-    st.builds(Literal, st.text(max_size=3), st.just(XSD_STRING) | pieces),
+    st.builds(Literal, st.text(max_size=3), st.just(xsd.STRING) | pieces),
     st.builds(lambda text, tag: Literal(text, language=tag), st.text(max_size=3), languages),
 )
 
@@ -166,6 +165,6 @@ rule r on insert :A as ?x
 then sparql {{ INSERT {{ ?x :said {inserted} }} WHERE {{}} }}
 """)
     engine = build(window="landmark", rules=[file])
-    outcome = say(engine, (S, RDF_TYPE, IRI(f"{E}A")))
+    outcome = say(engine, (S, rdf.TYPE, IRI(f"{E}A")))
     assert isinstance(outcome.rejection, InvalidTerm)
     assert counted(engine) == 0

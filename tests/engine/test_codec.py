@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from sensorstream.engine import codec
 from sensorstream.engine.codec import decode, encode, texts
 from sensorstream.engine.engine import EngineState
+from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
-from sensorstream.model.xsd import XSD_INTEGER
 
 Item = TypeVar("Item")
 
@@ -65,7 +65,7 @@ iris = st.text("abcdé/#", max_size=5).map(lambda text: IRI(f"http://e/{text}"))
 nodes = st.text("abc1", min_size=1, max_size=3).map(lambda text: BlankNode(f"_:{text}"))
 literals = st.one_of(
     st.text(max_size=6).map(Literal),
-    st.integers().map(lambda number: Literal(str(number), XSD_INTEGER)),
+    st.integers().map(lambda number: Literal(str(number), xsd.INTEGER)),
     st.builds(lambda text: Literal(text, language="en"), st.text('"\\\n\r\té', max_size=4)),
 )
 terms = st.one_of(iris, nodes, literals)

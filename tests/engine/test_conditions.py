@@ -15,7 +15,7 @@ from sensorstream.model.events import Message
 from sensorstream.model.terms import Triple
 from sensorstream.rules.conditions import SnapshotEvaluator
 from sensorstream.rules.continuous import evaluated_anew
-from sensorstream.settings import WindowSettings
+from sensorstream.settings.settings import WindowSettings
 from tests.engine import feeding
 from tests.engine.conftest import Deploy
 

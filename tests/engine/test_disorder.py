@@ -17,12 +17,11 @@ from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import Inconsistent, MappingError, ReasonerError, SettingsError
 from sensorstream.kb.graph import Origin
+from sensorstream.model import rdf, xsd
 from sensorstream.model.events import Delta, Message
 from sensorstream.model.terms import IRI, literal
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.model.xsd import XSD_INTEGER
-from sensorstream.settings import (
+from sensorstream.settings.settings import (
     FilterSettings,
     ReasoningSettings,
     SourceSettings,
@@ -329,7 +328,7 @@ def test_hermit_sees_the_ordered_stream_and_neither_late_nor_filtered_messages(
     assert [each.inferred for each in set_late.archived] == [()]
     assert [(f.name, f.cause) for f in expected[2].filtered] == [(IRI(f"{EX}p"), "guards")]
     assert isinstance(expected[3].rejection, Inconsistent)
-    assert (IRI(f"{EX}r"), RDF_TYPE, IRI(f"{EX}Guard")) in ordered.kb
+    assert (IRI(f"{EX}r"), rdf.TYPE, IRI(f"{EX}Guard")) in ordered.kb
     numbers = [d.individual.stay for each in expected for d in each.archived]
     assert numbers == [-1]
     assert facts(found) == facts(expected)
@@ -388,7 +387,7 @@ def test_a_message_beyond_the_lateness_goes_to_history_and_is_told_of(engine: En
     assert content(engine) == before
     stays = [(d.individual.name, d.individual.stay) for each in late for d in each.archived]
     assert stays == [(IRI(f"{EX}r"), -1), (IRI(f"{EX}r"), -2)]
-    assert literal("4", XSD_INTEGER) in [t[2] for t in late[1].archived[0].individual.statements]
+    assert literal("4", xsd.INTEGER) in [t[2] for t in late[1].archived[0].individual.statements]
 
 
 def test_what_is_wrong_with_a_message_is_told_at_once(engine: Engine) -> None:

@@ -9,7 +9,7 @@ import pytest
 from sensorstream.app.control.wiring import Deployment
 from sensorstream.engine.engine import Engine
 from sensorstream.model.events import Message
-from sensorstream.settings import WindowSettings
+from sensorstream.settings.settings import WindowSettings
 from tests.engine import feeding
 
 ONTOLOGY = """

@@ -21,10 +21,10 @@ from sensorstream.errors import (
     RuleCycle,
 )
 from sensorstream.kb.graph import Origin
+from sensorstream.model import rdf
 from sensorstream.model.events import Message
 from sensorstream.model.terms import IRI, Triple
-from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.settings import (
+from sensorstream.settings.settings import (
     OntologySettings,
     ReasoningSettings,
     RuleSettings,
@@ -110,9 +110,9 @@ def test_a_message_becomes_an_individual_with_what_follows_from_the_ontology(mak
     outcome = send(engine, 1, person("a", 5))
     assert outcome.status is Status.ACCEPTED
     assert (outcome.matched, outcome.individuals) == (("person",), (iri("a"),))
-    assert engine.kb.origins((iri("a"), RDF_TYPE, iri("Human"))) == Origin.WINDOW
-    assert engine.kb.origins((iri("a"), RDF_TYPE, iri("Actor"))) == Origin.INFERRED
-    assert (iri("room-1"), RDF_TYPE, iri("Room")) in engine.kb
+    assert engine.kb.origins((iri("a"), rdf.TYPE, iri("Human"))) == Origin.WINDOW
+    assert engine.kb.origins((iri("a"), rdf.TYPE, iri("Actor"))) == Origin.INFERRED
+    assert (iri("room-1"), rdf.TYPE, iri("Room")) in engine.kb
     assert set(outcome.timings) == {"t_i", "t_w", "t_m", "t_s"}
     assert all(seconds > 0 for seconds in outcome.timings.values())
 
@@ -124,9 +124,9 @@ def test_what_expires_departs_with_its_inferences_and_leaves_none_behind(make: M
     (gone,) = send(engine, 2, person("b", 2, room=2)).departures
     assert gone.individual.name == iri("a")
     assert gone.expired_at == 2
-    assert (iri("a"), RDF_TYPE, iri("Actor")) in gone.inferred
-    assert (iri("a"), RDF_TYPE, iri("Actor")) not in engine.kb
-    assert (iri("room-1"), RDF_TYPE, iri("Room")) not in engine.kb
+    assert (iri("a"), rdf.TYPE, iri("Actor")) in gone.inferred
+    assert (iri("a"), rdf.TYPE, iri("Actor")) not in engine.kb
+    assert (iri("room-1"), rdf.TYPE, iri("Room")) not in engine.kb
     assert len(empty) + 5 == len(graph(engine))
 
 
@@ -212,7 +212,7 @@ def test_a_semantic_rule_acts_once_its_condition_holds(make: Make) -> None:
     first, second = send(engine, 1, person("a", 1)), send(engine, 2, person("b", 2))
     assert [a.text for a in first.alerts] == ["someone is here"]
     assert first.replies == ("<Lamp on='true'/>",)
-    assert engine.kb.count(RDF_TYPE, iri("Alarm")) == 1
+    assert engine.kb.count(rdf.TYPE, iri("Alarm")) == 1
     assert (second.alerts, second.replies) == ((), ())
 
 
@@ -226,7 +226,7 @@ def test_what_a_rule_inserts_takes_a_place_in_the_window(make: Make) -> None:
 def test_a_message_that_contradicts_the_ontology_changes_nothing(make: Make, profile: str) -> None:
     engine = make(size="2", profile=profile)
     send(engine, 1, person("a", 1, level=7))
-    assert (iri("a"), RDF_TYPE, iri("Guard")) in engine.kb
+    assert (iri("a"), rdf.TYPE, iri("Guard")) in engine.kb
     before = graph(engine)
     outcomes = [send(engine, n, person("room-1", n)) for n in (2, 3)]
     assert all(isinstance(each.rejection, Inconsistent) for each in outcomes)
@@ -234,7 +234,7 @@ def test_a_message_that_contradicts_the_ontology_changes_nothing(make: Make, pro
     assert graph(engine) == before
     assert send(engine, 5, person("b", 5)).departures == ()
     (gone,) = send(engine, 6, person("c", 6)).departures
-    assert (iri("a"), RDF_TYPE, iri("Guard")) in gone.inferred
+    assert (iri("a"), rdf.TYPE, iri("Guard")) in gone.inferred
 
 
 BY_RULES = "owl2rl, owl2rl-unsatisfiable"
@@ -243,7 +243,7 @@ BY_RULES = "owl2rl, owl2rl-unsatisfiable"
 def test_rule_sets_infer_and_refuse_as_a_reasoner_does(make: Make) -> None:
     engine = make(size="2", profile=BY_RULES)
     send(engine, 1, person("a", 1, level=7))
-    assert (iri("room-1"), RDF_TYPE, iri("Room")) in engine.kb
+    assert (iri("room-1"), rdf.TYPE, iri("Room")) in engine.kb
     before = graph(engine)
     for number in (2, 3):
         refused = send(engine, number, person("room-1", number))
@@ -252,7 +252,7 @@ def test_rule_sets_infer_and_refuse_as_a_reasoner_does(make: Make) -> None:
         assert graph(engine) == before
     send(engine, 4, person("b", 4, room=2))
     send(engine, 5, person("c", 5, room=3))
-    assert (iri("room-1"), RDF_TYPE, iri("Room")) not in engine.kb
+    assert (iri("room-1"), rdf.TYPE, iri("Room")) not in engine.kb
 
 
 def test_a_checkpoint_of_an_engine_with_rule_sets_goes_on_as_it_would(make: Make) -> None:

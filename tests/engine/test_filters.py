@@ -14,7 +14,7 @@ from sensorstream.errors import SettingsError
 from sensorstream.model.events import Message
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.reasoning.reasoner import Aside
-from sensorstream.settings import FilterSettings, TimeSettings, WindowSettings
+from sensorstream.settings.settings import FilterSettings, TimeSettings, WindowSettings
 from tests.engine import feeding
 
 Deploy = Callable[..., Deployment]

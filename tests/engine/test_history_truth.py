@@ -22,13 +22,12 @@ from sensorstream.engine.arrival import Arrived
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.kb.graph import Origin
+from sensorstream.model import rdf, xsd
 from sensorstream.model.events import Ended, Event, Message
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.reasoning.reasoner import Aside
-from sensorstream.settings import (
+from sensorstream.settings.settings import (
     OntologySettings,
     ReasoningSettings,
     RuleSettings,
@@ -69,7 +68,7 @@ def iri(name: str) -> IRI:
 
 
 def level(number: int) -> Literal:
-    return Literal(str(number), XSD_INTEGER)
+    return Literal(str(number), xsd.INTEGER)
 
 
 NAMES: Final = tuple(map(iri, "abc"))
@@ -300,7 +299,7 @@ def events(draw: st.DrawFn) -> tuple[int, tuple[Triple, ...], frozenset[tuple[Su
     for name in draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=2, unique=True)):
         its: list[Triple] = []
         if draw(st.booleans()):
-            its.append((name, RDF_TYPE, iri("Human")))
+            its.append((name, rdf.TYPE, iri("Human")))
         for number in draw(st.lists(st.integers(0, 4), max_size=2, unique=True)):
             its.append((name, LEVEL, level(number)))
         if draw(st.integers(0, 3)) == 0 or not its:
@@ -420,7 +419,7 @@ def test_what_hermit_inferred_is_in_history_too(folder: Path, profile: str) -> N
     rows = {
         (each.stay, each.valid_from, each.valid_to)
         for each in watched.history
-        if each.triple == (iri("a"), RDF_TYPE, iri("High"))
+        if each.triple == (iri("a"), rdf.TYPE, iri("High"))
     }
     assert rows == {(2, 301, 302), (2, 304, 305)}
 

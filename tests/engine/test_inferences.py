@@ -9,10 +9,10 @@ import pytest
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.model import rdf
 from sensorstream.model.events import Ended, Message
 from sensorstream.model.terms import IRI, Literal
-from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.settings import ReasoningSettings, WindowSettings
+from sensorstream.settings.settings import ReasoningSettings, WindowSettings
 from tests.engine import feeding
 from tests.engine.conftest import Deploy, Start
 
@@ -97,7 +97,7 @@ def test_an_inference_ends_with_its_reason_while_the_individual_stays(
     engine = start(deploy(ONTOLOGY, MAPPING + REST, window=WindowSettings(size="2")))
     send(engine, 1, person("a", 10))
     send(engine, 2, "<m><w id='a' t='12' work='chess'/></m>")
-    assert (iri("a"), RDF_TYPE, iri("Busy")) in engine.kb
+    assert (iri("a"), rdf.TYPE, iri("Busy")) in engine.kb
     outcome = send(engine, 3, "<m><r id='rest' t='15' name='now'/></m>")
     assert inferred(outcome) == {("a Busy", 1, 12, 15, "m2")}
 

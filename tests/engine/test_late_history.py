@@ -14,7 +14,7 @@ from sensorstream.app.control.wiring import Deployment, read_deployment
 from sensorstream.model.events import Event
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.settings import OntologySettings, Settings, WindowSettings
+from sensorstream.settings.settings import OntologySettings, Settings, WindowSettings
 from tests.engine.test_history_truth import LEVEL, ONTOLOGY, Watched, events, numbered
 
 Held = dict[Instant, tuple[set[Triple], set[Triple]]]

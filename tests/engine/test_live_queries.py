@@ -20,7 +20,7 @@ from sensorstream.errors import InternalFault
 from sensorstream.model.events import Message
 from sensorstream.network.operators.group import Group
 from sensorstream.reasoning.reasoner import Aside
-from sensorstream.settings import ReasoningSettings, TimeSettings, WindowSettings
+from sensorstream.settings.settings import ReasoningSettings, TimeSettings, WindowSettings
 from tests.engine import feeding
 
 Deploy = Callable[..., Deployment]

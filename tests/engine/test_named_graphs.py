@@ -29,7 +29,7 @@ from sensorstream.model.vocabulary import GRAPH_WINDOW
 from sensorstream.reasoning.reasoner import NoReasoner
 from sensorstream.rules.conditions import SnapshotEvaluator
 from sensorstream.rules.memory import RuleMemory
-from sensorstream.settings import RuleSettings, Settings
+from sensorstream.settings.settings import RuleSettings, Settings
 from sensorstream.window.spec import Elements, Kind, Unit, WindowSpec
 from sensorstream.window.window import Window, make_window
 from tests.engine import feeding

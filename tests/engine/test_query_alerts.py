@@ -16,7 +16,7 @@ from sensorstream.engine.outcome import Outcome
 from sensorstream.journal.effects import alerts_of, in_order
 from sensorstream.model.events import Alert, Cleared, Message
 from sensorstream.model.terms import Literal
-from sensorstream.settings import WindowSettings
+from sensorstream.settings.settings import WindowSettings
 from tests.engine.test_live_queries import (
     ONTOLOGY,
     PREFIX,

@@ -10,7 +10,7 @@ from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome
 from sensorstream.model.events import Message
 from sensorstream.model.timeline import Timeline
-from sensorstream.settings import TimeSettings
+from sensorstream.settings.settings import TimeSettings
 from tests.engine import feeding
 
 Deploy = Callable[..., Deployment]

@@ -18,12 +18,17 @@ from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.engine.shedding import SYNOPSIS, VOCABULARY, Numbers, Summary
 from sensorstream.errors import SettingsError
+from sensorstream.installation import bundled
+from sensorstream.model import rdf
 from sensorstream.model.events import Individual, Message
 from sensorstream.model.terms import IRI, BlankNode, Literal
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.reasoning.reasoner import Aside
-from sensorstream.resources import bundled
-from sensorstream.settings import PolicySettings, SheddingSettings, TimeSettings, WindowSettings
+from sensorstream.settings.settings import (
+    PolicySettings,
+    SheddingSettings,
+    TimeSettings,
+    WindowSettings,
+)
 from tests.engine import feeding
 
 Deploy = Callable[..., Deployment]
@@ -99,7 +104,7 @@ def send(engine: Engine, number: int, received: int, body: str) -> Outcome:
 def synopses(engine: Engine) -> list[tuple[IRI, Summary]]:
     """The synopses in the window, read back from what they say."""
     return [
-        _read(each) for each in engine.window if (each.name, RDF_TYPE, SYNOPSIS) in each.statements
+        _read(each) for each in engine.window if (each.name, rdf.TYPE, SYNOPSIS) in each.statements
     ]
 
 

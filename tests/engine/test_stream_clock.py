@@ -11,7 +11,7 @@ from sensorstream.engine.reorder import Disorder
 from sensorstream.engine.stream_clock import StreamClock
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.waits import Silence
-from sensorstream.settings import TimeSettings
+from sensorstream.settings.settings import TimeSettings
 from tests.engine.test_waiting import (
     LATENESS,
     ONTOLOGY,

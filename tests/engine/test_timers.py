@@ -11,7 +11,7 @@ from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome
 from sensorstream.model.events import Message
-from sensorstream.settings import TimeSettings, WindowSettings
+from sensorstream.settings.settings import TimeSettings, WindowSettings
 from tests.engine import feeding
 
 Deploy = Callable[..., Deployment]

@@ -15,7 +15,7 @@ from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.model.events import Message
-from sensorstream.settings import TimeSettings
+from sensorstream.settings.settings import TimeSettings
 from tests.engine import feeding
 
 Deploy = Callable[..., Deployment]

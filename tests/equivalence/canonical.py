@@ -12,8 +12,8 @@ import pyoxigraph as ox
 
 from sensorstream.history.asking.answer import Answer, Graph
 from sensorstream.kb.oxigraph import from_oxigraph
+from sensorstream.model import xsd
 from sensorstream.model.terms import BlankNode, Literal, Term
-from sensorstream.model.xsd import XSD_DOUBLE, XSD_FLOAT
 from tests.w3c import results
 
 CHECKOUT: Final = Path(__file__).parents[2]
@@ -138,7 +138,7 @@ def _cell(term: Term | None, text: str) -> str:
         if _JOINED.search(text):
             # A group has no order.
             return f'"{"".join(sorted(term.lexical))}"^^{term.datatype}'
-        if _SUMMED.search(text) and term.datatype in (XSD_DOUBLE, XSD_FLOAT):
+        if _SUMMED.search(text) and term.datatype in (xsd.DOUBLE, xsd.FLOAT):
             # The last digits are those of the order in which the numbers came.
             return f'"{_rounded(term.lexical)}"^^{term.datatype}'
     return f"{term.n3}"

@@ -14,8 +14,8 @@ from sensorstream.cli.group import SYSTEM_FAILURES
 from sensorstream.errors import SensorStreamError
 from sensorstream.server.main import create_app
 from sensorstream.server.problems import problem_of
-from sensorstream.settings import LISTED_SECTIONS, NAMED_SECTIONS
-from sensorstream.settings_file import read_settings
+from sensorstream.settings.settings import LISTED_SECTIONS, NAMED_SECTIONS
+from sensorstream.settings.settings_file import read_settings
 from tests.equivalence.canonical import masked
 from tests.equivalence.items import Item, Tools
 from tests.server.memory import MemoryApplication

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 from click.testing import CliRunner
 
 from sensorstream.cli import main
-from sensorstream.resources import bundled
+from sensorstream.installation import bundled
 
 EXAMPLES = bundled("ontologies").parent / "examples"
 

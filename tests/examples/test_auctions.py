@@ -17,8 +17,8 @@ from click.testing import CliRunner
 from lxml import etree
 
 from sensorstream.cli import main
+from sensorstream.installation import bundled
 from sensorstream.model.timeline import Timeline
-from sensorstream.resources import bundled
 from sensorstream.simulation.auctions import NAMESPACE, auction_messages
 
 EXAMPLE = bundled("ontologies").parent / "examples" / "auctions"

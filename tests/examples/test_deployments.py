@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from sensorstream.cli import main
-from sensorstream.resources import bundled
+from sensorstream.installation import bundled
 
 EXAMPLES = bundled("ontologies").parent / "examples"
 DEPLOYMENTS = ("transit", "warnings", "observations")

@@ -6,18 +6,18 @@ from contextlib import closing
 
 import psycopg2
 
-from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.model import rdf
 
 _SAID = f"""
-    select i.stay, count(distinct t.predicate) filter (where p.text <> '{RDF_TYPE}') < count(*)
-            filter (where p.text <> '{RDF_TYPE}') as several,
-        array_agg(t.object order by t.object) filter (where p.text = '{RDF_TYPE}') as classes,
+    select i.stay, count(distinct t.predicate) filter (where p.text <> '{rdf.TYPE}') < count(*)
+            filter (where p.text <> '{rdf.TYPE}') as several,
+        array_agg(t.object order by t.object) filter (where p.text = '{rdf.TYPE}') as classes,
         array_agg(t.predicate order by t.predicate, t.object)
-            filter (where p.text <> '{RDF_TYPE}') as properties,
+            filter (where p.text <> '{rdf.TYPE}') as properties,
         array_agg(t.object order by t.predicate, t.object)
-            filter (where p.text <> '{RDF_TYPE}') as objects,
+            filter (where p.text <> '{rdf.TYPE}') as objects,
         array_agg(t.number order by t.predicate, t.object)
-            filter (where p.text <> '{RDF_TYPE}') as numbers
+            filter (where p.text <> '{rdf.TYPE}') as numbers
     from store.stays i left join (
         select distinct stay, subject, valid_to, predicate, object, number from store.statements
     ) t on t.stay = i.stay and t.subject = i.name and t.valid_to = i.expired_at

@@ -20,12 +20,12 @@ import pyoxigraph as ox
 from sensorstream.history.asking.answer import Answer, Graph, Solutions
 from sensorstream.history.asking.question import Interval, Moment, Question, read_question
 from sensorstream.kb.oxigraph import from_oxigraph, subject_to_oxigraph, to_oxigraph
+from sensorstream.model import xsd
 from sensorstream.model.numerals import nearest_single
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import GRAPH_INFERRED, GRAPH_PERSISTENT
-from sensorstream.model.xsd import XSD_DECIMAL, XSD_DOUBLE, XSD_FLOAT
-from sensorstream.settings import (
+from sensorstream.settings.settings import (
     HistorySettings,
     OntologySettings,
     RuleSettings,
@@ -192,8 +192,8 @@ def comparable(answer: Answer, case: Case) -> Any:
 
 def _alike(term: Term) -> object:
     """The term; of a number with digits its value, with as many as every engine computes."""
-    if isinstance(term, Literal) and term.datatype in (XSD_DECIMAL, XSD_DOUBLE):
+    if isinstance(term, Literal) and term.datatype in (xsd.DECIMAL, xsd.DOUBLE):
         return term.datatype, f"{float(str(term.value)):.12g}"
-    if isinstance(term, Literal) and term.datatype == XSD_FLOAT:
+    if isinstance(term, Literal) and term.datatype == xsd.FLOAT:
         return term.datatype, nearest_single(float(term.lexical.replace("INF", "inf")))
     return term

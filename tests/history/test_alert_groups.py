@@ -20,8 +20,8 @@ from sensorstream.history.store import PostgresStore
 from sensorstream.history.tending import tell_groups, tend
 from sensorstream.history.webhooks import PostgresWebhooks
 from sensorstream.model.timeline import Timeline
-from sensorstream.settings import AlertSettings
-from sensorstream.webhook_definition import Grouping, Label
+from sensorstream.model.webhook_definition import Grouping, Label
+from sensorstream.settings.settings import AlertSettings
 from tests.history.alerting import START, commit, forget, told_now
 
 MINUTE = timedelta(minutes=1)

@@ -20,12 +20,11 @@ from sensorstream.history.store import PostgresStore
 from sensorstream.history.view_definitions import numbered, view_definitions
 from sensorstream.history.views import install_views
 from sensorstream.journal.records import Effects, MessageStatus, Record
+from sensorstream.model import rdf, xsd
 from sensorstream.model.events import Departure, Ended, Individual, Message, Provenance
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.model.xsd import XSD_BOOLEAN, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.sql.sparql import modifiers
 from tests.history.ends import stays_told_wrong
 
@@ -33,19 +32,19 @@ NOW = datetime(2014, 8, 1, tzinfo=UTC)
 EX = "http://example.org/"
 CLASSES: list[Term] = [IRI(EX + name) for name in ("Human", "Actor", "Guide")]
 SAID: list[tuple[IRI, Term]] = [
-    *((RDF_TYPE, each) for each in CLASSES),
-    *((IRI(f"{EX}x"), Literal(text, XSD_INTEGER)) for text in ("7", "12", "9" * 20, "many")),
-    (IRI(f"{EX}x"), Literal("7.5", XSD_DOUBLE)),
+    *((rdf.TYPE, each) for each in CLASSES),
+    *((IRI(f"{EX}x"), Literal(text, xsd.INTEGER)) for text in ("7", "12", "9" * 20, "many")),
+    (IRI(f"{EX}x"), Literal("7.5", xsd.DOUBLE)),
     *((IRI(f"{EX}room"), Literal(text)) for text in ("a", "B", "10")),
-    (IRI(f"{EX}awake"), Literal("1", XSD_BOOLEAN)),
-    (IRI(f"{EX}awake"), Literal("false", XSD_BOOLEAN)),
+    (IRI(f"{EX}awake"), Literal("1", xsd.BOOLEAN)),
+    (IRI(f"{EX}awake"), Literal("false", xsd.BOOLEAN)),
 ]
 SCHEMA = Schema(
     classes=frozenset({IRI(f"{EX}Human"), IRI(f"{EX}Actor"), IRI(f"{EX}Guide")}),
     datatype_properties=frozenset({IRI(f"{EX}x"), IRI(f"{EX}room"), IRI(f"{EX}awake")}),
     ranges_of={
-        IRI(f"{EX}x"): frozenset({IRI(XSD_INTEGER)}),
-        IRI(f"{EX}awake"): frozenset({IRI(XSD_BOOLEAN)}),
+        IRI(f"{EX}x"): frozenset({IRI(xsd.INTEGER)}),
+        IRI(f"{EX}awake"): frozenset({IRI(xsd.BOOLEAN)}),
     },
 )
 
@@ -75,8 +74,8 @@ def left(stay: int, time: int, kinds: list[Term]) -> Departure:
     """A stay that ends, with the classes said of it, and one said of a blank node that it owns."""
     one = Individual(IRI(f"{EX}{stay % 3}"), stay, 1, 1, stay, "m1")
     for kind in kinds:
-        one.statements[(one.name, RDF_TYPE, kind)] = Provenance("m1", 1)
-    one.statements[(BlankNode("_:b"), RDF_TYPE, CLASSES[0])] = Provenance("m1", 1)
+        one.statements[(one.name, rdf.TYPE, kind)] = Provenance("m1", 1)
+    one.statements[(BlankNode("_:b"), rdf.TYPE, CLASSES[0])] = Provenance("m1", 1)
     return Departure(one, time)
 
 

@@ -12,15 +12,15 @@ from sensorstream.history.alerts import evidence_of_alert
 from sensorstream.history.database import engine
 from sensorstream.history.rows import decoded, encoded
 from sensorstream.history.store import PostgresStore
+from sensorstream.model import xsd
 from sensorstream.model.events import Basis, Evidence, Matched, Since
 from sensorstream.model.terms import IRI, BlankNode, Literal
-from sensorstream.model.xsd import XSD_INTEGER
 from tests.history.test_store import alert, effects, entry
 
 _IRIS = st.sampled_from(["a", "b", "ä"]).map(lambda each: IRI(f"http://example.org/{each}"))
 _NODES = st.sampled_from(["_:x", "_:y"]).map(BlankNode)
 _TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=5)
-_LITERALS = st.builds(Literal, _TEXTS) | st.builds(Literal, _TEXTS, st.just(XSD_INTEGER))
+_LITERALS = st.builds(Literal, _TEXTS) | st.builds(Literal, _TEXTS, st.just(xsd.INTEGER))
 _TERMS = _IRIS | _NODES | _LITERALS
 _TRIPLES = st.tuples(_IRIS | _NODES, _IRIS, _TERMS)
 

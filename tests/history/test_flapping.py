@@ -18,8 +18,8 @@ from sensorstream.history.store import PostgresStore
 from sensorstream.history.tending import tell_groups, tend
 from sensorstream.history.webhooks import PostgresWebhooks
 from sensorstream.model.timeline import Timeline
-from sensorstream.settings import AlertSettings
-from sensorstream.webhook_definition import Grouping
+from sensorstream.model.webhook_definition import Grouping
+from sensorstream.settings.settings import AlertSettings
 from tests.history.alerting import START, change_of, commit, forget, told_now
 
 MINUTE = timedelta(minutes=1)

@@ -19,7 +19,7 @@ from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.tending import tend
 from sensorstream.history.webhooks import PostgresWebhooks
-from sensorstream.settings import AlertSettings
+from sensorstream.settings.settings import AlertSettings
 from tests.history.alerting import START, change_of, commit, forget, told_now
 
 MINUTE = timedelta(minutes=1)

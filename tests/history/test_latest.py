@@ -14,19 +14,18 @@ from sensorstream.engine.outcome import Status
 from sensorstream.history.statements import RECENT, Latest, Member, last_members, latest_values
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Effects, MessageStatus, Record
+from sensorstream.model import rdf, xsd
 from sensorstream.model.events import Ended, Message, Provenance
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
-from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.model.xsd import XSD_INTEGER
 
 NOW = datetime(2014, 8, 1, tzinfo=UTC)
 EX = "http://example.org/"
 SUBJECTS: Sequence[Subject] = (IRI(f"{EX}a"), IRI(f"{EX}b"), BlankNode("_:c"))
 CLASS = IRI(f"{EX}Human")
-PROPERTIES = (RDF_TYPE, IRI(f"{EX}p"), IRI(f"{EX}q"))
+PROPERTIES = (rdf.TYPE, IRI(f"{EX}p"), IRI(f"{EX}q"))
 VALUES: Sequence[Term] = (
     CLASS,
-    Literal("1", XSD_INTEGER),
+    Literal("1", xsd.INTEGER),
     Literal("1"),
     Literal("one", language="en"),
     IRI(f"{EX}a"),
@@ -86,7 +85,7 @@ def test_the_latest_values_are_those_that_ended_last(
     members = [
         (max(e.valid_to for e in own), name)
         for name in SUBJECTS
-        if (own := [e for e in ended if e.triple == (name, RDF_TYPE, CLASS)])
+        if (own := [e for e in ended if e.triple == (name, rdf.TYPE, CLASS)])
     ]
     pages: list[Member] = []
     before = FIRST

@@ -30,11 +30,11 @@ from sensorstream.history.views import install_views
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.oxigraph import from_oxigraph
+from sensorstream.model import xsd
 from sensorstream.model.events import Ended, Message, Provenance
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import Literal, Term
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.xsd import XSD_DOUBLE, XSD_FLOAT
 from sensorstream.processes.forks import QuestionLimits
 from sensorstream.processes.stopping import Stop
 from tests.history import oddities
@@ -155,7 +155,7 @@ def _alike(term: Term | None) -> object:
 
     Where two decimals are as short and read back as the same number, engines write either.
     """
-    if not isinstance(term, Literal) or term.datatype not in (XSD_DOUBLE, XSD_FLOAT):
+    if not isinstance(term, Literal) or term.datatype not in (xsd.DOUBLE, xsd.FLOAT):
         return term
     return (term.datatype, term.value) if "E" in term.lexical else term
 

@@ -8,10 +8,10 @@ import psycopg2
 from sensorstream.engine.outcome import Status
 from sensorstream.history.pipeline import Runner, Standings, claim
 from sensorstream.history.store import PostgresStore
+from sensorstream.installation import bundled
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model.events import Alert, Departure, Individual, Message, Provenance
 from sensorstream.model.terms import IRI, Literal
-from sensorstream.resources import bundled
 
 NOW = datetime(2014, 8, 1, 8, 5, tzinfo=UTC)
 

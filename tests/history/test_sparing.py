@@ -16,6 +16,7 @@ from sensorstream.errors import HistoryError, Unstorable
 from sensorstream.history.effects_store import spared
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Effects, MessageStatus, Record, Settled
+from sensorstream.model import xsd
 from sensorstream.model.events import (
     Alert,
     Cleared,
@@ -26,7 +27,6 @@ from sensorstream.model.events import (
     Provenance,
 )
 from sensorstream.model.terms import IRI, Literal
-from sensorstream.model.xsd import XSD_STRING
 from tests.history.test_store import rows
 
 NOW = datetime(2014, 8, 1, 8, 5, tzinfo=UTC)
@@ -56,7 +56,7 @@ def alert(name: str, text: str) -> Alert:
 
 def statement(stay: int, text: str) -> Ended:
     name = IRI(f"{EX}human-{stay}")
-    triple = (name, IRI(f"{EX}says"), Literal(text, XSD_STRING))
+    triple = (name, IRI(f"{EX}says"), Literal(text, xsd.STRING))
     return Ended(stay, name, triple, Provenance("m1", 10), 30)
 
 
@@ -148,7 +148,7 @@ def test_exactly_what_is_refused_is_left_out(good: list[bool], within: bool) -> 
         given = replace(given, alerts=())
     kept = spared(given, refusing(lambda text: text == BAD))
     assert kept.departures == given.departures
-    assert kept.ended == tuple(e for e in given.ended if e.triple[2] != Literal(BAD, XSD_STRING))
+    assert kept.ended == tuple(e for e in given.ended if e.triple[2] != Literal(BAD, xsd.STRING))
     assert [e.reason for e in kept.statuses] == ["good" if each else None for each in good]
     own = tuple(each for each in raised(given) if each.text != BAD)
     assert kept.alerts[: len(own)] == own

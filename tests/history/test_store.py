@@ -21,6 +21,7 @@ from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.webhooks import PostgresWebhooks
 from sensorstream.journal.records import Effects, MessageStatus, OntologyVersion, Record, Settled
+from sensorstream.model import rdf, xsd
 from sensorstream.model.events import (
     Alert,
     Departure,
@@ -31,8 +32,6 @@ from sensorstream.model.events import (
 )
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.model.xsd import XSD_DATE_TIME, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 
 NOW = datetime(2014, 8, 1, 8, 5, tzinfo=UTC)
 EX = "http://example.org/"
@@ -126,14 +125,14 @@ def test_the_journal_waits_for_the_disk_whatever_the_servers_default(url: str) -
 def test_a_departed_individual_is_stored_whole(store: PostgresStore, url: str) -> None:
     human = IRI(f"{EX}human-7")
     triples: list[Triple] = [
-        (human, RDF_TYPE, IRI(f"{EX}Human")),
-        (human, IRI(f"{EX}x"), Literal("072", XSD_INTEGER)),
+        (human, rdf.TYPE, IRI(f"{EX}Human")),
+        (human, IRI(f"{EX}x"), Literal("072", xsd.INTEGER)),
         (human, IRI(f"{EX}name"), Literal('tab\t"quote"\\n\n', language="en")),
-        (human, IRI(f"{EX}seen"), Literal("2014-08-01T10:05:00+02:00", XSD_DATE_TIME)),
+        (human, IRI(f"{EX}seen"), Literal("2014-08-01T10:05:00+02:00", xsd.DATE_TIME)),
         (human, IRI(f"{EX}place"), BlankNode("_:b1")),
-        (BlankNode("_:b1"), IRI(f"{EX}level"), Literal("-INF", XSD_DOUBLE)),
+        (BlankNode("_:b1"), IRI(f"{EX}level"), Literal("-INF", xsd.DOUBLE)),
     ]
-    thing: Triple = (human, RDF_TYPE, IRI(f"{EX}Actor"))
+    thing: Triple = (human, rdf.TYPE, IRI(f"{EX}Actor"))
     store.append([entry(1)])
     derived = Ended(7, human, thing, Provenance("m1", 20), 30, inferred=True)
     store.commit(effects(1, 1, departures=[departure(7, *triples)], ended=[derived]))
@@ -152,11 +151,11 @@ def test_a_departed_individual_is_stored_whole(store: PostgresStore, url: str) -
         "from store.statements s join store.terms t on t.id = s.object order by inferred, s.ctid",
     ) == [
         (f"{EX}Human", 0, None, None, None, None, None, 10, False),
-        ("072", 2, XSD_INTEGER, None, Decimal(72), None, 72.0, 10, False),
+        ("072", 2, xsd.INTEGER, None, Decimal(72), None, 72.0, 10, False),
         (name, 2, lang_string, "en", None, None, None, 10, False),
-        ("2014-08-01T10:05:00+02:00", 2, XSD_DATE_TIME, None, None, seen, None, 10, False),
+        ("2014-08-01T10:05:00+02:00", 2, xsd.DATE_TIME, None, None, seen, None, 10, False),
         ("b1", 1, None, None, None, None, None, 10, False),
-        ("-INF", 2, XSD_DOUBLE, None, *infinite, 10, False),
+        ("-INF", 2, xsd.DOUBLE, None, *infinite, 10, False),
         (f"{EX}Actor", 0, None, None, None, None, None, 20, True),
     ]
     assert rows(url, "select distinct stay, valid_to, message from store.statements") == [
@@ -193,9 +192,9 @@ def test_what_a_late_update_proves_wrong_is_revoked(store: PostgresStore, url: s
 @pytest.mark.parametrize(
     "value",
     [
-        Literal("12 apples", XSD_INTEGER),
-        Literal("9" * 5000, XSD_INTEGER),
-        Literal("today", XSD_DATE_TIME),
+        Literal("12 apples", xsd.INTEGER),
+        Literal("9" * 5000, xsd.INTEGER),
+        Literal("today", xsd.DATE_TIME),
         Literal("a\x00b"),
         Literal("lone \ud800 surrogate"),
     ],
@@ -214,12 +213,12 @@ def test_no_literal_stops_the_writer(store: PostgresStore, url: str, value: Lite
 @pytest.mark.parametrize(
     ("value", "exact", "near"),
     [
-        (Literal("9" * 400, XSD_INTEGER), Decimal("9" * 400), float("inf")),
-        (Literal("-" + "9" * 400, XSD_INTEGER), Decimal("-" + "9" * 400), float("-inf")),
-        (Literal(" 9007199254740993 ", XSD_INTEGER), Decimal(2**53 + 1), float(2**53)),
-        (Literal("0." + "0" * 40 + "1", XSD_DECIMAL), Decimal("1e-41"), 1e-41),
-        (Literal("0.1e0", XSD_DOUBLE), Decimal("0.1"), 0.1),
-        (Literal("INF", XSD_DOUBLE), Decimal("Infinity"), float("inf")),
+        (Literal("9" * 400, xsd.INTEGER), Decimal("9" * 400), float("inf")),
+        (Literal("-" + "9" * 400, xsd.INTEGER), Decimal("-" + "9" * 400), float("-inf")),
+        (Literal(" 9007199254740993 ", xsd.INTEGER), Decimal(2**53 + 1), float(2**53)),
+        (Literal("0." + "0" * 40 + "1", xsd.DECIMAL), Decimal("1e-41"), 1e-41),
+        (Literal("0.1e0", xsd.DOUBLE), Decimal("0.1"), 0.1),
+        (Literal("INF", xsd.DOUBLE), Decimal("Infinity"), float("inf")),
     ],
 )
 def test_numbers_are_exact(
@@ -235,7 +234,7 @@ def test_numbers_are_exact(
 
 
 def test_not_a_number_is_a_number_in_no_order(store: PostgresStore, url: str) -> None:
-    value = Literal("NaN", XSD_DOUBLE)
+    value = Literal("NaN", xsd.DOUBLE)
     store.append([entry(1)])
     gone = departure(7, (IRI(f"{EX}human-7"), IRI(f"{EX}p"), value))
     store.commit(effects(1, 1, departures=[gone]))
@@ -263,7 +262,7 @@ def test_every_term_has_one_number(store: PostgresStore, url: str) -> None:
         Literal("urn:1"),
         Literal("urn:1", language="en"),
         Literal("urn:1", language="de"),
-        Literal("urn:1", XSD_INTEGER),
+        Literal("urn:1", xsd.INTEGER),
         BlankNode("_:urn:1"),
     ]
     gone = departure(7, *((name, predicate, value) for value in values))

@@ -21,11 +21,11 @@ from sensorstream.history.reader import reader_url
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
 from sensorstream.journal.records import Effects, MessageStatus, Record
+from sensorstream.model import xsd
 from sensorstream.model.events import Ended, Message, Provenance
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.xsd import XSD_INTEGER
 
 EX = "http://example.org/"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -157,7 +157,7 @@ def test_the_examples_of_the_guide_can_be_run(url: str) -> None:
     schema = Schema(
         classes=frozenset({IRI(f"{tracking}Human")}),
         datatype_properties=frozenset({IRI(f"{tracking}hasCertainty")}),
-        ranges_of={IRI(f"{tracking}hasCertainty"): frozenset({IRI(XSD_INTEGER)})},
+        ranges_of={IRI(f"{tracking}hasCertainty"): frozenset({IRI(xsd.INTEGER)})},
     )
     install_views(database, schema, Timeline.INTEGER)
     database.dispose()

@@ -15,12 +15,12 @@ from sensorstream.history.reader import reader_url
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import check_views, install_views
 from sensorstream.journal.records import Effects, MessageStatus, Record
+from sensorstream.model import rdf, xsd
 from sensorstream.model.events import Departure, Ended, Individual, Message, Provenance
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.model.xsd import XSD, XSD_BOOLEAN, XSD_DATE_TIME, XSD_DOUBLE, XSD_INTEGER
+from sensorstream.model.xsd import XSD
 
 EX = "http://example.org/100%25#"
 NOW = datetime(2014, 8, 1, 8, 5, tzinfo=UTC)
@@ -36,11 +36,11 @@ SCHEMA = Schema(
         IRI(f"{EX}awake"): frozenset({IRI(f"{EX}Actor")}),
     },
     ranges_of={
-        IRI(f"{EX}x"): frozenset({IRI(XSD_INTEGER)}),
+        IRI(f"{EX}x"): frozenset({IRI(xsd.INTEGER)}),
         IRI(f"{EX}members"): frozenset({IRI(f"{XSD}nonNegativeInteger")}),
-        IRI(f"{EX}speed"): frozenset({IRI(XSD_DOUBLE)}),
-        IRI(f"{EX}awake"): frozenset({IRI(XSD_BOOLEAN)}),
-        IRI(f"{EX}seen"): frozenset({IRI(XSD_DATE_TIME)}),
+        IRI(f"{EX}speed"): frozenset({IRI(xsd.DOUBLE)}),
+        IRI(f"{EX}awake"): frozenset({IRI(xsd.BOOLEAN)}),
+        IRI(f"{EX}seen"): frozenset({IRI(xsd.DATE_TIME)}),
     },
 )
 
@@ -65,10 +65,10 @@ def departure(
 ) -> Departure:
     one = Individual(name, stay, time - 5, time, stay, "m1")
     for predicate, value in said:
-        iri = RDF_TYPE if predicate == "a" else IRI(EX + predicate)
+        iri = rdf.TYPE if predicate == "a" else IRI(EX + predicate)
         one.statements[(name, iri, value)] = Provenance("m1", time)
     one.statements.update({triple: Provenance("m1", time) for triple in owned})
-    return Departure(one, time + 100, tuple((name, RDF_TYPE, kind) for kind in inferred))
+    return Departure(one, time + 100, tuple((name, rdf.TYPE, kind) for kind in inferred))
 
 
 def ended(departures: Sequence[Departure]) -> tuple[Ended, ...]:
@@ -107,14 +107,14 @@ def fill(store: PostgresStore) -> None:
             human(1),
             1000,
             ("a", kind),
-            ("x", Literal("72", XSD_INTEGER)),
-            ("speed", Literal("1.5", XSD_DOUBLE)),
-            ("awake", Literal("1", XSD_BOOLEAN)),
-            ("seen", Literal("2014-08-01T10:05:00+02:00", XSD_DATE_TIME)),
+            ("x", Literal("72", xsd.INTEGER)),
+            ("speed", Literal("1.5", xsd.DOUBLE)),
+            ("awake", Literal("1", xsd.BOOLEAN)),
+            ("seen", Literal("2014-08-01T10:05:00+02:00", xsd.DATE_TIME)),
             ("name", Literal("Ada", language="en")),
             ("hasLocation", IRI(f"{EX}room-1")),
             inferred=(actor, kind),
-            owned=((BlankNode("_:b"), IRI(f"{EX}x"), Literal("5", XSD_INTEGER)),),
+            owned=((BlankNode("_:b"), IRI(f"{EX}x"), Literal("5", xsd.INTEGER)),),
         ),
         # It came back, with two values of one property and some that do not fit.
         departure(
@@ -122,17 +122,17 @@ def fill(store: PostgresStore) -> None:
             human(1),
             2000,
             ("a", kind),
-            ("x", Literal("8", XSD_INTEGER)),
-            ("x", Literal("9", XSD_INTEGER)),
+            ("x", Literal("8", xsd.INTEGER)),
+            ("x", Literal("9", xsd.INTEGER)),
             ("speed", Literal("fast")),
             ("awake", Literal("maybe")),
         ),
-        departure(3, human(3), 3000, ("x", Literal("9" * 30, XSD_INTEGER))),
+        departure(3, human(3), 3000, ("x", Literal("9" * 30, xsd.INTEGER))),
     )
     old = Ended(
         2,
         human(1),
-        (human(1), IRI(f"{EX}x"), Literal("7", XSD_INTEGER)),
+        (human(1), IRI(f"{EX}x"), Literal("7", xsd.INTEGER)),
         Provenance("m1", 1990),
         1995,
     )
@@ -344,7 +344,7 @@ def test_conditions_on_views_reach_an_index(url: str) -> None:
         "select n, p, o, n * second - 1, n * second, n, 1, x, false "
         "from generate_series(1001, 21000) n, (values (1000000::bigint)) w (second), "
         "lateral (values "
-        f"({number.format(RDF_TYPE)}, {number.format(EX + 'Human')}, null), "
+        f"({number.format(rdf.TYPE)}, {number.format(EX + 'Human')}, null), "
         f"({number.format(EX + 'speed')}, 1, n), ({number.format(EX + 'x')}, 1, n)) v (p, o, x); "
         "analyze",
     )

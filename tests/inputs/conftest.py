@@ -14,13 +14,13 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from sensorstream.app.life.entry_queue import HERE, Sender
-from sensorstream.endpoints import Input
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import MalformedMessage, RepeatedMessage, Unavailable
 from sensorstream.inputs.inputs import RunningInput, reader_of
 from sensorstream.inputs.intake import InputMetrics, Intake
 from sensorstream.model.events import Message
-from sensorstream.settings_file import load_settings
+from sensorstream.settings.endpoints import Input
+from sensorstream.settings.settings_file import load_settings
 
 LIMIT = 10_000
 

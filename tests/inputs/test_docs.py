@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from sensorstream.endpoints import INPUT_TYPES, OUTPUT_TYPES
-from sensorstream.settings_file import load_settings
+from sensorstream.settings.endpoints import INPUT_TYPES, OUTPUT_TYPES
+from sensorstream.settings.settings_file import load_settings
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "inputs.md"
 TEXT = DOCUMENT.read_text(encoding="utf-8")

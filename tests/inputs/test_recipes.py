@@ -17,9 +17,9 @@ import yaml
 from fastapi import FastAPI
 
 from sensorstream.app.application import Application
-from sensorstream.resources import bundled
+from sensorstream.installation import bundled
 from sensorstream.server.main import create_app
-from sensorstream.settings import HistorySettings, OntologySettings, RuleSettings, Settings
+from sensorstream.settings.settings import HistorySettings, OntologySettings, RuleSettings, Settings
 
 RECIPES = Path(__file__).parents[2] / "docs" / "recipes"
 SAMPLE = {"time": "1700000000", "person": "<ann> & 'bob'", "certainty": "80", "x": "7", "y": "9"}

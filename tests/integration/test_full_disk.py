@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.resources import bundled
-from sensorstream.settings import (
+from sensorstream.installation import bundled
+from sensorstream.settings.settings import (
     HistorySettings,
     OntologySettings,
     RuleSettings,

@@ -12,8 +12,8 @@ import psutil
 
 from sensorstream.app.application import Application
 from sensorstream.errors import HistoryError
-from sensorstream.resources import bundled
-from sensorstream.settings import (
+from sensorstream.installation import bundled
+from sensorstream.settings.settings import (
     HistorySettings,
     OntologySettings,
     RuleSettings,

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from sensorstream.demo.output import Receiver
+from sensorstream.cli.demo.output import Receiver
 from sensorstream.simulation.tracker import tracker_messages
 from tests.integration.serving import init, kill, serving
 from tests.waiting import eventually

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from sensorstream.demo.output import Receiver
+from sensorstream.cli.demo.output import Receiver
 from tests.integration.serving import init, kill, serving
 from tests.waiting import eventually
 

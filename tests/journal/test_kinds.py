@@ -27,15 +27,15 @@ from sensorstream.journal.registration import (
     RemoveWebhook,
 )
 from sensorstream.journal.takeover import PutOntology, PutRules, ReadmitReasoner
+from sensorstream.model import xsd
 from sensorstream.model.events import Message
 from sensorstream.model.terms import Literal
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.xsd import XSD_INTEGER
+from sensorstream.model.webhook_definition import Grouping, WebhookDefinition
 from sensorstream.rules.memory import Answer
-from sensorstream.webhook_definition import Grouping, WebhookDefinition
 
 NOW = datetime(2014, 8, 1, 8, 5, tzinfo=UTC)
-MOMENT = (("last", Literal("a\n")), ("now", Literal("2", XSD_INTEGER)))
+MOMENT = (("last", Literal("a\n")), ("now", Literal("2", xsd.INTEGER)))
 TOLD = r'{"last": "\"a\\n\"", "now": "\"2\"^^<http://www.w3.org/2001/XMLSchema#integer>"}'
 ANSWERED = f'{{"digest": "d1", "moment": {TOLD}, "solutions": [{TOLD}, {{}}]}}'.encode()
 FAILED = f'{{"digest": "d1", "moment": {TOLD}, "failure": "é"}}'.encode()

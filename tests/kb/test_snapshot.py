@@ -10,10 +10,11 @@ from sensorstream.kb.changes import ALL_GRAPHS, Changes
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.oxigraph import from_oxigraph, same_when_stored, stored_form, to_oxigraph
 from sensorstream.kb.snapshot import Results, Snapshot
+from sensorstream.model import xsd
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import GRAPH_INFERRED, GRAPH_STATIC, GRAPH_WINDOW
-from sensorstream.model.xsd import XSD, XSD_INTEGER, XSD_STRING
+from sensorstream.model.xsd import XSD
 
 A, B, P, Q = (IRI(f"http://example.org/{name}") for name in "abpq")
 GRAPHS = {
@@ -25,7 +26,7 @@ GRAPHS = {
 
 
 def integer(text: str) -> Literal:
-    return Literal(text, XSD_INTEGER)
+    return Literal(text, xsd.INTEGER)
 
 
 def rows(results: Results) -> list[list[str]]:
@@ -141,7 +142,7 @@ def test_a_triple_of_two_graphs_is_one_solution_of_the_union() -> None:
     kb.add(Origin.INFERRED, [(A, P, B)])
     snapshot = Snapshot(kb)
     assert rows(snapshot.query("SELECT (COUNT(*) AS ?n) { ?s ?p ?o }")) == [
-        [f'"1"^^<{XSD_INTEGER}>']
+        [f'"1"^^<{xsd.INTEGER}>']
     ]
     graphs = rows(snapshot.query("SELECT ?g { GRAPH ?g { ?s ?p ?o } }"))
     assert graphs == [[f"<{GRAPH_INFERRED}>"], [f"<{GRAPH_WINDOW}>"]]
@@ -257,7 +258,7 @@ def test_a_triple_term_is_refused() -> None:
 
 def test_the_store_keeps_values_not_forms() -> None:
     assert stored_form(Literal("007", f"{XSD}int")) == integer("7")
-    assert stored_form(Literal("007", XSD_STRING)) == Literal("007")
+    assert stored_form(Literal("007", xsd.STRING)) == Literal("007")
     assert same_when_stored(integer("1"), integer("01"))
     assert not same_when_stored(integer("1"), Literal("1"))
     assert not same_when_stored(integer("1"), A)

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sensorstream.errors import LanguageError
+from sensorstream.installation import bundled
 from sensorstream.language import parse_with_faults, print_rules
 from sensorstream.language import syntax as s
 from sensorstream.language.layout import format_rules
 from sensorstream.language.lexer import SPARQL_SKIP, RuleText, tokens
-from sensorstream.language.walk import nodes
-from sensorstream.resources import bundled
+from sensorstream.sparql.walk import nodes
 from tests.language.test_printer import files
 
 ROOT = bundled("mapping_rules").parent

@@ -3,9 +3,9 @@ from typing import TypeVar
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sensorstream.installation import bundled
 from sensorstream.language import parse, print_rules
 from sensorstream.language import syntax as s
-from sensorstream.resources import bundled
 
 _Annotated = TypeVar("_Annotated", s.XPathValue, s.TextValue)
 

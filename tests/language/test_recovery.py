@@ -3,9 +3,9 @@ from __future__ import annotations
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from sensorstream.installation import bundled
 from sensorstream.language import parse, parse_with_faults
 from sensorstream.language.parser import parse_with_recovery, rule_starts
-from sensorstream.resources import bundled
 
 TEXT = """\
 prefix : <http://example.org/t#>

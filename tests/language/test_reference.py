@@ -13,6 +13,7 @@ import pytest
 
 from sensorstream.app.control.mapping_files import read_functions
 from sensorstream.errors import LanguageError
+from sensorstream.installation import bundled
 from sensorstream.language import parse
 from sensorstream.language.lexer import KEYWORDS
 from sensorstream.language.syntax import RuleFile
@@ -22,7 +23,6 @@ from sensorstream.mapping.reference_data import ReferenceData, parse_table, refe
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
-from sensorstream.resources import bundled
 from sensorstream.rules.rule_compiler import compile_rules
 
 PAGE: Final = bundled("ontologies").parent / "docs" / "rule-language.md"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sensorstream.installation import bundled
 from sensorstream.language import parse_with_faults
 from sensorstream.mapping import check
 from sensorstream.model.schema import Schema
-from sensorstream.resources import bundled
 
 HEAD = """table rooms from "rooms.csv" key "code" value "room"
 message each {/Batch/Message}

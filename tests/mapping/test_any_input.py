@@ -16,6 +16,7 @@ from sensorstream.errors import (
     MappingError,
     SensorStreamError,
 )
+from sensorstream.installation import bundled
 from sensorstream.language import parse, print_rules
 from sensorstream.language.layout import format_rules
 from sensorstream.language.lexer import DEEPEST
@@ -26,7 +27,6 @@ from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Timeline
-from sensorstream.resources import bundled
 
 E: Final = "http://e.org/"
 SCHEMA: Final = Schema(

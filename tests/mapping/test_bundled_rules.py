@@ -6,18 +6,17 @@ from functools import cache
 
 import pytest
 
+from sensorstream.installation import bundled
 from sensorstream.language import parse
 from sensorstream.language.syntax import RuleFile
 from sensorstream.mapping import Mapped, check, compile_mapping, parse_document
 from sensorstream.mapping.values import encode_segment
+from sensorstream.model import rdf, xsd
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.model.xsd import XSD_DATE_TIME, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.reasoning.ontology import load_ontology
-from sensorstream.resources import bundled
 from sensorstream.rules.rule_compiler import compile_rules
 from sensorstream.simulation.city import city_messages
 from sensorstream.simulation.tracker import PAPER_MESSAGE
@@ -46,7 +45,7 @@ def described(mapped: Mapped, subject: str) -> dict[str, Term]:
     """Property (or "a") by local name of what one individual is said to be."""
     (event,) = mapped.events
     return {
-        "a" if p == RDF_TYPE else p.rpartition("#")[2].rpartition("/")[2]: o
+        "a" if p == rdf.TYPE else p.rpartition("#")[2].rpartition("/")[2]: o
         for s, p, o in event.triples
         if s == subject
     }
@@ -67,10 +66,10 @@ def test_the_papers_message_becomes_a_human() -> None:
     assert mapped.events[0].time == 2678
     assert described(mapped, human) == {
         "a": IRI(f"{TRACKING}Human"),
-        "hasTime": Literal("2678", XSD_INTEGER),
-        "hasXLocation": Literal("72", XSD_INTEGER),
-        "hasYLocation": Literal("8", XSD_INTEGER),
-        "hasCertainty": Literal("100", XSD_INTEGER),
+        "hasTime": Literal("2678", xsd.INTEGER),
+        "hasXLocation": Literal("72", xsd.INTEGER),
+        "hasYLocation": Literal("8", xsd.INTEGER),
+        "hasCertainty": Literal("100", xsd.INTEGER),
         "hasName": Literal("2678"),
     }
 
@@ -93,10 +92,10 @@ def test_a_traffic_message_becomes_an_observation_of_a_sensor() -> None:
     assert described(mapped, seen) == {
         "a": IRI(f"{CITY}TrafficObservation"),
         "madeBySensor": sensor,
-        "resultTime": Literal("2014-08-01T08:00:00", XSD_DATE_TIME),
-        "vehicleCount": Literal("11", XSD_INTEGER),
-        "averageSpeed": Literal("54", XSD_DOUBLE),
-        "travelTime": Literal("34", XSD_INTEGER),
+        "resultTime": Literal("2014-08-01T08:00:00", xsd.DATE_TIME),
+        "vehicleCount": Literal("11", xsd.INTEGER),
+        "averageSpeed": Literal("54", xsd.DOUBLE),
+        "travelTime": Literal("34", xsd.INTEGER),
     }
     assert described(mapped, sensor) == {"a": IRI(f"{CITY}TrafficSensor")}
 
@@ -107,8 +106,8 @@ def test_an_empty_field_says_nothing() -> None:
     mapped = apply("city", observation("weather", id, fields))
     seen = described(mapped, f"{CITY}observation-{encode_segment(id)}")
     assert seen["a"] == IRI(f"{CITY}WeatherObservation")
-    assert seen["humidity"] == Literal("56", XSD_DOUBLE)
-    assert seen["windSpeed"] == Literal("7.4", XSD_DOUBLE)
+    assert seen["humidity"] == Literal("56", xsd.DOUBLE)
+    assert seen["windSpeed"] == Literal("7.4", xsd.DOUBLE)
     assert "temperature" not in seen
 
 
@@ -116,11 +115,11 @@ def test_a_pollution_message_updates_where_its_sensor_stands() -> None:
     fields = '<ozone>28</ozone><carbon_monoxide/><location longitude="10.1" latitude="56.2"/>'
     mapped = apply("city", observation("pollution", "p-1", fields))
     sensor = IRI(f"{CITY}air-182955")
-    assert described(mapped, f"{CITY}observation-p-1")["ozone"] == Literal("28", XSD_INTEGER)
+    assert described(mapped, f"{CITY}observation-p-1")["ozone"] == Literal("28", xsd.INTEGER)
     assert described(mapped, sensor) == {
         "a": IRI(f"{CITY}PollutionSensor"),
-        "longitude": Literal("10.1", XSD_DOUBLE),
-        "latitude": Literal("56.2", XSD_DOUBLE),
+        "longitude": Literal("10.1", xsd.DOUBLE),
+        "latitude": Literal("56.2", xsd.DOUBLE),
     }
     assert mapped.events[0].replaces == {
         (sensor, IRI(f"{CITY}longitude")),

@@ -7,12 +7,12 @@ import pytest
 from sensorstream.errors import LanguageError, MappingError
 from sensorstream.language import parse
 from sensorstream.mapping import Mapped, check, compile_mapping, parse_document
+from sensorstream.model import rdf, xsd
 from sensorstream.model.events import Event, Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.model.xsd import XSD, XSD_DOUBLE, XSD_INTEGER
+from sensorstream.model.xsd import XSD
 
 T = "http://example.org/t#"
 HEAD = f"prefix : <{T}>\nprefix xsd: <{XSD}>\n"
@@ -21,8 +21,8 @@ SCHEMA = Schema(
     object_properties=frozenset({IRI(f"{T}in"), IRI(f"{T}at")}),
     datatype_properties=frozenset({IRI(f"{T}x"), IRI(f"{T}speed"), IRI(f"{T}name")}),
     ranges_of={
-        IRI(f"{T}x"): frozenset({IRI(XSD_INTEGER)}),
-        IRI(f"{T}speed"): frozenset({IRI(XSD_DOUBLE)}),
+        IRI(f"{T}x"): frozenset({IRI(xsd.INTEGER)}),
+        IRI(f"{T}speed"): frozenset({IRI(xsd.DOUBLE)}),
     },
 )
 MESSAGE = """<Message time="5" room="hall">
@@ -36,7 +36,7 @@ def n(local: str) -> IRI:
 
 
 def number(text: str) -> Literal:
-    return Literal(text, XSD_INTEGER)
+    return Literal(text, xsd.INTEGER)
 
 
 def apply(
@@ -75,7 +75,7 @@ def test_a_rule_inserts_an_individual_with_its_class_and_values() -> None:
         events=(
             Event(
                 (
-                    (human, RDF_TYPE, n("Human")),
+                    (human, rdf.TYPE, n("Human")),
                     (human, n("x"), number("72")),
                     (human, n("in"), n("room")),
                 ),
@@ -119,7 +119,7 @@ def test_an_individual_of_several_rules_and_loops_is_merged() -> None:
     """
     group = n("group")
     assert event(rules).triples == (
-        (group, RDF_TYPE, n("Human")),
+        (group, rdf.TYPE, n("Human")),
         (group, n("name"), Literal("1")),
         (group, n("name"), Literal("2")),
         (group, n("x"), number("72")),
@@ -167,7 +167,7 @@ def test_an_update_replaces_the_properties_that_have_a_value() -> None:
         then update individual :room a :Room ; :name {@room} ; :x {@none} ."""
     )
     assert update.triples == (
-        (n("room"), RDF_TYPE, n("Room")),
+        (n("room"), rdf.TYPE, n("Room")),
         (n("room"), n("name"), Literal("hall")),
     )
     assert update.replaces == {(n("room"), n("name"))}
@@ -177,7 +177,7 @@ def test_an_update_replaces_the_properties_that_have_a_value() -> None:
     ("value", "found"),
     [
         (":x {@time}", [number("5")]),
-        (":speed {@time}", [Literal("5", XSD_DOUBLE)]),
+        (":speed {@time}", [Literal("5", xsd.DOUBLE)]),
         (":name {@time}", [Literal("5")]),
         (":name {@time}^^xsd:integer", [number("5")]),
         (":name {@room}@en", [Literal("hall", language="en")]),
@@ -187,7 +187,7 @@ def test_an_update_replaces_the_properties_that_have_a_value() -> None:
         (':name "{@room} {@time}, {{x}}"@en', [Literal("hall 5, {x}", language="en")]),
         (':name "{@room} {@none}"', []),
         (":x 5, 6", [number("5"), number("6")]),
-        (":speed 5", [Literal("5", XSD_DOUBLE)]),
+        (":speed 5", [Literal("5", xsd.DOUBLE)]),
         (":name {@none}", []),
         (":x {@time * 2}", [number("10")]),
         (":in :room-{@room}, :other", [n("room-hall"), n("other")]),
@@ -226,12 +226,12 @@ def test_a_blank_node_has_a_label_of_its_message() -> None:
     one, two, three = (BlankNode(f"_:m42b{i}") for i in (1, 2, 4))
     assert event(rules).triples == (
         (one, n("x"), number("72")),
-        (one, RDF_TYPE, n("Place")),
+        (one, rdf.TYPE, n("Place")),
         (n("h-1"), n("at"), one),
-        (two, RDF_TYPE, n("Room")),
+        (two, rdf.TYPE, n("Room")),
         (n("h-1"), n("at"), two),
         # The place of the second person is unknown, so there is no node for it.
-        (three, RDF_TYPE, n("Room")),
+        (three, rdf.TYPE, n("Room")),
         (n("h-2"), n("at"), three),
     )
 

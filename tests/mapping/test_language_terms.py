@@ -7,11 +7,12 @@ import pytest
 from sensorstream.errors import InvalidValue, LanguageError, MappingError
 from sensorstream.language import parse
 from sensorstream.mapping import check, compile_mapping, parse_document
+from sensorstream.model import rdf
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.vocabulary import RDF, RDF_TYPE
+from sensorstream.model.vocabulary import RDF
 
 E = "http://e.org/"
 HEAD = f"prefix : <{E}>\nprefix rdf: <{RDF}>\nmapping m on message {{/m}} "
@@ -31,7 +32,7 @@ def said(rule: str, xml: str, schema: Schema = SCHEMA, name: str = f"{E}p") -> l
 
 
 def classes(rule: str, xml: str, schema: Schema = SCHEMA) -> list[Term]:
-    return said(rule, xml, schema, RDF_TYPE)
+    return said(rule, xml, schema, rdf.TYPE)
 
 
 def faults(rule: str) -> list[str]:

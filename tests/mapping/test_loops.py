@@ -6,10 +6,15 @@ from pathlib import Path
 
 from sensorstream.app.control.wiring import read_deployment
 from sensorstream.engine.arrival import Arrived, Mapper
+from sensorstream.installation import bundled
 from sensorstream.model.events import Message
 from sensorstream.model.terms import IRI, Literal
-from sensorstream.resources import bundled
-from sensorstream.settings import FunctionSettings, OntologySettings, RuleSettings, Settings
+from sensorstream.settings.settings import (
+    FunctionSettings,
+    OntologySettings,
+    RuleSettings,
+    Settings,
+)
 
 NAME = IRI("http://sensorstream.example/tracking#hasName")
 FUNCTIONS = """from pathlib import Path

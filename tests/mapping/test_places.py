@@ -9,12 +9,11 @@ import pytest
 from sensorstream.language import parse
 from sensorstream.mapping import compile_mapping, parse_document
 from sensorstream.mapping.places import Expression, Node, Place, Sought, places
+from sensorstream.model import rdf, xsd
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.model.xsd import XSD_INTEGER
 
 E = "http://e/"
 RULES = """prefix : <http://e/>
@@ -50,14 +49,14 @@ def found(
     [
         # Of several nodes the one with this text.
         ("name", Literal("Anna"), "{$p/name}", [("/m/p[1]/name[2]", 2, "Anna")]),
-        ("x", Literal("14", XSD_INTEGER), "{$twice}", [("/m/p[1]/@x", 2, "7")]),
-        (RDF_TYPE, IRI(f"{E}Guest"), "{$p/@kind}", [("/m/p[1]/@kind", 2, "Guest")]),
+        ("x", Literal("14", xsd.INTEGER), "{$twice}", [("/m/p[1]/@x", 2, "7")]),
+        (rdf.TYPE, IRI(f"{E}Guest"), "{$p/@kind}", [("/m/p[1]/@kind", 2, "Guest")]),
     ],
 )
 def test_a_value_comes_from_the_nodes_of_an_expression(
     name: str, term: Literal | IRI, written: str, nodes: list[tuple[str, int, str]]
 ) -> None:
-    triple = (ANN, name if name == RDF_TYPE else IRI(E + name), term)
+    triple = (ANN, name if name == rdf.TYPE else IRI(E + name), term)
     ((place,),) = found([triple]).values()  # type: ignore[list-item]
     assert place.rule == "people"
     assert place.at == Node("/m", 1, "\nAnnAnna\n")
@@ -72,17 +71,17 @@ def test_a_name_may_come_from_several_expressions() -> None:
 
 
 def test_what_the_rule_itself_says_comes_from_no_expression() -> None:
-    ((place,),) = found([(ANN, RDF_TYPE, IRI(f"{E}Human"))]).values()
+    ((place,),) = found([(ANN, rdf.TYPE, IRI(f"{E}Human"))]).values()
     assert place.value == ()
 
 
 def test_what_the_message_does_not_say_has_no_place() -> None:
-    assert found([(ANN, RDF_TYPE, IRI(f"{E}Dog"))]) == {}
+    assert found([(ANN, rdf.TYPE, IRI(f"{E}Dog"))]) == {}
     # A rule that leaves an individual out has said nothing of it.
     rules = RULES.replace("{$p/name}", "{$p/name} or skip individual", 1)
     two = IRI(f"{E}h-2")
-    assert found([(two, RDF_TYPE, IRI(f"{E}Human"))], rules) == {}
-    assert found([(two, RDF_TYPE, IRI(f"{E}Human"))]) != {}
+    assert found([(two, rdf.TYPE, IRI(f"{E}Human"))], rules) == {}
+    assert found([(two, rdf.TYPE, IRI(f"{E}Human"))]) != {}
 
 
 def test_a_part_of_a_document_has_its_place_in_the_document() -> None:

@@ -8,12 +8,13 @@ from sensorstream.errors import InvalidValue, LanguageError, MappingError
 from sensorstream.language import parse
 from sensorstream.mapping import Mapped, check, compile_mapping, parse_document
 from sensorstream.mapping.reference_data import ReferenceData, reference_data
+from sensorstream.model import rdf, xsd
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.vocabulary import OWL, RDF_FIRST, RDF_NIL, RDF_REST, RDF_TYPE
-from sensorstream.model.xsd import XSD, XSD_DATE_TIME, XSD_DECIMAL, XSD_INTEGER
+from sensorstream.model.vocabulary import OWL
+from sensorstream.model.xsd import XSD
 
 T = "http://example.org/t#"
 HEAD = f"prefix : <{T}>\nprefix xsd: <{XSD}>\n"
@@ -28,21 +29,21 @@ SCHEMA = Schema(
     object_properties=frozenset({n("in"), n("way")}),
     datatype_properties=frozenset({n("x"), n("name"), n("code"), n("label"), n("when")}),
     ranges_of={
-        n("x"): frozenset({IRI(XSD_INTEGER)}),
-        n("code"): frozenset({IRI(XSD_INTEGER)}),
-        n("when"): frozenset({IRI(XSD_DATE_TIME)}),
+        n("x"): frozenset({IRI(xsd.INTEGER)}),
+        n("code"): frozenset({IRI(xsd.INTEGER)}),
+        n("when"): frozenset({IRI(xsd.DATE_TIME)}),
     },
     subclasses_of={n("Room"): frozenset({n("Office")})},
 )
 STATIC: tuple[Triple, ...] = (
-    (n("hall"), RDF_TYPE, n("Room")),
-    (n("hall"), n("code"), Literal("7", XSD_INTEGER)),
+    (n("hall"), rdf.TYPE, n("Room")),
+    (n("hall"), n("code"), Literal("7", xsd.INTEGER)),
     (n("hall"), n("label"), Literal("Hall")),
-    (n("lab"), RDF_TYPE, n("Office")),
-    (n("lab"), n("code"), Literal("08", XSD_INTEGER)),
-    (n("attic"), RDF_TYPE, IRI(f"{OWL}NamedIndividual")),
-    (n("attic"), n("code"), Literal("9", XSD_INTEGER)),
-    (n("Room"), RDF_TYPE, IRI(f"{OWL}Class")),
+    (n("lab"), rdf.TYPE, n("Office")),
+    (n("lab"), n("code"), Literal("08", xsd.INTEGER)),
+    (n("attic"), rdf.TYPE, IRI(f"{OWL}NamedIndividual")),
+    (n("attic"), n("code"), Literal("9", xsd.INTEGER)),
+    (n("Room"), rdf.TYPE, IRI(f"{OWL}Class")),
 )
 TABLES = {"f": {"rooms": {"A1": "hall", "A2": "cellar"}}}
 REFERENCE = reference_data(TABLES, STATIC)
@@ -71,7 +72,7 @@ def fails(value: str, xml: str) -> str:
 
 
 def integer(text: str) -> Literal:
-    return Literal(text, XSD_INTEGER)
+    return Literal(text, xsd.INTEGER)
 
 
 @pytest.mark.parametrize(
@@ -208,9 +209,9 @@ def test_a_missing_value_can_leave_the_whole_individual_out() -> None:
     (event,) = mapped.events
     node = BlankNode("_:m1b2")
     assert set(event.triples) == {
-        (n("h-2"), RDF_TYPE, n("Human")),
+        (n("h-2"), rdf.TYPE, n("Human")),
         (n("h-2"), n("in"), node),
-        (node, RDF_TYPE, n("Room")),
+        (node, rdf.TYPE, n("Room")),
         (node, n("x"), integer("6")),
         (n("h-2"), n("name"), Literal("Ada")),
     }
@@ -243,10 +244,10 @@ def test_a_value_that_one_property_leaves_out_is_refused_by_another() -> None:
 def list_of(found: list[Triple], head: Term) -> list[Term]:
     """The members of a list, which must be well-formed."""
     members: list[Term] = []
-    while head != RDF_NIL:
+    while head != rdf.NIL:
         assert isinstance(head, BlankNode)
-        ((_, _, member),) = [t for t in found if t[:2] == (head, RDF_FIRST)]
-        ((_, _, head),) = [t for t in found if t[:2] == (head, RDF_REST)]
+        ((_, _, member),) = [t for t in found if t[:2] == (head, rdf.FIRST)]
+        ((_, _, head),) = [t for t in found if t[:2] == (head, rdf.REST)]
         members.append(member)
     return members
 
@@ -266,7 +267,7 @@ def test_a_list_has_its_members_in_order(items: str, xml: str, members: list[Ter
     found = triples(rules, xml)
     (head,) = [o for s, p, o in found if (s, p) == (n("i"), n("way"))]
     if members is None:
-        members = [integer("5"), integer("7"), Literal("1.5", XSD_DECIMAL)]
+        members = [integer("5"), integer("7"), Literal("1.5", xsd.DECIMAL)]
     assert list_of(found, head) == members
     assert len(found) == 1 + 2 * len(members)
 
@@ -301,9 +302,9 @@ def test_a_named_node_is_one_node_in_all_rules_of_a_message() -> None:
     assert set(mapped.events[0].triples) == {
         (n("h-1"), n("in"), kitchen),
         (n("h-2"), n("in"), kitchen),
-        (kitchen, RDF_TYPE, n("Room")),
+        (kitchen, rdf.TYPE, n("Room")),
         (kitchen, n("name"), Literal("Kitchen")),
-        (hall, RDF_TYPE, n("Room")),
+        (hall, rdf.TYPE, n("Room")),
         (hall, n("name"), Literal("Hall")),
     }
     assert mapped.individuals == (n("h-1"), n("h-2"))

@@ -19,7 +19,7 @@ from sensorstream.mapping.transformer import Transformer
 from sensorstream.mapping.xslt import compile_stylesheet
 from sensorstream.model.events import Message
 from sensorstream.model.timeline import Timeline
-from sensorstream.settings import LimitSettings, RuleSettings, Settings
+from sensorstream.settings.settings import LimitSettings, RuleSettings, Settings
 
 # It calls itself twice, sixty levels deep, where the message says so.
 STYLESHEET = b"""<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"

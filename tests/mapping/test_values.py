@@ -4,9 +4,9 @@ from hypothesis import strategies as st
 
 from sensorstream.errors import TermError
 from sensorstream.mapping.values import encode_segment, literal_maker
+from sensorstream.model import xsd
 from sensorstream.model.terms import Literal, iri
 from sensorstream.model.vocabulary import RDFS
-from sensorstream.model.xsd import XSD_INTEGER
 
 
 def test_an_iri_segment_keeps_what_rfc_3987_calls_unreserved() -> None:
@@ -24,7 +24,7 @@ def test_different_texts_give_different_valid_iris(one: str, other: str) -> None
 
 
 def test_a_literal_has_the_datatype_asked_for() -> None:
-    assert literal_maker(XSD_INTEGER, None)("72") == Literal("72", XSD_INTEGER)
+    assert literal_maker(xsd.INTEGER, None)("72") == Literal("72", xsd.INTEGER)
     assert literal_maker(None, None)("72") == Literal("72")
     assert literal_maker(None, "en")("room") == Literal("room", language="en")
     assert literal_maker(f"{RDFS}Literal", None)("72") == Literal("72")
@@ -33,12 +33,12 @@ def test_a_literal_has_the_datatype_asked_for() -> None:
 @pytest.mark.parametrize("text", [" 7", "7\n", "\t7 "])
 def test_white_space_is_no_part_of_a_number(text: str) -> None:
     # A value function such as split leaves it.
-    assert literal_maker(XSD_INTEGER, None)(text) == Literal("7", XSD_INTEGER)
+    assert literal_maker(xsd.INTEGER, None)(text) == Literal("7", xsd.INTEGER)
     assert literal_maker(None, None)(text) == Literal(text)
 
 
 def test_an_invalid_form_is_an_error_every_time() -> None:
-    make = literal_maker(XSD_INTEGER, None)
+    make = literal_maker(xsd.INTEGER, None)
     for _ in range(2):
         with pytest.raises(TermError, match="'x' is not an xsd:integer"):
             make("x")

@@ -11,12 +11,13 @@ from sensorstream.language import parse
 from sensorstream.mapping import Mapped, MappingPlan, compile_mapping, parse_document
 from sensorstream.mapping.stylesheet import read_stylesheet
 from sensorstream.mapping.xslt import compile_stylesheet
+from sensorstream.model import rdf, xsd
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.vocabulary import RDF, RDF_TYPE
-from sensorstream.model.xsd import XSD, XSD_INTEGER
+from sensorstream.model.vocabulary import RDF
+from sensorstream.model.xsd import XSD
 
 E = "http://e/"
 XML = '<Message time="5"><person id="1" x="72"/><person id="2"/></Message>'
@@ -76,9 +77,9 @@ def test_rdf_xml_becomes_an_event() -> None:
     (event,) = mapped.events
     one, two = IRI(f"{E}human-1"), IRI(f"{E}human-2")
     assert event.triples == (
-        (one, RDF_TYPE, IRI(f"{E}Human")),
-        (one, IRI(f"{E}x"), Literal("72", XSD_INTEGER)),
-        (two, RDF_TYPE, IRI(f"{E}Human")),
+        (one, rdf.TYPE, IRI(f"{E}Human")),
+        (one, IRI(f"{E}x"), Literal("72", xsd.INTEGER)),
+        (two, rdf.TYPE, IRI(f"{E}Human")),
     )
     assert (event.time, event.message) == (5, "m1")
     assert mapped.matched == ("face",)
@@ -92,7 +93,7 @@ def test_turtle_becomes_an_event(media_type: str) -> None:
         '<xsl:for-each select="//person">:h<xsl:value-of select="@id"/> a :Human .\n'
         "</xsl:for-each></xsl:template>"
     )
-    assert triples(content) == [(IRI(f"{E}h{n}"), RDF_TYPE, IRI(f"{E}Human")) for n in "12"]
+    assert triples(content) == [(IRI(f"{E}h{n}"), rdf.TYPE, IRI(f"{E}Human")) for n in "12"]
 
 
 def test_n_triples_become_an_event() -> None:
@@ -129,7 +130,7 @@ def test_an_update_names_the_properties_that_it_replaces() -> None:
     )
     (event,) = apply(content).events
     assert event.replaces == {(IRI("u:a"), IRI(f"{E}x"))}
-    assert [p for _, p, _ in event.triples] == [RDF_TYPE, IRI(f"{E}x")]
+    assert [p for _, p, _ in event.triples] == [rdf.TYPE, IRI(f"{E}x")]
 
 
 def test_blank_nodes_have_the_same_labels_every_time() -> None:

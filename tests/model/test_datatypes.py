@@ -10,37 +10,24 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from sensorstream.errors import TermError
+from sensorstream.model import xsd
 from sensorstream.model.timeline import parse_date_time
-from sensorstream.model.xsd import (
-    INTEGER_BOUNDS,
-    INTEGER_TYPES,
-    XSD,
-    XSD_BOOLEAN,
-    XSD_DATE,
-    XSD_DATE_TIME,
-    XSD_DATE_TIME_STAMP,
-    XSD_DECIMAL,
-    XSD_DOUBLE,
-    XSD_INTEGER,
-    Moment,
-    parse,
-    parse_duration,
-)
+from sensorstream.model.xsd import INTEGER_BOUNDS, INTEGER_TYPES, XSD, Moment, parse, parse_duration
 
 # Characters that number, boolean and time forms are made of, and some that they are not.
 forms = st.text("0123456789+-.eEINFNatrueflsPTHMDSZ: _٣", max_size=14)
 
 
 def oxigraph_accepts(form: str, datatype: str) -> bool:
-    cast = {XSD_INTEGER: "integer", XSD_DECIMAL: "decimal", XSD_DOUBLE: "double"}
-    cast |= {XSD_BOOLEAN: "boolean", XSD_DATE_TIME: "dateTime", XSD_DATE: "date"}
+    cast = {xsd.INTEGER: "integer", xsd.DECIMAL: "decimal", xsd.DOUBLE: "double"}
+    cast |= {xsd.BOOLEAN: "boolean", xsd.DATE_TIME: "dateTime", xsd.DATE: "date"}
     text = f'ASK {{ FILTER(BOUND(?x)) BIND(xsd:{cast[datatype]}("{form}") AS ?x) }}'
     found = ox.Store().query(text, prefixes={"xsd": XSD})
     assert isinstance(found, ox.QueryBoolean)
     return bool(found)
 
 
-@given(forms, st.sampled_from([XSD_INTEGER, XSD_DECIMAL, XSD_DOUBLE, XSD_BOOLEAN]))
+@given(forms, st.sampled_from([xsd.INTEGER, xsd.DECIMAL, xsd.DOUBLE, xsd.BOOLEAN]))
 def test_a_form_is_taken_when_oxigraph_takes_it(form: str, datatype: str) -> None:
     assume(form.strip() == form)
     # Oxigraph's numbers have 64 bits (128 for decimals).
@@ -67,16 +54,16 @@ def test_an_integer_type_takes_its_range(number: int, datatype: str) -> None:
 @pytest.mark.parametrize(
     ("form", "datatype", "value"),
     [
-        (" 072 ", XSD_INTEGER, 72),
-        ("+5", XSD_INTEGER, 5),
-        ("7.40", XSD_DECIMAL, Decimal("7.4")),
-        (".5", XSD_DECIMAL, Decimal("0.5")),
-        ("1e3", XSD_DOUBLE, 1000.0),
-        ("-INF", XSD_DOUBLE, -math.inf),
-        ("1", XSD_BOOLEAN, True),
-        ("false", XSD_BOOLEAN, False),
-        ("2014-08-01", XSD_DATE, Moment(Decimal(1406851200), None)),
-        ("2014-08-01Z", XSD_DATE, Moment(Decimal(1406851200), 0)),
+        (" 072 ", xsd.INTEGER, 72),
+        ("+5", xsd.INTEGER, 5),
+        ("7.40", xsd.DECIMAL, Decimal("7.4")),
+        (".5", xsd.DECIMAL, Decimal("0.5")),
+        ("1e3", xsd.DOUBLE, 1000.0),
+        ("-INF", xsd.DOUBLE, -math.inf),
+        ("1", xsd.BOOLEAN, True),
+        ("false", xsd.BOOLEAN, False),
+        ("2014-08-01", xsd.DATE, Moment(Decimal(1406851200), None)),
+        ("2014-08-01Z", xsd.DATE, Moment(Decimal(1406851200), 0)),
         ("anything", "http://example.org/own", "anything"),
     ],
 )
@@ -87,15 +74,15 @@ def test_a_form_has_its_value(form: str, datatype: str, value: object) -> None:
 @pytest.mark.parametrize(
     ("form", "datatype"),
     [
-        ("", XSD_INTEGER),
-        ("1_000", XSD_INTEGER),
-        ("1.0", XSD_INTEGER),
-        ("٣", XSD_INTEGER),
-        ("1e3", XSD_DECIMAL),
-        ("inf", XSD_DOUBLE),
-        ("True", XSD_BOOLEAN),
-        ("2014-13-01", XSD_DATE),
-        ("2014-08-01T08:00:00", XSD_DATE_TIME_STAMP),
+        ("", xsd.INTEGER),
+        ("1_000", xsd.INTEGER),
+        ("1.0", xsd.INTEGER),
+        ("٣", xsd.INTEGER),
+        ("1e3", xsd.DECIMAL),
+        ("inf", xsd.DOUBLE),
+        ("True", xsd.BOOLEAN),
+        ("2014-13-01", xsd.DATE),
+        ("2014-08-01T08:00:00", xsd.DATE_TIME_STAMP),
     ],
 )
 def test_a_wrong_form_is_refused_with_what_was_expected(form: str, datatype: str) -> None:

@@ -1,20 +1,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sensorstream.model import owl, rdf, rdfs, xsd
 from sensorstream.model.schema import Schema, local_name, transitive
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
-from sensorstream.model.vocabulary import (
-    OWL,
-    OWL_THING,
-    RDF,
-    RDF_TYPE,
-    RDFS,
-    RDFS_DOMAIN,
-    RDFS_RANGE,
-    RDFS_SUBCLASS_OF,
-    RDFS_SUBPROPERTY_OF,
-)
-from sensorstream.model.xsd import XSD_INTEGER
+from sensorstream.model.vocabulary import OWL, RDF, RDFS
 
 CLASS = IRI(f"{OWL}Class")
 OBJECT_PROPERTY = IRI(f"{OWL}ObjectProperty")
@@ -25,7 +15,7 @@ def x(name: str) -> IRI:
     return IRI(f"http://x.example/#{name}")
 
 
-def owl(name: str) -> IRI:
+def owl_name(name: str) -> IRI:
     return IRI(f"{OWL}{name}")
 
 
@@ -41,9 +31,9 @@ def listed(*members: Term) -> tuple[Subject, list[Triple]]:
 def test_hierarchies_are_closed_transitively_without_owl_thing() -> None:
     schema = Schema.of(
         [
-            (x("Human"), RDFS_SUBCLASS_OF, x("Actor")),
-            (x("Actor"), RDFS_SUBCLASS_OF, x("Entity")),
-            (x("Entity"), RDFS_SUBCLASS_OF, OWL_THING),
+            (x("Human"), rdfs.SUBCLASS_OF, x("Actor")),
+            (x("Actor"), rdfs.SUBCLASS_OF, x("Entity")),
+            (x("Entity"), rdfs.SUBCLASS_OF, owl.THING),
         ]
     )
     assert schema.superclasses(x("Human")) == {x("Actor"), x("Entity")}
@@ -55,11 +45,11 @@ def test_hierarchies_are_closed_transitively_without_owl_thing() -> None:
 def test_a_cycle_makes_its_members_equivalent() -> None:
     schema = Schema.of(
         [
-            (x("A"), RDFS_SUBCLASS_OF, x("B")),
-            (x("B"), RDFS_SUBCLASS_OF, x("C")),
-            (x("C"), RDFS_SUBCLASS_OF, x("A")),
-            (x("C"), RDFS_SUBCLASS_OF, x("D")),
-            (x("D"), RDFS_SUBCLASS_OF, x("D")),
+            (x("A"), rdfs.SUBCLASS_OF, x("B")),
+            (x("B"), rdfs.SUBCLASS_OF, x("C")),
+            (x("C"), rdfs.SUBCLASS_OF, x("A")),
+            (x("C"), rdfs.SUBCLASS_OF, x("D")),
+            (x("D"), rdfs.SUBCLASS_OF, x("D")),
         ]
     )
     assert schema.superclasses(x("A")) == {x("B"), x("C"), x("D")}
@@ -68,7 +58,7 @@ def test_a_cycle_makes_its_members_equivalent() -> None:
 
 
 def test_equivalent_names_stand_above_each_other() -> None:
-    schema = Schema.of([(x("Person"), owl("equivalentClass"), x("Human"))])
+    schema = Schema.of([(x("Person"), owl_name("equivalentClass"), x("Human"))])
     assert schema.superclasses(x("Human")) == {x("Person")}
     assert schema.superclasses(x("Person")) == {x("Human")}
 
@@ -79,9 +69,9 @@ def test_the_named_members_of_an_intersection_stand_above_the_class() -> None:
     schema = Schema.of(
         [
             *members,
-            (both, owl("intersectionOf"), head),
-            (x("Sure"), owl("equivalentClass"), both),
-            (x("Human"), RDFS_SUBCLASS_OF, x("Actor")),
+            (both, owl_name("intersectionOf"), head),
+            (x("Sure"), owl_name("equivalentClass"), both),
+            (x("Human"), rdfs.SUBCLASS_OF, x("Actor")),
         ]
     )
     assert schema.superclasses(x("Sure")) == {x("Human"), x("Actor")}
@@ -94,8 +84,8 @@ def test_a_list_that_bites_its_own_tail_ends() -> None:
         [
             (node, IRI(f"{RDF}first"), x("A")),
             (node, IRI(f"{RDF}rest"), node),
-            (both, owl("intersectionOf"), node),
-            (x("B"), RDFS_SUBCLASS_OF, both),
+            (both, owl_name("intersectionOf"), node),
+            (x("B"), rdfs.SUBCLASS_OF, both),
         ]
     )
     assert schema.superclasses(x("B")) == {x("A")}
@@ -103,13 +93,13 @@ def test_a_list_that_bites_its_own_tail_ends() -> None:
 
 def test_intersections_may_hold_themselves_and_be_very_deep() -> None:
     nodes: list[Subject] = [BlankNode(f"_:e{n}") for n in range(3000)]
-    triples: list[Triple] = [(x("A"), RDFS_SUBCLASS_OF, nodes[0])]
+    triples: list[Triple] = [(x("A"), rdfs.SUBCLASS_OF, nodes[0])]
     for number, (node, following) in enumerate(zip(nodes, [*nodes[1:], nodes[0]], strict=True)):
         head, cells = listed(following, x(f"B{number % 2}"))
         own: dict[Term, Subject] = {
             cell: BlankNode(f"{cell}of{number}") for cell in (head, BlankNode("_:l1"))
         }
-        triples.append((node, owl("intersectionOf"), own[head]))
+        triples.append((node, owl_name("intersectionOf"), own[head]))
         triples += [(own[s], p, own.get(o, o)) for s, p, o in cells]
     assert Schema.of(triples).superclasses(x("A")) == {x("B0"), x("B1")}
 
@@ -117,12 +107,12 @@ def test_intersections_may_hold_themselves_and_be_very_deep() -> None:
 def test_kinds_domains_and_ranges_are_inherited_from_above() -> None:
     schema = Schema.of(
         [
-            (x("located"), RDF_TYPE, OBJECT_PROPERTY),
-            (x("located"), RDFS_DOMAIN, x("Entity")),
-            (x("located"), RDFS_RANGE, x("Place")),
-            (x("inRoom"), RDF_TYPE, OBJECT_PROPERTY),
-            (x("inRoom"), RDFS_SUBPROPERTY_OF, x("located")),
-            (x("inRoom"), RDFS_RANGE, x("Room")),
+            (x("located"), rdf.TYPE, OBJECT_PROPERTY),
+            (x("located"), rdfs.DOMAIN, x("Entity")),
+            (x("located"), rdfs.RANGE, x("Place")),
+            (x("inRoom"), rdf.TYPE, OBJECT_PROPERTY),
+            (x("inRoom"), rdfs.SUBPROPERTY_OF, x("located")),
+            (x("inRoom"), rdfs.RANGE, x("Room")),
         ]
     )
     assert schema.object_properties == {x("located"), x("inRoom")}
@@ -135,15 +125,15 @@ def test_kinds_domains_and_ranges_are_inherited_from_above() -> None:
 def test_the_nearest_told_datatype_wins() -> None:
     schema = Schema.of(
         [
-            (x("value"), RDF_TYPE, DATATYPE_PROPERTY),
-            (x("value"), RDFS_RANGE, IRI(f"{RDFS}Literal")),
-            (x("number"), RDFS_SUBPROPERTY_OF, x("value")),
-            (x("number"), RDFS_RANGE, IRI(XSD_INTEGER)),
-            (x("age"), RDFS_SUBPROPERTY_OF, x("number")),
-            (x("unknown"), RDF_TYPE, DATATYPE_PROPERTY),
+            (x("value"), rdf.TYPE, DATATYPE_PROPERTY),
+            (x("value"), rdfs.RANGE, IRI(f"{RDFS}Literal")),
+            (x("number"), rdfs.SUBPROPERTY_OF, x("value")),
+            (x("number"), rdfs.RANGE, IRI(xsd.INTEGER)),
+            (x("age"), rdfs.SUBPROPERTY_OF, x("number")),
+            (x("unknown"), rdf.TYPE, DATATYPE_PROPERTY),
         ]
     )
-    assert schema.datatype_of(x("age")) == XSD_INTEGER
+    assert schema.datatype_of(x("age")) == xsd.INTEGER
     assert schema.datatype_of(x("value")) == f"{RDFS}Literal"
     assert schema.datatype_of(x("unknown")) is None
 
@@ -152,22 +142,22 @@ def test_a_datatype_with_facets_counts_as_its_base() -> None:
     faceted = BlankNode("_:band")
     schema = Schema.of(
         [
-            (x("certainty"), RDFS_RANGE, faceted),
-            (faceted, owl("onDatatype"), IRI(XSD_INTEGER)),
+            (x("certainty"), rdfs.RANGE, faceted),
+            (faceted, owl_name("onDatatype"), IRI(xsd.INTEGER)),
         ]
     )
-    assert schema.datatype_of(x("certainty")) == XSD_INTEGER
+    assert schema.datatype_of(x("certainty")) == xsd.INTEGER
 
 
 def test_a_datatype_that_is_defined_as_a_class_is_none() -> None:
     range_ = BlankNode("_:range")
     schema = Schema.of(
         [
-            (x("age"), owl("equivalentClass"), range_),
-            (range_, RDF_TYPE, IRI(f"{RDFS}Datatype")),
-            (x("named"), RDF_TYPE, IRI(f"{RDFS}Datatype")),
-            (x("named"), owl("equivalentClass"), x("age")),
-            (x("Old"), owl("equivalentClass"), x("Aged")),
+            (x("age"), owl_name("equivalentClass"), range_),
+            (range_, rdf.TYPE, IRI(f"{RDFS}Datatype")),
+            (x("named"), rdf.TYPE, IRI(f"{RDFS}Datatype")),
+            (x("named"), owl_name("equivalentClass"), x("age")),
+            (x("Old"), owl_name("equivalentClass"), x("Aged")),
         ]
     )
     assert schema.classes == {x("Old"), x("Aged")}
@@ -177,9 +167,9 @@ def test_the_range_of_a_plain_rdf_property_tells_its_kind() -> None:
     rdf_property = IRI(f"{RDF}Property")
     schema = Schema.of(
         [
-            (x("age"), RDF_TYPE, rdf_property),
-            (x("age"), RDFS_RANGE, IRI(XSD_INTEGER)),
-            (x("knows"), RDF_TYPE, rdf_property),
+            (x("age"), rdf.TYPE, rdf_property),
+            (x("age"), rdfs.RANGE, IRI(xsd.INTEGER)),
+            (x("knows"), rdf.TYPE, rdf_property),
         ]
     )
     assert schema.datatype_properties == {x("age")}
@@ -189,11 +179,11 @@ def test_the_range_of_a_plain_rdf_property_tells_its_kind() -> None:
 def test_a_class_has_the_properties_of_the_classes_above_it() -> None:
     schema = Schema.of(
         [
-            (x("Human"), RDFS_SUBCLASS_OF, x("Actor")),
-            (x("hasName"), RDF_TYPE, DATATYPE_PROPERTY),
-            (x("hasName"), RDFS_DOMAIN, x("Actor")),
-            (x("hasWidth"), RDF_TYPE, DATATYPE_PROPERTY),
-            (x("hasWidth"), RDFS_DOMAIN, x("Room")),
+            (x("Human"), rdfs.SUBCLASS_OF, x("Actor")),
+            (x("hasName"), rdf.TYPE, DATATYPE_PROPERTY),
+            (x("hasName"), rdfs.DOMAIN, x("Actor")),
+            (x("hasWidth"), rdf.TYPE, DATATYPE_PROPERTY),
+            (x("hasWidth"), rdfs.DOMAIN, x("Room")),
         ]
     )
     assert schema.properties_of(x("Human")) == {x("hasName")}

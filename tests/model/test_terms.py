@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 
 from sensorstream.errors import TermError
 from sensorstream.model import terms as terms_module
+from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, iri, literal, term
-from sensorstream.model.xsd import RDF_LANG_STRING, XSD, XSD_INTEGER, XSD_STRING
+from sensorstream.model.xsd import RDF_LANG_STRING, XSD
 
 # What XML 1.0 can carry, and so what a message can bring; no lone surrogates.
 texts = st.text(st.characters(exclude_categories=["Cs"]))
 languages = st.from_regex(terms_module._LANGUAGE, fullmatch=True)
-datatypes = st.sampled_from([XSD_STRING, XSD_INTEGER, f"{XSD}dateTime", "http://example.org/own"])
+datatypes = st.sampled_from([xsd.STRING, xsd.INTEGER, f"{XSD}dateTime", "http://example.org/own"])
 literals = st.one_of(
     st.builds(Literal, texts, datatypes),
     st.builds(lambda text, tag: Literal(text, language=tag), texts, languages),
@@ -97,11 +98,11 @@ def test_language_tags_are_compared_in_lower_case() -> None:
 
 
 def test_a_value_is_parsed_from_the_form() -> None:
-    assert literal("072", XSD_INTEGER).value == 72
-    assert Literal("072", XSD_INTEGER) != Literal("72", XSD_INTEGER)
+    assert literal("072", xsd.INTEGER).value == 72
+    assert Literal("072", xsd.INTEGER) != Literal("72", xsd.INTEGER)
     assert Literal("text").value == "text"
     with pytest.raises(TermError, match="five"):
-        literal("five", XSD_INTEGER)
+        literal("five", xsd.INTEGER)
 
 
 @pytest.mark.parametrize("bad", ["", "e", "en_GB", "en-", "en-toolongsubtag", "1n", "en\n"])

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sensorstream.errors import TermError
+from sensorstream.model import xsd
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.xsd import XSD_DATE_TIME, XSD_INTEGER
 
 moments = st.datetimes(
     min_value=datetime(1, 1, 2),  # noqa: DTZ001 - the zone is drawn apart
@@ -40,8 +40,8 @@ def test_instants_are_ordered_as_moments_are(one: datetime, other: datetime) -> 
 
 
 def test_the_literal_of_an_instant_is_of_the_line_s_datatype() -> None:
-    assert Timeline.INTEGER.literal(7).n3 == f'"7"^^<{XSD_INTEGER}>'
-    assert Timeline.DATETIME.literal(0).n3 == f'"1970-01-01T00:00:00Z"^^<{XSD_DATE_TIME}>'
+    assert Timeline.INTEGER.literal(7).n3 == f'"7"^^<{xsd.INTEGER}>'
+    assert Timeline.DATETIME.literal(0).n3 == f'"1970-01-01T00:00:00Z"^^<{xsd.DATE_TIME}>'
 
 
 def test_arrival_on_the_integer_line_is_whole_seconds() -> None:

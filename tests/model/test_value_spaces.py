@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from sensorstream.errors import TermError
+from sensorstream.model import xsd
 from sensorstream.model.terms import Literal, is_of
-from sensorstream.model.xsd import RDF_LANG_STRING, RDF_XML_LITERAL, XSD, XSD_STRING
+from sensorstream.model.xsd import RDF_LANG_STRING, RDF_XML_LITERAL, XSD
 
 
 @pytest.mark.parametrize(
@@ -71,5 +72,5 @@ def test_of_other_datatypes_nothing_is_known() -> None:
 def test_xml_is_of_its_datatype_if_it_can_stand_in_an_element(content: str, is_valid: bool) -> None:
     literal = Literal(content, RDF_XML_LITERAL)
     assert is_of(literal, RDF_XML_LITERAL) is is_valid
-    assert not is_of(literal, XSD_STRING)
+    assert not is_of(literal, xsd.STRING)
     assert not is_of(Literal(content), RDF_XML_LITERAL)

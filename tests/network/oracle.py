@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from sensorstream.errors import TermError
 from sensorstream.kb.oxigraph import from_oxigraph, subject_to_oxigraph, to_oxigraph
+from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal, Term, Triple
-from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.sparql.algebra import (
     BGP,
     Aggregate,
@@ -63,7 +63,7 @@ NODES: tuple[Any, ...] = tuple(IRI(f"http://example.org/{name}") for name in "ab
 PROPERTIES: tuple[Any, ...] = tuple(IRI(f"http://example.org/{name}") for name in "pqr")
 GRAPHS: tuple[Any, ...] = tuple(IRI(f"http://example.org/{name}") for name in ("g1", "g2"))
 LITERALS: tuple[Any, ...] = (
-    *(Literal(str(n), XSD_INTEGER) for n in (0, 1, 2)),
+    *(Literal(str(n), xsd.INTEGER) for n in (0, 1, 2)),
     Literal("x"),
     Literal("x", language="en"),
 )

@@ -11,21 +11,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sensorstream.kb.oxigraph import from_oxigraph, to_oxigraph
+from sensorstream.model import xsd
 from sensorstream.model.numerals import double_text
 from sensorstream.model.terms import Literal, Term
-from sensorstream.model.xsd import XSD_DECIMAL, XSD_DOUBLE, XSD_FLOAT, XSD_INTEGER
 from sensorstream.network.aggregates import Numbers
 
-INTEGERS = st.integers(-(10**30), 10**30).map(lambda n: Literal(str(n), XSD_INTEGER))
+INTEGERS = st.integers(-(10**30), 10**30).map(lambda n: Literal(str(n), xsd.INTEGER))
 DECIMALS = st.decimals(-(10**20), 10**20, places=7).map(
-    lambda d: Literal(format(d, "f"), XSD_DECIMAL)
+    lambda d: Literal(format(d, "f"), xsd.DECIMAL)
 )
 DOUBLES = st.floats(allow_nan=False, allow_infinity=False).map(
-    lambda x: Literal(repr(x), XSD_DOUBLE)
+    lambda x: Literal(repr(x), xsd.DOUBLE)
 )
-FLOATS = st.floats(-1e6, 1e6, width=32).map(lambda x: Literal(repr(x), XSD_FLOAT))
-SPECIAL = st.sampled_from([Literal(text, XSD_DOUBLE) for text in ("INF", "-INF", "NaN")])
-BROKEN = st.sampled_from([None, Literal("five"), Literal("five", XSD_INTEGER)])
+FLOATS = st.floats(-1e6, 1e6, width=32).map(lambda x: Literal(repr(x), xsd.FLOAT))
+SPECIAL = st.sampled_from([Literal(text, xsd.DOUBLE) for text in ("INF", "-INF", "NaN")])
+BROKEN = st.sampled_from([None, Literal("five"), Literal("five", xsd.INTEGER)])
 
 
 def numbers(values: list[Any]) -> Numbers:
@@ -36,19 +36,19 @@ def numbers(values: list[Any]) -> Numbers:
 
 
 def double(value: float) -> Literal:
-    return Literal(repr(value), XSD_DOUBLE)
+    return Literal(repr(value), xsd.DOUBLE)
 
 
 def test_a_small_double_survives_a_large_one_that_comes_and_goes() -> None:
     found = numbers([double(1e16), double(1.0)])
     found.take(double(1e16), -1)
-    assert found.sum() == Literal("1.0E0", XSD_DOUBLE)
+    assert found.sum() == Literal("1.0E0", xsd.DOUBLE)
 
 
 @given(st.lists(st.floats(-1e300, 1e300), max_size=30))
 def test_a_sum_of_doubles_is_the_one_nearest_to_the_exact_sum(values: list[float]) -> None:
     found = numbers([double(0.0), *map(double, values)]).sum()
-    assert found == Literal(double_text(math.fsum(values) + 0.0), XSD_DOUBLE)
+    assert found == Literal(double_text(math.fsum(values) + 0.0), xsd.DOUBLE)
 
 
 @given(
@@ -82,17 +82,17 @@ def test_sums_and_averages_are_those_of_exact_fractions(values: list[Literal]) -
     assert isinstance(total, Literal)
     assert isinstance(average, Literal)
     kinds = {value.datatype for value in values}
-    if XSD_DOUBLE in kinds:
+    if xsd.DOUBLE in kinds:
         try:
             nearest = float(exact)
         except OverflowError:
             nearest = math.inf if exact > 0 else -math.inf
-        assert total == Literal(double_text(nearest), XSD_DOUBLE)
-        assert average == Literal(double_text(nearest / len(values)), XSD_DOUBLE)
+        assert total == Literal(double_text(nearest), xsd.DOUBLE)
+        assert average == Literal(double_text(nearest / len(values)), xsd.DOUBLE)
         return
-    assert total.datatype == (XSD_DECIMAL if XSD_DECIMAL in kinds else XSD_INTEGER)
+    assert total.datatype == (xsd.DECIMAL if xsd.DECIMAL in kinds else xsd.INTEGER)
     assert Fraction(total.lexical) == exact
-    assert average.datatype == XSD_DECIMAL
+    assert average.datatype == xsd.DECIMAL
     exact /= len(values)
     assert abs(Fraction(average.lexical) - exact) * 2 <= Fraction(1, 10**28)
 
@@ -111,8 +111,8 @@ small = st.integers(-(10**6), 10**6)
 
 @given(
     st.lists(
-        small.map(lambda n: Literal(str(n), XSD_INTEGER))
-        | small.map(lambda n: Literal(format(Decimal(n) / 100, "f"), XSD_DECIMAL))
+        small.map(lambda n: Literal(str(n), xsd.INTEGER))
+        | small.map(lambda n: Literal(format(Decimal(n) / 100, "f"), xsd.DECIMAL))
         | small.map(lambda n: double(n / 4))
         | SPECIAL
         | BROKEN.filter(lambda value: value is not None),
@@ -134,6 +134,6 @@ def test_types_are_promoted_as_oxigraph_promotes_them(values: list[Term]) -> Non
 def test_doubles_beyond_the_largest_add_up_to_infinity() -> None:
     most = double(1.7e308)
     found = numbers([most, most])
-    assert found.sum() == Literal("INF", XSD_DOUBLE)
+    assert found.sum() == Literal("INF", xsd.DOUBLE)
     found.take(most, -1)
-    assert found.sum() == Literal("1.7E308", XSD_DOUBLE)
+    assert found.sum() == Literal("1.7E308", xsd.DOUBLE)

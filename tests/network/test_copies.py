@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from sensorstream.errors import TermError
 from sensorstream.kb import changes
 from sensorstream.kb.index import TripleIndex
+from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, BlankNode, Literal
-from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.network.copies import Copies
 from sensorstream.network.exact import repeated
 from sensorstream.sparql.parser import parse_query
@@ -21,9 +21,9 @@ P = IRI("http://example.org/p")
 SUBJECTS: tuple[Any, ...] = (IRI("http://example.org/a"), BlankNode("_:b"))
 OBJECTS: tuple[Any, ...] = (
     # Oxigraph's store could not tell the first two apart.
-    Literal("1", XSD_INTEGER),
-    Literal("01", XSD_INTEGER),
-    Literal("2", XSD_INTEGER),
+    Literal("1", xsd.INTEGER),
+    Literal("01", xsd.INTEGER),
+    Literal("2", xsd.INTEGER),
     Literal("1"),
     SUBJECTS[0],
 )

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from sensorstream.extras import EXTRAS
+from sensorstream.installation import EXTRAS
 from tests.package.building import Distributions, alone, build
 
 

@@ -16,10 +16,10 @@ import pytest
 import yaml
 
 from sensorstream.cli import main
-from sensorstream.extras import EXTRAS
+from sensorstream.installation import EXTRAS
 from sensorstream.server.protocol import HEALTH
-from sensorstream.settings import Settings
-from sensorstream.settings_file import PREFIX, load_settings
+from sensorstream.settings.settings import Settings
+from sensorstream.settings.settings_file import PREFIX, load_settings
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"

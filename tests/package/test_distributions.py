@@ -15,8 +15,7 @@ from typing import Protocol
 import pytest
 
 from sensorstream.cli.init import TEMPLATES, make_workspace
-from sensorstream.extras import EXTRAS
-from sensorstream.resources import bundled
+from sensorstream.installation import EXTRAS, bundled
 from sensorstream.simulation.tracker import PAPER_MESSAGE
 from tests.package.building import ROOT, Distributions, alone
 from tests.package.every_python import pythons

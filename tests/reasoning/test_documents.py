@@ -3,12 +3,12 @@ from pathlib import Path
 import pytest
 
 from sensorstream.errors import OntologyError
+from sensorstream.model import rdfs
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.model.vocabulary import RDFS_LABEL, RDFS_SUBCLASS_OF
 from sensorstream.reasoning.documents import parse_document
 
 A, B = IRI("http://x.example/o#A"), IRI("http://x.example/o#B")
-WANTED: set[Triple] = {(A, RDFS_SUBCLASS_OF, B), (A, RDFS_LABEL, Literal("Straße", language="de"))}
+WANTED: set[Triple] = {(A, rdfs.SUBCLASS_OF, B), (A, rdfs.LABEL, Literal("Straße", language="de"))}
 PREFIXES = """@prefix : <http://x.example/o#> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
 """
@@ -57,7 +57,7 @@ def test_other_syntaxes_may_have_a_mark(name: str, text: str, encoding: str) -> 
 def test_turtle_that_begins_with_a_name_is_no_xml() -> None:
     subclass = "<http://www.w3.org/2000/01/rdf-schema#subClassOf>"
     for name in ("o.owl", "o.ttl"):
-        assert read(name, f"<{A}> {subclass} <{B}> .".encode()) == {(A, RDFS_SUBCLASS_OF, B)}
+        assert read(name, f"<{A}> {subclass} <{B}> .".encode()) == {(A, rdfs.SUBCLASS_OF, B)}
 
 
 def test_bytes_that_are_not_utf_8_have_a_place_and_a_way_out() -> None:

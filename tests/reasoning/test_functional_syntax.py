@@ -3,8 +3,9 @@ from pathlib import Path
 import pytest
 
 from sensorstream.errors import OntologyError
+from sensorstream.model import rdf, rdfs
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.model.vocabulary import OWL, RDF_TYPE, RDFS_LABEL, RDFS_SUBCLASS_OF
+from sensorstream.model.vocabulary import OWL
 from sensorstream.reasoning.documents import parse_document
 
 A, B = IRI("http://x.example/o#A"), IRI("http://x.example/o#B")
@@ -17,12 +18,12 @@ def read(body: str, name: str = "o.ofn", head: str = HEAD) -> set[Triple]:
 
 @pytest.mark.parametrize("name", ["o.ofn", "o.owl", "o.fss"])
 def test_it_is_recognised_by_its_first_word(name: str) -> None:
-    assert (A, RDFS_SUBCLASS_OF, B) in read("SubClassOf(:A :B)", name)
+    assert (A, rdfs.SUBCLASS_OF, B) in read("SubClassOf(:A :B)", name)
 
 
 def test_names_stand_in_angle_brackets_or_with_a_prefix() -> None:
-    assert (A, RDFS_SUBCLASS_OF, B) in read("SubClassOf(<http://x.example/o#A> :B)")
-    assert (A, RDF_TYPE, IRI(f"{OWL}Class")) in read("Declaration(Class(:A))")
+    assert (A, rdfs.SUBCLASS_OF, B) in read("SubClassOf(<http://x.example/o#A> :B)")
+    assert (A, rdf.TYPE, IRI(f"{OWL}Class")) in read("Declaration(Class(:A))")
 
 
 def test_texts_have_escapes_languages_and_datatypes() -> None:
@@ -31,7 +32,7 @@ def test_texts_have_escapes_languages_and_datatypes() -> None:
         'AnnotationAssertion(rdfs:label :A "nein"@de)'
         'AnnotationAssertion(rdfs:label :A "5"^^xsd:integer)'
     )
-    assert {o for s, p, o in read(body) if p == RDFS_LABEL} == {
+    assert {o for s, p, o in read(body) if p == rdfs.LABEL} == {
         Literal('say "no" (\\) #'),
         Literal("nein", language="de"),
         Literal("5", "http://www.w3.org/2001/XMLSchema#integer"),
@@ -40,7 +41,7 @@ def test_texts_have_escapes_languages_and_datatypes() -> None:
 
 def test_a_place_that_takes_one_kind_of_property_declares_it() -> None:
     body = "SubClassOf(:A DataMinCardinality(2 :d)) ObjectPropertyRange(:p :B)"
-    kinds = {s: o for s, p, o in read(body) if p == RDF_TYPE and isinstance(s, IRI)}
+    kinds = {s: o for s, p, o in read(body) if p == rdf.TYPE and isinstance(s, IRI)}
     assert kinds[IRI("http://x.example/o#d")] == f"{OWL}DatatypeProperty"
     assert kinds[IRI("http://x.example/o#p")] == f"{OWL}ObjectProperty"
 

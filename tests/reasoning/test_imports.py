@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from sensorstream.errors import OntologyError
+from sensorstream.model import owl
 from sensorstream.model.terms import IRI
-from sensorstream.model.vocabulary import OWL_IMPORTS
 from sensorstream.reasoning.documents import surroundings
 from sensorstream.reasoning.ontology import Ontology, load_ontology, parse_ontology
 
@@ -131,7 +131,7 @@ def test_imports_that_the_settings_name_are_left_out_and_it_is_said(tmp_path: Pa
     catalog(tmp_path, a="a.ttl")
     found = load_ontology([top], ["http://x.example/a"])
     assert classes(found) == ["top#C"]
-    assert not any(p == OWL_IMPORTS for _, p, _ in found.triples)
+    assert not any(p == owl.IMPORTS for _, p, _ in found.triples)
     (remark,) = found.remarks
     assert remark.code == "import-left-out"
     assert remark.text.startswith("the import of <http://x.example/a> is left out")
@@ -145,4 +145,4 @@ def test_a_name_to_leave_out_that_is_given_is_not_left_out(tmp_path: Path) -> No
     found = load_ontology([top, a], ["http://x.example/a"])
     assert classes(found) == ["a#C", "top#C"]
     assert found.remarks == ()
-    assert (IRI("http://x.example/top"), OWL_IMPORTS, IRI("http://x.example/a")) in found.triples
+    assert (IRI("http://x.example/top"), owl.IMPORTS, IRI("http://x.example/a")) in found.triples

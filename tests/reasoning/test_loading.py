@@ -14,8 +14,8 @@ from sensorstream.errors import OntologyError
 from sensorstream.reasoning.ontology import load_ontology
 from sensorstream.reasoning.profiles import make_reasoner
 from sensorstream.reasoning.survey import without_rules
-from sensorstream.settings import ReasoningSettings
-from sensorstream.settings_file import load_settings
+from sensorstream.settings.settings import ReasoningSettings
+from sensorstream.settings.settings_file import load_settings
 
 PREFIXES = """@prefix : <http://example.org/> .
 @prefix owl: <http://www.w3.org/2002/07/owl#> .

@@ -3,9 +3,8 @@ from pathlib import Path
 import pytest
 
 from sensorstream.errors import OntologyError
+from sensorstream.model import rdfs, xsd
 from sensorstream.model.terms import IRI, BlankNode
-from sensorstream.model.vocabulary import RDFS_SUBCLASS_OF
-from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.reasoning.ontology import load_ontology
 
 ONTOLOGIES = Path(__file__).parents[2] / "ontologies"
@@ -59,14 +58,14 @@ def written(folder: Path, name: str, text: str) -> Path:
 )
 def test_every_syntax_tells_the_same(tmp_path: Path, name: str, text: str) -> None:
     ontology = load_ontology([written(tmp_path, name, text)])
-    assert (A, RDFS_SUBCLASS_OF, B) in ontology.triples
+    assert (A, rdfs.SUBCLASS_OF, B) in ontology.triples
     assert ontology.schema.superclasses(A) == {B}
 
 
 def test_both_shipped_ontologies_load_together() -> None:
     ontology = load_ontology([ONTOLOGIES / "tracking.ttl", ONTOLOGIES / "city.ttl"])
     tracking = IRI("http://sensorstream.example/tracking#hasTime")
-    assert ontology.schema.datatype_of(tracking) == XSD_INTEGER
+    assert ontology.schema.datatype_of(tracking) == xsd.INTEGER
     city = "http://sensorstream.example/city#"
     assert ontology.schema.superclasses(IRI(f"{city}Congestion")) == {
         IRI(f"{city}TrafficObservation"),

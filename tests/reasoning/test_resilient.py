@@ -15,10 +15,9 @@ from psutil import STATUS_STOPPED
 from sensorstream.clock import SystemClock
 from sensorstream.errors import Inconsistent, ReasonerError
 from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model import rdf, xsd
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.reasoning.dl.contradictions import Explainer
 from sensorstream.reasoning.dl.gap import twins
 from sensorstream.reasoning.dl.process import Worker
@@ -47,8 +46,8 @@ def person(name: str, certainty: int = 90, kind: str = "Human") -> tuple[Triple,
     """Of each kind the reasoner has to be asked once at least: it remembers what it was told."""
     subject = IRI(f"{EX}{name}")
     return (
-        (subject, IRI(RDF_TYPE), IRI(f"{EX}{kind}")),
-        (subject, IRI(f"{EX}hasCertainty"), Literal(str(certainty), XSD_INTEGER)),
+        (subject, IRI(rdf.TYPE), IRI(f"{EX}{kind}")),
+        (subject, IRI(f"{EX}hasCertainty"), Literal(str(certainty), xsd.INTEGER)),
     )
 
 
@@ -81,7 +80,7 @@ class Machine:
         os.kill(self.reasoner.pid, signal.SIGKILL)
 
     def confident(self) -> set[str]:
-        found = self.kb.match(None, IRI(RDF_TYPE), CONFIDENT)
+        found = self.kb.match(None, IRI(rdf.TYPE), CONFIDENT)
         return {subject.removeprefix(EX) for subject, _, _ in found}
 
     def inferred(self) -> set[Triple]:
@@ -209,7 +208,7 @@ def test_questions_that_always_hang_are_left_open_and_others_are_answered(
         restarts.append(machine.reasoner.restarts)
     # The first one is asked, the next ten are not, nor are a hundred after the next.
     assert restarts == [1] * 11 + [2] * 2
-    assert (IRI(f"{EX}poison3"), IRI(RDF_TYPE), IRI(f"{EX}Human")) in machine.inferred()
+    assert (IRI(f"{EX}poison3"), IRI(rdf.TYPE), IRI(f"{EX}Human")) in machine.inferred()
     machine.add(*person("b", kind="Guard"))
     assert machine.confident() == {"a", "b"}
     assert machine.reasoner.degraded == ""
@@ -233,7 +232,7 @@ def test_without_a_process_the_plain_profile_takes_over_until_a_new_one_has_caug
     fresh = make()
     aside = Aside(machine.kb.triples(Origin.STATIC), fresh.reasoner)
     aside.follow(machine.kb.triples(Origin.WINDOW))
-    found = aside.kb.match(None, IRI(RDF_TYPE), CONFIDENT)
+    found = aside.kb.match(None, IRI(rdf.TYPE), CONFIDENT)
     assert {subject.removeprefix(EX) for subject, _, _ in found} == {"b", "c"}
 
 

@@ -4,16 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model import rdf, rdfs
 from sensorstream.model.events import Delta
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Subject, Term, Triple
-from sensorstream.model.vocabulary import (
-    RDF_TYPE,
-    RDFS_DOMAIN,
-    RDFS_RANGE,
-    RDFS_SUBCLASS_OF,
-    RDFS_SUBPROPERTY_OF,
-)
 from sensorstream.reasoning.reasoner import SchemaClosure
 
 
@@ -24,12 +18,12 @@ def x(name: str) -> IRI:
 HUMAN, ACTOR, ROOM, ANNA, HALL = map(x, ("Human", "Actor", "Room", "anna", "hall"))
 IN_ROOM, LOCATED, NAME = map(x, ("inRoom", "located", "name"))
 SCHEMA: tuple[Triple, ...] = (
-    (HUMAN, RDFS_SUBCLASS_OF, ACTOR),
-    (ACTOR, RDFS_SUBCLASS_OF, x("Entity")),
-    (IN_ROOM, RDFS_SUBPROPERTY_OF, LOCATED),
-    (LOCATED, RDFS_DOMAIN, ACTOR),
-    (IN_ROOM, RDFS_RANGE, ROOM),
-    (NAME, RDFS_RANGE, ROOM),
+    (HUMAN, rdfs.SUBCLASS_OF, ACTOR),
+    (ACTOR, rdfs.SUBCLASS_OF, x("Entity")),
+    (IN_ROOM, rdfs.SUBPROPERTY_OF, LOCATED),
+    (LOCATED, rdfs.DOMAIN, ACTOR),
+    (IN_ROOM, rdfs.RANGE, ROOM),
+    (NAME, rdfs.RANGE, ROOM),
 )
 
 
@@ -62,8 +56,8 @@ class Run:
 
 def test_a_type_implies_all_classes_above() -> None:
     run = started(SCHEMA)
-    run.change({(ANNA, RDF_TYPE, HUMAN)}, set())
-    assert run.inferred() == {(ANNA, RDF_TYPE, ACTOR), (ANNA, RDF_TYPE, x("Entity"))}
+    run.change({(ANNA, rdf.TYPE, HUMAN)}, set())
+    assert run.inferred() == {(ANNA, rdf.TYPE, ACTOR), (ANNA, rdf.TYPE, x("Entity"))}
 
 
 def test_a_property_implies_those_above_and_the_types_of_both_ends() -> None:
@@ -71,9 +65,9 @@ def test_a_property_implies_those_above_and_the_types_of_both_ends() -> None:
     run.change({(ANNA, IN_ROOM, HALL)}, set())
     assert run.inferred() == {
         (ANNA, LOCATED, HALL),
-        (ANNA, RDF_TYPE, ACTOR),
-        (ANNA, RDF_TYPE, x("Entity")),
-        (HALL, RDF_TYPE, ROOM),
+        (ANNA, rdf.TYPE, ACTOR),
+        (ANNA, rdf.TYPE, x("Entity")),
+        (HALL, rdf.TYPE, ROOM),
     }
 
 
@@ -85,8 +79,8 @@ def test_a_literal_never_gets_a_type() -> None:
 
 def test_a_conclusion_stays_while_one_reason_is_left() -> None:
     run = started(SCHEMA)
-    run.change({(ANNA, RDF_TYPE, HUMAN), (ANNA, IN_ROOM, HALL)}, set())
-    first = run.change(set(), {(ANNA, RDF_TYPE, HUMAN)})
+    run.change({(ANNA, rdf.TYPE, HUMAN), (ANNA, IN_ROOM, HALL)}, set())
+    first = run.change(set(), {(ANNA, rdf.TYPE, HUMAN)})
     assert not first
     run.change(set(), {(ANNA, IN_ROOM, HALL)})
     assert run.inferred() == set()
@@ -96,25 +90,25 @@ def test_moving_within_one_delta_reports_only_the_difference() -> None:
     run = started(SCHEMA)
     run.change({(ANNA, IN_ROOM, HALL)}, set())
     moved = run.change({(ANNA, IN_ROOM, x("yard"))}, {(ANNA, IN_ROOM, HALL)})
-    assert set(moved.added) == {(ANNA, LOCATED, x("yard")), (x("yard"), RDF_TYPE, ROOM)}
-    assert set(moved.removed) == {(ANNA, LOCATED, HALL), (HALL, RDF_TYPE, ROOM)}
+    assert set(moved.added) == {(ANNA, LOCATED, x("yard")), (x("yard"), rdf.TYPE, ROOM)}
+    assert set(moved.removed) == {(ANNA, LOCATED, HALL), (HALL, rdf.TYPE, ROOM)}
 
 
 def test_static_triples_are_closed_once_and_apart() -> None:
-    run = started(SCHEMA, ((ANNA, RDF_TYPE, HUMAN),))
+    run = started(SCHEMA, ((ANNA, rdf.TYPE, HUMAN),))
     assert set(run.kb.triples(Origin.STATIC_INFERRED)) >= {
-        (ANNA, RDF_TYPE, ACTOR),
-        (HUMAN, RDFS_SUBCLASS_OF, x("Entity")),
+        (ANNA, rdf.TYPE, ACTOR),
+        (HUMAN, rdfs.SUBCLASS_OF, x("Entity")),
     }
-    run.change({(ANNA, RDF_TYPE, HUMAN)}, set())
-    run.change(set(), {(ANNA, RDF_TYPE, HUMAN)})
-    assert (ANNA, RDF_TYPE, ACTOR) in run.kb
+    run.change({(ANNA, rdf.TYPE, HUMAN)}, set())
+    run.change(set(), {(ANNA, rdf.TYPE, HUMAN)})
+    assert (ANNA, rdf.TYPE, ACTOR) in run.kb
 
 
 def test_without_types_only_properties_are_followed() -> None:
     closure = SchemaClosure(Schema.of(SCHEMA), types=False)
     assert list(closure.conclusions((ANNA, IN_ROOM, HALL))) == [(ANNA, LOCATED, HALL)]
-    assert list(closure.conclusions((ANNA, RDF_TYPE, HUMAN))) == []
+    assert list(closure.conclusions((ANNA, rdf.TYPE, HUMAN))) == []
 
 
 # The oracle: the rules of RDF 1.1 Semantics as they stand, to the fixed point.
@@ -130,33 +124,33 @@ def saturate(schema: set[Triple], data: set[Triple]) -> set[Triple]:
         more: set[Triple] = set()
         for s, p, o in known:
             for a, b, c in known:
-                if b == RDFS_SUBCLASS_OF and p == RDF_TYPE and o == a:
-                    more.add((s, RDF_TYPE, c))
-                if b == RDFS_SUBPROPERTY_OF and p == a and isinstance(c, IRI):
+                if b == rdfs.SUBCLASS_OF and p == rdf.TYPE and o == a:
+                    more.add((s, rdf.TYPE, c))
+                if b == rdfs.SUBPROPERTY_OF and p == a and isinstance(c, IRI):
                     more.add((s, c, o))
-                if b == RDFS_DOMAIN and p == a:
-                    more.add((s, RDF_TYPE, c))
-                if b == RDFS_RANGE and p == a and not isinstance(o, Literal):
-                    more.add((o, RDF_TYPE, c))
+                if b == rdfs.DOMAIN and p == a:
+                    more.add((s, rdf.TYPE, c))
+                if b == rdfs.RANGE and p == a and not isinstance(o, Literal):
+                    more.add((o, rdf.TYPE, c))
         if more <= known:
             return known - schema
         known |= more
 
 
 axioms = st.one_of(
-    st.tuples(st.sampled_from(CLASSES), st.just(RDFS_SUBCLASS_OF), st.sampled_from(CLASSES)),
+    st.tuples(st.sampled_from(CLASSES), st.just(rdfs.SUBCLASS_OF), st.sampled_from(CLASSES)),
     st.tuples(
-        st.sampled_from(PROPERTIES), st.just(RDFS_SUBPROPERTY_OF), st.sampled_from(PROPERTIES)
+        st.sampled_from(PROPERTIES), st.just(rdfs.SUBPROPERTY_OF), st.sampled_from(PROPERTIES)
     ),
     st.tuples(
         st.sampled_from(PROPERTIES),
-        st.sampled_from([RDFS_DOMAIN, RDFS_RANGE]),
+        st.sampled_from([rdfs.DOMAIN, rdfs.RANGE]),
         st.sampled_from(CLASSES),
     ),
 )
 objects: st.SearchStrategy[Term] = st.one_of(st.sampled_from(NODES), st.just(Literal("1")))
 facts = st.one_of(
-    st.tuples(st.sampled_from(NODES), st.just(RDF_TYPE), st.sampled_from(CLASSES)),
+    st.tuples(st.sampled_from(NODES), st.just(rdf.TYPE), st.sampled_from(CLASSES)),
     st.tuples(st.sampled_from(NODES), st.sampled_from(PROPERTIES), objects),
 )
 changes = st.lists(st.tuples(st.sets(facts, max_size=4), st.sets(facts, max_size=4)), max_size=5)
@@ -172,7 +166,7 @@ def test_after_every_delta_the_closure_equals_rematerialisation(
         window = set(run.kb.triples(Origin.WINDOW))
         expected = saturate(schema, window | static)
         asserted_or_derived = set(run.kb.match(None, None, None)) - schema
-        hierarchy = {RDFS_SUBCLASS_OF, RDFS_SUBPROPERTY_OF}
+        hierarchy = {rdfs.SUBCLASS_OF, rdfs.SUBPROPERTY_OF}
         assert {t for t in asserted_or_derived if t[1] not in hierarchy} == expected
 
 

@@ -11,9 +11,9 @@ import pytest
 
 from sensorstream.errors import ReasonerError
 from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model import rdf
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.network.budget import Meter
 from sensorstream.reasoning.dl.gap.trial import Way
 from sensorstream.reasoning.dl.reasoner import ResilientReasoner
@@ -141,8 +141,8 @@ def of_stream(number: int, *, outward: bool, typed: bool) -> list[Triple]:
     """A message: one more who is linked to the same one."""
     one, hub = x(f"n{number}"), x("the-hub")
     link: Triple = (hub, x("out"), one) if outward else (one, x("linked"), hub)
-    said: list[Triple] = [(one, RDF_TYPE, x("one")), (one, x("badge"), Literal(f"no. {number}"))]
-    return [link, *said, *([(hub, RDF_TYPE, x("hub"))] if typed else [])]
+    said: list[Triple] = [(one, rdf.TYPE, x("one")), (one, x("badge"), Literal(f"no. {number}"))]
+    return [link, *said, *([(hub, rdf.TYPE, x("hub"))] if typed else [])]
 
 
 @pytest.mark.parametrize("name", STYLES)

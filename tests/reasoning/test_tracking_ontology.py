@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from sensorstream.model import rdf, rdfs
 from sensorstream.model.terms import IRI, BlankNode
-from sensorstream.model.vocabulary import OWL, RDF, RDF_TYPE, RDFS, RDFS_SUBCLASS_OF
+from sensorstream.model.vocabulary import OWL, RDF, RDFS
 from sensorstream.reasoning.ontology import Ontology, load_ontology
 
 FILE = Path(__file__).parents[2] / "ontologies" / "tracking.ttl"
@@ -57,10 +58,10 @@ def test_it_stays_within_alc_d(ontology: Ontology) -> None:
 
 def test_it_has_no_general_concept_inclusion(ontology: Ontology) -> None:
     for subject, predicate, _ in ontology.triples:
-        if predicate in {RDFS_SUBCLASS_OF, f"{OWL}equivalentClass", f"{OWL}disjointWith"}:
+        if predicate in {rdfs.SUBCLASS_OF, f"{OWL}equivalentClass", f"{OWL}disjointWith"}:
             assert not isinstance(subject, BlankNode)
     defined = [s for s, p, _ in ontology.triples if p == f"{OWL}equivalentClass"]
-    primitive = {s for s, p, _ in ontology.triples if p == RDFS_SUBCLASS_OF}
+    primitive = {s for s, p, _ in ontology.triples if p == rdfs.SUBCLASS_OF}
     assert len(defined) == len(set(defined))
     assert primitive.isdisjoint(defined)
-    assert all(o != f"{OWL}Thing" for _, p, o in ontology.triples if p != RDF_TYPE)
+    assert all(o != f"{OWL}Thing" for _, p, o in ontology.triples if p != rdf.TYPE)

@@ -10,6 +10,7 @@ import pytest
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.snapshot import Snapshot
 from sensorstream.language import parse
+from sensorstream.model import rdf
 from sensorstream.model.events import (
     Delta,
     Departure,
@@ -22,7 +23,6 @@ from sensorstream.model.events import (
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Subject, Triple, term
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.rules.conditions import ConditionEvaluator, SnapshotEvaluator
 from sensorstream.rules.continuous import NetworkEvaluator
 from sensorstream.rules.effects import Run
@@ -54,7 +54,7 @@ class Host:
 
     def stay(self, name: Subject) -> Individual | None:
         """Whoever has a type was last spoken of at time 1, by a message named after it."""
-        if not any(self.kb.match(name, RDF_TYPE, None)):
+        if not any(self.kb.match(name, rdf.TYPE, None)):
             return None
         return Individual(name, 1, 0, 1, 0, f"m-{name.rpartition('/')[2]}")
 
@@ -80,7 +80,7 @@ class Host:
         child, human = IRI(f"{E}Child"), IRI(f"{E}Human")
 
         def implied(triples: Sequence[Triple]) -> tuple[Triple, ...]:
-            return tuple((s, RDF_TYPE, human) for s, p, o in triples if (p, o) == (RDF_TYPE, child))
+            return tuple((s, rdf.TYPE, human) for s, p, o in triples if (p, o) == (rdf.TYPE, child))
 
         inferred = Delta(delta.time, implied(told.added), implied(told.removed))
         return net_delta(delta.time, [told, self.kb.apply(Origin.INFERRED, inferred)])
@@ -147,12 +147,12 @@ class Play:
 def triple(text: str) -> Triple:
     s, p, o = text.split(" ", 2)
     value = term(o) if o.startswith(('"', "<")) else IRI(E + o)
-    return IRI(E + s), RDF_TYPE if p == "a" else IRI(E + p), value
+    return IRI(E + s), rdf.TYPE if p == "a" else IRI(E + p), value
 
 
 def written(each: Triple) -> str:
     s, p, o = each
-    predicate = "a" if p == RDF_TYPE else p.removeprefix(E)
+    predicate = "a" if p == rdf.TYPE else p.removeprefix(E)
     return f"{s.removeprefix(E)} {predicate} {o.removeprefix(E)}"
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from sensorstream.errors import LanguageError, RuleError
 from sensorstream.kb.graph import Origin
+from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, BlankNode, Literal
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.model.xsd import XSD
 
 Play: TypeAlias = Callable[..., Any]
@@ -205,12 +205,12 @@ def test_what_is_static_or_inferred_stays_and_is_reported(play: Play) -> None:
         "rule r on insert :Reset as ?x then delete { ?s a :Human } delete individual :earth ."
     )
     earth = IRI(f"{E}earth")
-    stage.host.kb.add(Origin.STATIC, [(earth, RDF_TYPE, IRI(f"{E}Planet"))])
+    stage.host.kb.add(Origin.STATIC, [(earth, rdf.TYPE, IRI(f"{E}Planet"))])
     stage.say("tom a Child")
     result = stage.say("x a Reset", "ann a Human")
     assert stage.window() == {"tom a Child", "x a Reset"}
     assert result.warnings == (
-        f"rule r: <{E}tom> <{RDF_TYPE}> <{E}Human> is not in the window graph "
+        f"rule r: <{E}tom> <{rdf.TYPE}> <{E}Human> is not in the window graph "
         "and cannot be deleted",
         f"rule r: <{E}earth> is not in the window and cannot be deleted",
     )

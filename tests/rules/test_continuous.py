@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from sensorstream.errors import Overrun, QueryError
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.snapshot import Snapshot
+from sensorstream.model import xsd
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Term, Triple
 from sensorstream.model.vocabulary import GRAPH_INFERRED, GRAPH_WINDOW
-from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.network.budget import Limits
 from sensorstream.network.operators.matching import Matching
 from sensorstream.rules.conditions import ConditionQuery, SnapshotEvaluator, condition_query
@@ -212,7 +212,7 @@ def test_a_value_keeps_its_form() -> None:
     query = condition_query(parse_query("SELECT ?o { ?x ?p ?o FILTER(?o = 7) }"), ())
     both.network.prepare([[query]])
     assert both.network.select(query, {}) == [{"o": written}]
-    assert both.anew.select(query, {}) == [{"o": Literal("7", XSD_INTEGER)}]
+    assert both.anew.select(query, {}) == [{"o": Literal("7", xsd.INTEGER)}]
 
 
 @pytest.mark.parametrize(

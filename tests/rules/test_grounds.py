@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sensorstream.model import xsd
 from sensorstream.model.events import Alert, Basis, Since
 from sensorstream.model.terms import IRI, Literal
-from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.rules.grounds import MOST_CHARACTERS, MOST_STATEMENTS
 from tests.rules.conftest import E, Play, written
 
@@ -115,7 +115,7 @@ def test_the_evidence_has_the_values_and_statements_of_the_firing(play: type[Pla
     assert alert.evidence is not None
     ann, kitchen = IRI(f"{E}ann"), IRI(f"{E}kitchen")
     assert dict(alert.evidence.bindings) == {
-        "now": Literal("0", XSD_INTEGER),
+        "now": Literal("0", xsd.INTEGER),
         "r": kitchen,
         "x": ann,
     }
@@ -203,7 +203,7 @@ def test_an_alert_after_a_time_tells_since_when_its_condition_held(
     holds: list[bool] = []
     for step, value in said:
         time += step
-        now = "" if value is None else f'ann v "{value}"^^<{XSD_INTEGER}>'
+        now = "" if value is None else f'ann v "{value}"^^<{xsd.INTEGER}>'
         gone = [before] if before and before != now else []
         alerts = stage.say(*([now] if now and now != before else []), remove=gone, time=time).alerts
         before = now

@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sensorstream.language import parse
+from sensorstream.model import rdf
 from sensorstream.model.events import Delta, Departure, Individual, Message, Provenance
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.rules.effects import Run
 from sensorstream.rules.memory import RuleMemory
 from sensorstream.rules.rounds import RuleIndex
@@ -30,7 +30,7 @@ TRIGGERS = (
 
 triples = st.tuples(
     st.sampled_from([IRI(f"{E}{name}") for name in "xyz"]),
-    st.sampled_from([RDF_TYPE, IRI(f"{E}near")]),
+    st.sampled_from([rdf.TYPE, IRI(f"{E}near")]),
     st.sampled_from([IRI(f"{E}{name}") for name in CLASSES]),
 )
 

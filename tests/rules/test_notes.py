@@ -3,10 +3,11 @@ from __future__ import annotations
 import pytest
 
 from sensorstream.language import parse
+from sensorstream.model import rdf, rdfs
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Triple
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.vocabulary import OWL, RDF_FIRST, RDF_TYPE, RDFS_DOMAIN, RDFS_SUBCLASS_OF
+from sensorstream.model.vocabulary import OWL
 from sensorstream.rules.notes import rule_notes
 from sensorstream.rules.rule_compiler import compile_rules
 
@@ -22,11 +23,11 @@ def name(text: str) -> IRI:
 
 
 ONTOLOGY: tuple[Triple, ...] = (
-    *((name(each), RDF_TYPE, IRI(f"{OWL}Class")) for each in ("Human", "Agent", "Room", "Lab")),
-    (name("hasName"), RDF_TYPE, IRI(f"{OWL}DatatypeProperty")),
-    (name("isIn"), RDF_TYPE, IRI(f"{OWL}ObjectProperty")),
-    (name("Human"), RDFS_SUBCLASS_OF, name("Agent")),
-    (name("Lab"), RDFS_SUBCLASS_OF, name("Room")),
+    *((name(each), rdf.TYPE, IRI(f"{OWL}Class")) for each in ("Human", "Agent", "Room", "Lab")),
+    (name("hasName"), rdf.TYPE, IRI(f"{OWL}DatatypeProperty")),
+    (name("isIn"), rdf.TYPE, IRI(f"{OWL}ObjectProperty")),
+    (name("Human"), rdfs.SUBCLASS_OF, name("Agent")),
+    (name("Lab"), rdfs.SUBCLASS_OF, name("Room")),
 )
 
 
@@ -94,7 +95,7 @@ def test_a_condition_on_a_class_without_members_is_told(
     rule = f'rule r on change if {condition} then alert info "x"'
     assert codes(rule) == expected
     # An individual of the ontology is a member from the start, but never inserted.
-    lab = (name("lab-1"), RDF_TYPE, name("Lab"))
+    lab = (name("lab-1"), rdf.TYPE, name("Lab"))
     assert codes(rule, lab) == []
     assert codes(ON_ROOM, lab) == ["rule-never-fires"]
 
@@ -102,11 +103,11 @@ def test_a_condition_on_a_class_without_members_is_told(
 @pytest.mark.parametrize(
     "axiom",
     [
-        (name("hasName"), RDFS_DOMAIN, name("Lab")),
+        (name("hasName"), rdfs.DOMAIN, name("Lab")),
         (name("Room"), IRI(f"{OWL}equivalentClass"), BlankNode("_:some")),
-        (BlankNode("_:some"), RDFS_SUBCLASS_OF, name("Lab")),
+        (BlankNode("_:some"), rdfs.SUBCLASS_OF, name("Lab")),
         (BlankNode("_:some"), IRI(f"{OWL}allValuesFrom"), name("Lab")),
-        (BlankNode("_:some"), RDF_FIRST, name("Lab")),
+        (BlankNode("_:some"), rdf.FIRST, name("Lab")),
     ],
 )
 def test_what_the_ontology_may_infer_is_no_ground_for_a_note(axiom: Triple) -> None:
@@ -114,7 +115,7 @@ def test_what_the_ontology_may_infer_is_no_ground_for_a_note(axiom: Triple) -> N
 
 
 def test_an_inverse_may_state_a_property_that_no_rule_states() -> None:
-    domain = (name("isIn"), RDFS_DOMAIN, name("Room"))
+    domain = (name("isIn"), rdfs.DOMAIN, name("Room"))
     inverse = (name("holds"), IRI(f"{OWL}inverseOf"), name("isIn"))
     assert codes(ON_ROOM, domain) == ["rule-never-fires"]
     assert codes(ON_ROOM, domain, inverse) == []

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from sensorstream.errors import LanguageError
 from sensorstream.kb.oxigraph import from_oxigraph
+from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, Triple
-from sensorstream.model.vocabulary import RDF_TYPE
 
 Play: TypeAlias = Callable[..., Any]
 
@@ -149,7 +149,7 @@ def test_an_operation_does_what_oxigraph_does(
     store = ox.Store()
     store.extend(ox.Quad(node(s), node(p), node(o)) for s, p, o in graph)
     # The rule's own trigger is in the window too, where a pattern may meet it.
-    go = ox.Quad(node("go"), ox.NamedNode(RDF_TYPE), node("Go"))
+    go = ox.Quad(node("go"), ox.NamedNode(rdf.TYPE), node("Go"))
     store.add(go)
     store.update(update, prefixes={"": "http://example.org/"})
     store.remove(go)
@@ -162,4 +162,4 @@ def test_an_operation_does_what_oxigraph_does(
 
 def written(triple: Triple) -> str:
     s, p, o = (str(term).removeprefix("http://example.org/") for term in triple)
-    return f"{s} {'a' if p == RDF_TYPE else p} {o}"
+    return f"{s} {'a' if p == rdf.TYPE else p} {o}"

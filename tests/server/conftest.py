@@ -18,7 +18,7 @@ from sensorstream.history.read_only_sql import SqlResult
 from sensorstream.kb.graph import Origin
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.server.listening import Server
-from sensorstream.settings import LimitSettings
+from sensorstream.settings.settings import LimitSettings
 from tests.forked import commands_are_forks as commands_are_forks
 from tests.server.memory import MemoryApplication
 from tests.server.resources import NOW

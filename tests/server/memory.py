@@ -50,7 +50,7 @@ from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.timeline import Timeline
 from sensorstream.processes.forks import QuestionLimits
 from sensorstream.processes.stopping import Stop
-from sensorstream.settings import ServerSettings, Settings
+from sensorstream.settings.settings import ServerSettings, Settings
 from sensorstream.sparql.algebra import Ask, Select
 from sensorstream.testing import ManualClock
 from tests.server.resources import (

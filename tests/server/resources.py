@@ -70,14 +70,14 @@ from sensorstream.history.incidents import PostgresIncidents
 from sensorstream.history.kept_messages import Choice, Chosen, KeptMessage, Left
 from sensorstream.history.statements import Latest
 from sensorstream.mapping.places import Expression, Node, Place
+from sensorstream.model import rdf, rdfs
 from sensorstream.model.events import Alert, Basis, Evidence, Matched, Provenance, Since
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.model.vocabulary import RDF_TYPE, RDFS_SUBCLASS_OF
+from sensorstream.model.webhook_definition import Telling, WebhookDefinition
 from sensorstream.rules.unmet import Step
 from sensorstream.rules.why_not import WhyNot
 from sensorstream.spark.jobs.protocol import JobText
 from sensorstream.testing import ManualClock
-from sensorstream.webhook_definition import Telling, WebhookDefinition
 
 EX = "http://example.org/"
 
@@ -264,7 +264,7 @@ class MemoryRulebook(Rulebook):
     def try_message(
         self, content: bytes, source: str, files: Mapping[str, str], after: int = 0
     ) -> MessageTrial:
-        said = (IRI(f"{EX}ada"), RDF_TYPE, IRI(f"{EX}Person"))
+        said = (IRI(f"{EX}ada"), rdf.TYPE, IRI(f"{EX}Person"))
         return MessageTrial(
             status="accepted", matched=("person",), statements=(said,), preceding=after
         )
@@ -286,7 +286,7 @@ class OneIndividual(Individuals):
             (IRI(f"{EX}ada"), IRI(f"{EX}name"), Literal("Ada")), Provenance("m1", 3), 7, False
         )
         inferred = Latest(
-            (IRI(f"{EX}ada"), RDF_TYPE, IRI(f"{EX}Person")), Provenance("m1", 3), None, True
+            (IRI(f"{EX}ada"), rdf.TYPE, IRI(f"{EX}Person")), Provenance("m1", 3), None, True
         )
         self.known = KnownIndividual(IRI(f"{EX}ada"), False, (said, inferred))
 
@@ -332,10 +332,10 @@ class OneHolding(Holding):
     def why(self, statement: str) -> WhyHeld:
         triple = read_statement(statement, {"": EX})
         ann, person, guest = IRI(f"{EX}ann"), IRI(f"{EX}Person"), IRI(f"{EX}Guest")
-        if triple != (ann, RDF_TYPE, person):
+        if triple != (ann, rdf.TYPE, person):
             return WhyHeld(triple, None, "rdfs")
-        below = (guest, RDFS_SUBCLASS_OF, person)
-        said = Matched((ann, RDF_TYPE, guest), Basis.SAID, "m41")
+        below = (guest, rdfs.SUBCLASS_OF, person)
+        said = Matched((ann, rdf.TYPE, guest), Basis.SAID, "m41")
         place = Place("thing", Node("/t", 1, ""))
         by = Applied(
             "rdfs9",

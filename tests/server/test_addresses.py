@@ -14,7 +14,7 @@ import pytest
 from sensorstream.app.application import Application
 from sensorstream.app.life.access import Rates
 from sensorstream.server.addresses import client_of, is_in, with_mapped
-from sensorstream.settings import HttpSettings, LimitSettings
+from sensorstream.settings.settings import HttpSettings, LimitSettings
 
 STREAM = b"GET /alerts/stream HTTP/1.1\r\nhost: localhost\r\n\r\n"
 PLACES = 24

@@ -20,7 +20,7 @@ from sensorstream.alerts.signing import new_secret, signed_headers
 from sensorstream.errors import SensorStreamError
 from sensorstream.model.events import Alert
 from sensorstream.server import problems
-from sensorstream.settings import LimitSettings
+from sensorstream.settings.settings import LimitSettings
 
 DOCS = Path(__file__).parents[2] / "docs"
 API = (DOCS / "http-api.md").read_text(encoding="utf-8")

@@ -14,7 +14,7 @@ import pytest
 
 from sensorstream.app.application import Application
 from sensorstream.server.tls import Certificate
-from sensorstream.settings import LimitSettings
+from sensorstream.settings.settings import LimitSettings
 from tests.server.certificates import write_certificate
 
 PLACES = 8

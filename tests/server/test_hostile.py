@@ -17,8 +17,8 @@ from schemathesis import GenerationMode
 from schemathesis.core.result import Ok
 
 from sensorstream.app.application import Application
-from sensorstream.resources import bundled
-from sensorstream.settings import (
+from sensorstream.installation import bundled
+from sensorstream.settings.settings import (
     ArchiveSettings,
     HistorySettings,
     LimitSettings,

@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.resources import bundled
-from sensorstream.settings import (
+from sensorstream.installation import bundled
+from sensorstream.settings.settings import (
     FilterSettings,
     HistorySettings,
     OntologySettings,

@@ -20,9 +20,9 @@ import pyarrow.ipc
 import pyarrow.parquet
 import pytest
 
+from sensorstream.cli.demo.server_process import ServerProcess
 from sensorstream.cli.init import TEMPLATES, make_workspace
 from sensorstream.client.clients import Client
-from sensorstream.demo.server_process import ServerProcess
 from sensorstream.simulation.tracker import tracker_messages
 from tests.waiting import command_of
 

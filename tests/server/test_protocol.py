@@ -14,7 +14,7 @@ from sensorstream.alerts.feed import AlertFeed
 from sensorstream.app.application import Application
 from sensorstream.server import protocol
 from sensorstream.server import protocol as connections
-from sensorstream.settings import LimitSettings
+from sensorstream.settings.settings import LimitSettings
 
 XML = b"content-type: application/xml\r\n"
 CHUNKED = (

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sensorstream.settings import (
+from sensorstream.settings.settings import (
     Settings,
 )
 from tests.server.tracking import (

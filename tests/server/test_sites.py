@@ -11,7 +11,7 @@ import pytest
 from sensorstream.app.application import Application
 from sensorstream.errors import SettingsError
 from sensorstream.server.addresses import KnownSites, check_origins
-from sensorstream.settings import ServerSettings
+from sensorstream.settings.settings import ServerSettings
 
 MAP = "https://map.example.org"
 EVIL = "https://evil.example"

@@ -12,7 +12,7 @@ import pytest
 
 from sensorstream.errors import SettingsError
 from sensorstream.server.tls import Certificate
-from sensorstream.settings import HttpSettings
+from sensorstream.settings.settings import HttpSettings
 from tests.server.certificates import write_certificate
 
 Eventually = Callable[[Callable[[], object]], None]

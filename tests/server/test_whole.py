@@ -21,8 +21,8 @@ from SPARQLWrapper import JSON, SPARQLWrapper
 from standardwebhooks import Webhook as Verifier
 
 from sensorstream.app.application import Application
-from sensorstream.resources import bundled
-from sensorstream.settings import (
+from sensorstream.installation import bundled
+from sensorstream.settings.settings import (
     HistorySettings,
     OntologySettings,
     RuleSettings,

@@ -15,10 +15,10 @@ import httpx
 from lxml import etree
 
 from sensorstream.app.application import Application
-from sensorstream.endpoints import FolderInput, Input
 from sensorstream.inputs.inputs import Inputs
-from sensorstream.resources import bundled
-from sensorstream.settings import (
+from sensorstream.installation import bundled
+from sensorstream.settings.endpoints import FolderInput, Input
+from sensorstream.settings.settings import (
     HistorySettings,
     OntologySettings,
     RuleSettings,

@@ -13,6 +13,7 @@ from sensorstream.history.database import engine
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
 from sensorstream.journal.records import Effects, MessageStatus, Record
+from sensorstream.model import rdf, xsd
 from sensorstream.model.events import (
     Alert,
     Departure,
@@ -24,8 +25,6 @@ from sensorstream.model.events import (
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.model.xsd import XSD_BOOLEAN, XSD_DATE_TIME, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.spark.launch import spark_session
 from sensorstream.spark.snapshot import Place
 
@@ -51,10 +50,10 @@ SCHEMA = Schema(
     object_properties=frozenset({_iri("hasLocation")}),
     datatype_properties=frozenset(map(_iri, ("x", "speed", "awake", "seen", "hasName"))),
     ranges_of={
-        _iri("x"): frozenset({IRI(XSD_INTEGER)}),
-        _iri("speed"): frozenset({IRI(XSD_DOUBLE)}),
-        _iri("awake"): frozenset({IRI(XSD_BOOLEAN)}),
-        _iri("seen"): frozenset({IRI(XSD_DATE_TIME)}),
+        _iri("x"): frozenset({IRI(xsd.INTEGER)}),
+        _iri("speed"): frozenset({IRI(xsd.DOUBLE)}),
+        _iri("awake"): frozenset({IRI(xsd.BOOLEAN)}),
+        _iri("seen"): frozenset({IRI(xsd.DATE_TIME)}),
     },
 )
 
@@ -70,21 +69,21 @@ def _departure(number: int) -> Departure:
     message = f"m{number % 20 + 1}"
     one = Individual(name, number, time - 1_000_000, time, number, message)
     said: dict[IRI, Term] = {
-        RDF_TYPE: _iri("Human"),
-        _iri("x"): Literal(str(number * 3 % 101 - 20), XSD_INTEGER),
+        rdf.TYPE: _iri("Human"),
+        _iri("x"): Literal(str(number * 3 % 101 - 20), xsd.INTEGER),
         _iri("hasLocation"): _iri(f"room-{number % 3}"),
         _iri("hasName"): Literal(ODD_NAMES[number % len(ODD_NAMES)]),
     }
     if number % 2:
         speed = "INF" if number % 50 == 7 else str(number / 8)
-        said[_iri("speed")] = Literal(speed, XSD_DOUBLE)
-        said[_iri("awake")] = Literal("true" if number % 4 == 1 else "0", XSD_BOOLEAN)
+        said[_iri("speed")] = Literal(speed, xsd.DOUBLE)
+        said[_iri("awake")] = Literal("true" if number % 4 == 1 else "0", xsd.BOOLEAN)
     if number % 3 == 0:
-        said[_iri("seen")] = Literal(f"2014-08-01T{number % 24:02}:30:00.5+02:00", XSD_DATE_TIME)
+        said[_iri("seen")] = Literal(f"2014-08-01T{number % 24:02}:30:00.5+02:00", xsd.DATE_TIME)
     one.statements.update({(name, p, o): Provenance(message, time) for p, o in said.items()})
-    owned = (BlankNode(f"_:b{number}"), _iri("x"), Literal("1", XSD_INTEGER))
+    owned = (BlankNode(f"_:b{number}"), _iri("x"), Literal("1", xsd.INTEGER))
     one.statements[owned] = Provenance(message, time)
-    inferred = ((name, RDF_TYPE, _iri("Actor")),)
+    inferred = ((name, rdf.TYPE, _iri("Actor")),)
     return Departure(one, time + 60_000_000, inferred)
 
 

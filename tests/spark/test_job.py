@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow.parquet
 import pyspark
 
-from sensorstream.resources import bundled
+from sensorstream.installation import bundled
 from sensorstream.spark.launch import java_home
 
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from sensorstream.resources import bundled
+from sensorstream.installation import bundled
 
 # Between two questions the journal grows; the session sees it when it is told to.
 PROGRAM = """

@@ -8,9 +8,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from sensorstream.model import xsd
 from sensorstream.model.events import SEVERITIES
 from sensorstream.model.terms import IRI, BlankNode, Literal
-from sensorstream.model.xsd import XSD_DATE_TIME, XSD_DECIMAL, XSD_INTEGER
 from sensorstream.sparql import algebra as a
 from sensorstream.sparql.functions import FUNCTIONS
 from sensorstream.sparql.walk import aggregates, nodes, replaced, visible
@@ -21,8 +21,8 @@ TEXTS = st.text(st.characters(codec="utf-8"), max_size=6)
 LITERALS = st.one_of(
     st.builds(Literal, TEXTS),
     st.builds(lambda text: Literal(text, language="en-gb"), TEXTS),
-    st.integers(-9, 99).map(lambda number: Literal(str(number), XSD_INTEGER)),
-    st.decimals(0, 9, places=1).map(lambda number: Literal(str(number), XSD_DECIMAL)),
+    st.integers(-9, 99).map(lambda number: Literal(str(number), xsd.INTEGER)),
+    st.decimals(0, 9, places=1).map(lambda number: Literal(str(number), xsd.DECIMAL)),
 )
 TERMS = st.one_of(VARIABLES, IRIS, LITERALS)
 # Each block gets labels of its own in the end.
@@ -239,8 +239,8 @@ def _with_own_blanks(node: Any) -> Any:
 _LENGTHS = st.integers(1, 10**9).map(lambda number: timedelta(microseconds=number))
 _TIMES = st.one_of(
     st.none(),
-    st.integers(0, 99).map(lambda number: Literal(str(number), XSD_INTEGER)),
-    st.just(Literal("2014-08-01T08:05:00Z", XSD_DATE_TIME)),
+    st.integers(0, 99).map(lambda number: Literal(str(number), xsd.INTEGER)),
+    st.just(Literal("2014-08-01T08:05:00Z", xsd.DATE_TIME)),
 )
 
 

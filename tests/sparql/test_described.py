@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from sensorstream.model import owl, rdf
 from sensorstream.model.terms import IRI
-from sensorstream.model.vocabulary import OWL_CLASS, OWL_RESTRICTION, RDF_TYPE
 from sensorstream.sparql.algebra import BGP, Graph, Query, TriplePattern, Variable
 from sensorstream.sparql.described import NAMES, described, descriptions
 from sensorstream.sparql.parser import parse_query
@@ -26,10 +26,10 @@ def query(pattern: str) -> Query:
 def test_a_described_class_gets_a_name_that_the_query_asks_for_in_a_graph_of_its_own() -> None:
     renamed, [found] = described(query(f"?x a {_SOME} ; :q ?y"))
     assert found.name.startswith(NAMES)
-    assert (found.node, RDF_TYPE, OWL_RESTRICTION) in found.description
+    assert (found.node, rdf.TYPE, owl.RESTRICTION) in found.description
     [graph] = [part for part in nodes(renamed) if isinstance(part, Graph)]
     x = Variable("x")
-    assert graph == Graph(found.name, BGP((TriplePattern(x, RDF_TYPE, found.name),)))
+    assert graph == Graph(found.name, BGP((TriplePattern(x, rdf.TYPE, found.name),)))
     assert TriplePattern(x, IRI("urn:x:q"), Variable("y")) in set(nodes(renamed))
     assert not list(descriptions(renamed))
 
@@ -56,7 +56,7 @@ def test_different_descriptions_have_different_names() -> None:
 
 def test_an_expression_within_another_is_a_part_of_it_and_has_a_kind() -> None:
     [found] = described(query("?x a [ owl:intersectionOf ( :A [ owl:complementOf :B ] ) ]"))[1]
-    assert sum(o == OWL_CLASS for _, p, o in found.description if p == RDF_TYPE) == 2
+    assert sum(o == owl.CLASS for _, p, o in found.description if p == rdf.TYPE) == 2
 
 
 def test_an_individual_without_a_name_joins_what_is_asked_of_it() -> None:

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from sensorstream.errors import Position, QueryError
+from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, BlankNode, Literal
-from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.sparql.algebra import (
     BGP,
     And,
@@ -31,7 +31,7 @@ from sensorstream.sparql.walk import nodes
 
 S, P, OBJECT, X = map(Variable, "spox")
 SPO = TriplePattern(S, P, OBJECT)
-ONE = Literal("1", XSD_INTEGER)
+ONE = Literal("1", xsd.INTEGER)
 
 
 def select(text: str) -> object:
@@ -87,7 +87,7 @@ def test_a_star_is_the_list_of_visible_variables() -> None:
         ("?x -1", "-", ONE),
         ("?x - 1", "-", ONE),
         ("?x+1", "+", ONE),
-        ("?x -1*2", "-", Arithmetic("*", ONE, Literal("2", XSD_INTEGER))),
+        ("?x -1*2", "-", Arithmetic("*", ONE, Literal("2", xsd.INTEGER))),
     ],
 )
 def test_a_sign_after_an_operand_is_an_operator(text: str, operator: str, right: object) -> None:

@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 
 from sensorstream.errors import QueryError
+from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal
-from sensorstream.model.xsd import XSD_DATE_TIME, XSD_INTEGER
 from sensorstream.sparql.algebra import (
     BGP,
     AlertClause,
@@ -92,9 +92,9 @@ def seconds(number: float) -> timedelta:
             {
                 "range": seconds(2),
                 "step": seconds(2),
-                "origin": Literal("1", XSD_INTEGER),
-                "start": Literal("5", XSD_INTEGER),
-                "end": Literal("2014-08-01T00:00:00Z", XSD_DATE_TIME),
+                "origin": Literal("1", xsd.INTEGER),
+                "start": Literal("5", xsd.INTEGER),
+                "end": Literal("2014-08-01T00:00:00Z", xsd.DATE_TIME),
             },
         ),
     ],
@@ -187,8 +187,8 @@ def test_windows_without_a_name_get_one_and_equal_ones_share_it() -> None:
             unit=WindowUnit.INDIVIDUALS,
             range=3,
             instances_of=IRI("C"),
-            start=Literal("5", XSD_INTEGER),
-            end=Literal("9", XSD_INTEGER),
+            start=Literal("5", xsd.INTEGER),
+            end=Literal("9", xsd.INTEGER),
         ),
     )
     assert isinstance(query.form, Select)

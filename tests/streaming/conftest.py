@@ -10,8 +10,8 @@ import pytest
 
 from sensorstream.journal.records import Record
 from sensorstream.model.events import Message
-from sensorstream.settings import Settings
-from sensorstream.settings_file import load_settings
+from sensorstream.settings.settings import Settings
+from sensorstream.settings.settings_file import load_settings
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

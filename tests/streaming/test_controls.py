@@ -12,7 +12,7 @@ from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Effects, Record
 from sensorstream.journal.registration import RegisterQuery
 from sensorstream.model.timeline import Timeline
-from sensorstream.settings import Settings
+from sensorstream.settings.settings import Settings
 from sensorstream.streaming.engine_host import EngineHost
 from sensorstream.streaming.work import Done, EnginePlace, Work, pack
 from tests.streaming.conftest import seen

@@ -17,7 +17,7 @@ from sensorstream.errors import SparkError
 from sensorstream.history.journal_rows import JournalRow, record_of
 from sensorstream.journal.effects import merged
 from sensorstream.journal.records import Effects
-from sensorstream.settings import Settings
+from sensorstream.settings.settings import Settings
 from sensorstream.streaming.host_client import HostClient
 from sensorstream.streaming.work import Done, EnginePlace, HostTask, Work, pack
 from tests.streaming.conftest import START, seen

@@ -18,8 +18,8 @@ import psutil
 import pytest
 
 from sensorstream.errors import SparkError
-from sensorstream.own_folders import own_folder
-from sensorstream.settings import Settings
+from sensorstream.processes.own_folders import own_folder
+from sensorstream.settings.settings import Settings
 from sensorstream.streaming.host_client import HostClient, start_hosts
 from sensorstream.streaming.work import Done, HostTask, Work, pack
 from tests.streaming.conftest import START, seen

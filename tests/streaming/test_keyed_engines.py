@@ -22,7 +22,7 @@ from sensorstream.journal.kinds import replay
 from sensorstream.journal.message import PassTime
 from sensorstream.journal.records import Effects, Record
 from sensorstream.model.events import Alert
-from sensorstream.settings import Settings
+from sensorstream.settings.settings import Settings
 from sensorstream.streaming import engine_host
 from sensorstream.streaming.engine_host import EngineHost
 from sensorstream.streaming.keyed_engine import Controls

@@ -17,7 +17,7 @@ from sensorstream.journal.effects import merged
 from sensorstream.journal.message import PassTime
 from sensorstream.journal.records import Effects
 from sensorstream.model.events import Alert, Cleared
-from sensorstream.settings import Settings, TimeSettings, WindowSettings
+from sensorstream.settings.settings import Settings, TimeSettings, WindowSettings
 from tests.streaming.conftest import START, seen
 from tests.streaming.test_keyed_engines import Keys, of_one_engine, told
 

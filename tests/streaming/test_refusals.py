@@ -14,7 +14,7 @@ from sensorstream.history.pipeline import Writes
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Record
 from sensorstream.model.timeline import Timeline
-from sensorstream.settings import PipelineSettings, Settings
+from sensorstream.settings.settings import PipelineSettings, Settings
 from sensorstream.streaming.stream import check_folder, running_stream
 
 

@@ -9,11 +9,11 @@ from time import monotonic, sleep
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.endpoints import FolderInput, KafkaInput
 from sensorstream.errors import SettingsError
 from sensorstream.history.journal_rows import journal_rows
 from sensorstream.inputs.inputs import Inputs
-from sensorstream.settings import Settings
+from sensorstream.settings.endpoints import FolderInput, KafkaInput
+from sensorstream.settings.settings import Settings
 from sensorstream.streaming.sources import read_by_now, with_source
 from tests.streaming.conftest import seen
 

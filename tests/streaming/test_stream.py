@@ -28,8 +28,8 @@ from sensorstream.history.views import install_views
 from sensorstream.journal.message import PassTime
 from sensorstream.journal.records import Effects, Record
 from sensorstream.model.timeline import Timeline
-from sensorstream.settings import Settings
-from sensorstream.settings_file import load_settings
+from sensorstream.settings.settings import Settings
+from sensorstream.settings.settings_file import load_settings
 from tests.streaming.conftest import seen, write_deployment
 from tests.streaming.test_keyed_engines import of_one_engine
 from tests.streaming.test_passing_time import WAITING

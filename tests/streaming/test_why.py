@@ -25,8 +25,8 @@ from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Effects
 from sensorstream.model.events import Alert
 from sensorstream.model.timeline import Timeline
-from sensorstream.settings import PipelineSettings, Settings
-from sensorstream.settings_file import load_settings
+from sensorstream.settings.settings import PipelineSettings, Settings
+from sensorstream.settings.settings_file import load_settings
 from tests.streaming.conftest import write_deployment
 from tests.streaming.test_keyed_engines import of_one_engine
 from tests.streaming.test_passing_time import WAITING, batches, by_keys, message, passed

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from sensorstream.errors import Overrun
 from sensorstream.kb.index import TripleIndex
+from sensorstream.model import xsd
 from sensorstream.model.regex import LONGEST_TEXT
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.network.budget import Limits, Meter
 from sensorstream.sparql.parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
@@ -182,7 +182,7 @@ def test_what_grows_with_each_bind_has_no_value_beyond_the_longest(
     binds = "".join(f"BIND({function.replace('?v', f'?v{n}')} AS ?v{n + 1}) " for n in range(60))
     running = Machine(Limits(rows=100_000))
     running.index.add((NODES[0], IRI("p:"), Literal("%" * 50)))
-    running.index.add((NODES[0], IRI("q:"), Literal("9" * 50, XSD_INTEGER)))
+    running.index.add((NODES[0], IRI("q:"), Literal("9" * 50, xsd.INTEGER)))
     text = f"SELECT ?v1 ?v60 WHERE {{ ?x <{kind}> ?v0 {binds} }}"
     running.register("grows", text, parse_query(text), lambda report: None)
     (row,) = running.queries["grows"].result()

@@ -19,8 +19,8 @@ import pytest
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.oxigraph import from_oxigraph, subject_to_oxigraph, to_oxigraph
+from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.sparql.parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 
@@ -160,7 +160,7 @@ LATITUDE, LONGITUDE = named("ct:hasLatitude"), named("ct:hasLongitude")
 
 
 def integer(value: int) -> Literal:
-    return Literal(str(value), XSD_INTEGER)
+    return Literal(str(value), xsd.INTEGER)
 
 
 def city(dice: random.Random) -> list[Triple]:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from sensorstream.engine.codec import decode, encode
 from sensorstream.kb.index import TripleIndex
+from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal
-from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.network.operators.delayed import Delayed
 from sensorstream.network.operators.group import Group
 from sensorstream.sparql.parser import parse_query
@@ -109,7 +109,7 @@ class Machine:
         return other
 
     def say(self, time: int, name: IRI, value: int) -> None:
-        literal = Literal(str(value), XSD_INTEGER)
+        literal = Literal(str(value), xsd.INTEGER)
         self.processor.push(StreamEvent(time, ((name, VALUE, literal),)))
 
     def operators(self, kind: type) -> list[Any]:

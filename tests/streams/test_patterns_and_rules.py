@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from sensorstream.dotr.reader import read_program
 from sensorstream.errors import Position, UnsupportedQuery
 from sensorstream.kb.index import TripleIndex
+from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.sparql.parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.report import Report
@@ -69,7 +69,7 @@ class Machine:
 
 
 def said(subject: str, name: str, value: int) -> Triple:
-    return IRI(E + subject), IRI(E + name), Literal(str(value), XSD_INTEGER)
+    return IRI(E + subject), IRI(E + name), Literal(str(value), xsd.INTEGER)
 
 
 gaps = st.lists(

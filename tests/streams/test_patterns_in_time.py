@@ -15,10 +15,10 @@ import pytest
 from sensorstream.analysis import Known, query_notes
 from sensorstream.errors import Overrun, Position, UnsupportedQuery
 from sensorstream.kb.index import TripleIndex
+from sensorstream.model import xsd
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.network.budget import Limits
 from sensorstream.sparql.parser import parse_query, read_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
@@ -34,7 +34,7 @@ SEED = """CONSTRUCT { _:first :hasCount 1 ; :hasSum ?price } WHERE {
 
 def term(text: object) -> Any:
     if isinstance(text, int):
-        return Literal(str(text), XSD_INTEGER)
+        return Literal(str(text), xsd.INTEGER)
     return IRI(f"http://example.org/{text}")
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from sensorstream.errors import SensorStreamError
 from sensorstream.kb.index import TripleIndex
+from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, Term, Triple
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.sparql.parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.report import Operation, Report
@@ -166,7 +166,7 @@ def test_only_instances_of_the_class_are_individuals_of_its_window() -> None:
         text,
         [
             StreamEvent(1, ((NAMES[0], P, NAMES[1]),)),
-            StreamEvent(2, ((NAMES[0], RDF_TYPE, C), (NAMES[0], P, NAMES[2]))),
+            StreamEvent(2, ((NAMES[0], rdf.TYPE, C), (NAMES[0], P, NAMES[2]))),
             StreamEvent(3, ((NAMES[1], P, NAMES[2]),)),
         ],
     )

@@ -4,13 +4,13 @@ import json
 
 import pytest
 
+from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, BlankNode, Literal
-from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.streams.report import Operation, Report
 from sensorstream.streams.report_data import report_lines, report_text
 
 A, B = IRI("http://example.org/a"), BlankNode("_:b")
-TEXTS = (Literal('say "å"\n'), Literal("hej", language="da"), Literal("5", XSD_INTEGER))
+TEXTS = (Literal('say "å"\n'), Literal("hej", language="da"), Literal("5", xsd.INTEGER))
 ROWS = [(A, text) for text in TEXTS] + [(B, None), (None, None), (A, TEXTS[0])]
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from sensorstream.engine.codec import decode, encode
 from sensorstream.kb.index import TripleIndex
+from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, Triple
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.sparql.parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.report import Operation, Report
@@ -52,7 +52,7 @@ REPORTS = (
 )
 triples = st.one_of(
     st.tuples(st.sampled_from(NAMES), st.just(P), st.sampled_from(NAMES)),
-    st.tuples(st.sampled_from(NAMES), st.just(RDF_TYPE), st.just(C)),
+    st.tuples(st.sampled_from(NAMES), st.just(rdf.TYPE), st.just(C)),
 )
 steps = st.lists(
     st.tuples(

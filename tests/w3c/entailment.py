@@ -23,7 +23,7 @@ from sensorstream.reasoning.ontology import load_ontology
 from sensorstream.reasoning.rulesets.reader import bundled_rules
 from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
 from sensorstream.reasoning.rulesets.rule_set import RuleSet, combined
-from sensorstream.settings import ReasoningSettings
+from sensorstream.settings.settings import ReasoningSettings
 from sensorstream.sparql.algebra import Query
 from sensorstream.streams.event_lines import instant_of
 from sensorstream.streams.processor import StreamProcessor

@@ -17,12 +17,12 @@ from sensorstream.engine.reorder import Disorder
 from sensorstream.engine.shedding import First, Keep, Policy, Sample, Shedding
 from sensorstream.errors import SettingsError, TermError
 from sensorstream.mapping.xsd import MessageSchema, MessageSchemas, SchemaFiles
+from sensorstream.model import rdf
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.model.xsd import parse_duration
-from sensorstream.settings import FilterSettings, Settings, WindowSettings
+from sensorstream.settings.settings import FilterSettings, Settings, WindowSettings
 from sensorstream.window.partition import SOURCE, partition_of
 from sensorstream.window.spec import Elements, Kind, Partition, Unit, WindowSpec
 
@@ -237,7 +237,7 @@ def window_partition(settings: WindowSettings, schema: Schema) -> Partition | No
         SettingsError: the property is not in the ontology.
     """
     partition = partition_of(settings.partition)
-    if partition is None or partition.property in (None, RDF_TYPE):
+    if partition is None or partition.property in (None, rdf.TYPE):
         return partition
     if partition.property not in schema.object_properties | schema.datatype_properties:
         raise SettingsError(

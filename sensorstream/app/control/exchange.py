@@ -41,7 +41,7 @@ from sensorstream.model.terms import Triple
 from sensorstream.reasoning.dl.reasoner import ResilientReasoner
 from sensorstream.reasoning.ontology import Ontology, parse_put
 from sensorstream.reasoning.reasoner import Aside
-from sensorstream.settings import Settings
+from sensorstream.settings.settings import Settings
 
 FROM_SETTINGS: Final = "settings"
 """Who has put what was in force before the first change."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -19,6 +19,7 @@ from sensorstream.app.control.rule_files import misplaced, rule_set_faults, stat
 from sensorstream.errors import (
     LanguageError,
     OntologyError,
+    Position,
     QueryError,
     SensorStreamError,
     SettingsError,
@@ -26,20 +27,22 @@ from sensorstream.errors import (
 )
 from sensorstream.language.parser import parse_with_recovery
 from sensorstream.language.syntax import Every, IndividualAction, Name, RuleFile
-from sensorstream.language.walk import nodes
 from sensorstream.language.wellformed import same_names
 from sensorstream.mapping.check import check as mapping_faults
 from sensorstream.mapping.functions.definition import Definition
+from sensorstream.mapping.notes import mapping_notes
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.reasoning.ontology import Ontology, deployed_ontology
 from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC, says_axiom, told_to
+from sensorstream.rules.continuous import evaluated_anew
 from sensorstream.rules.history import HistoryQuery
-from sensorstream.rules.notes import unnamed_class_faults
+from sensorstream.rules.notes import rule_notes, unnamed_class_faults
 from sensorstream.rules.rule_compiler import CompiledRule, compile_rule, rule_faults
 from sensorstream.rules.triggers import LAST, NOW
-from sensorstream.settings import OntologySettings, Settings
+from sensorstream.settings.settings import OntologySettings, Settings
 from sensorstream.sparql.algebra import Variable
+from sensorstream.sparql.walk import nodes
 
 _MOMENT: Final[Instant] = 1_000_000
 
@@ -147,6 +150,32 @@ def _said(rule: object) -> Iterator[Name]:
     for action in nodes(rule, IndividualAction):
         yield from action.classes
         yield from (each.property for each in action.properties)
+
+
+def deployment_notes(
+    settings: Settings,
+    files: Sequence[RuleFile],
+    ontology: Ontology,
+    rules: Sequence[CompiledRule],
+    own: Container[str] = (),
+) -> Iterator[Note]:
+    """Notes: no faults, but worth knowing; ``rules`` are the semantic rules of ``files``.
+
+    ``own`` are the names of the user's own functions.
+    """
+    for remark in ontology.remarks:
+        yield Note(remark.code, remark.text, Position(str(remark.file), 1, 1))
+    yield from mapping_notes(files, own)
+    yield from axiom_notes(files, settings.reasoning.profile)
+    yield from rule_notes(
+        files,
+        ontology.schema,
+        ontology.triples,
+        settings.time.timeline,
+        others_make=not all(map(is_rule_file, settings.rules.files)),
+    )
+    for rule, told in evaluated_anew(rules):
+        yield Note("evaluated-anew", f"rule {rule.name}: {told}", rule.position)
 
 
 def faults(

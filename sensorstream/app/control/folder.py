@@ -34,14 +34,14 @@ from sensorstream.errors import (
     WebhookError,
 )
 from sensorstream.model.schema import Schema
+from sensorstream.model.webhook_definition import FORMATS, WebhookDefinition
 from sensorstream.network.intervals.planning import is_in_time
 from sensorstream.reasoning.ontology import deployed_ontology
-from sensorstream.settings import Settings
+from sensorstream.settings.settings import Settings
 from sensorstream.sparql.algebra import Query, Window
 from sensorstream.sparql.described import check_named
 from sensorstream.sparql.parser import Parsed, parse_query, read_query
 from sensorstream.sparql.walk import nodes
-from sensorstream.webhook_definition import FORMATS, WebhookDefinition
 
 
 def query_files(folder: Path) -> list[Path]:

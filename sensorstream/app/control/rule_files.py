@@ -40,7 +40,7 @@ from sensorstream.reasoning.profiles import text_of as rule_set_text
 from sensorstream.reasoning.rulesets.reader import SUMMARIES, read
 from sensorstream.reasoning.rulesets.reader import text_of as bundled_text
 from sensorstream.reasoning.rulesets.rule_set import RuleSet, combined
-from sensorstream.settings import Settings
+from sensorstream.settings.settings import Settings
 
 _OTHER: Final = "set reasoning.profile to {}, and start the server again"
 

@@ -35,7 +35,7 @@ from sensorstream.journal.notice import ReadFunctions
 from sensorstream.journal.records import Store
 from sensorstream.journal.takeover import PutOntology, PutRules
 from sensorstream.model.schema import Schema
-from sensorstream.settings import Settings
+from sensorstream.settings.settings import Settings
 
 OnDisk: TypeAlias = Literal["same", "differs", "absent"]
 

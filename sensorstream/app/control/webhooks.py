@@ -32,7 +32,7 @@ from sensorstream.journal.kinds import entry_of
 from sensorstream.journal.records import number_of_message
 from sensorstream.journal.registration import PutWebhook, RemoveWebhook, checked_name
 from sensorstream.model.events import Alert
-from sensorstream.webhook_definition import (
+from sensorstream.model.webhook_definition import (
     ALERTMANAGER,
     CLOUD_EVENTS,
     FORMATS,

@@ -64,7 +64,7 @@ from sensorstream.rules.conditions import SnapshotEvaluator
 from sensorstream.rules.continuous import NetworkEvaluator
 from sensorstream.rules.notes import check_classes_named
 from sensorstream.rules.rule_compiler import CompiledRule, compile_rules
-from sensorstream.settings import LimitSettings, Settings
+from sensorstream.settings.settings import LimitSettings, Settings
 from sensorstream.window.partition import SOURCE, partition_of
 from sensorstream.window.spec import Partition, WindowSpec
 from sensorstream.window.window import make_window

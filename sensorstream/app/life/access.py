@@ -20,7 +20,7 @@ from sensorstream.app.life.repeated_work import RepeatedWork
 from sensorstream.clock import Clock
 from sensorstream.errors import HistoryError, SettingsError, TooFast, Unauthenticated
 from sensorstream.history.access import PostgresAuditLog, PostgresKeys
-from sensorstream.settings import HttpSettings
+from sensorstream.settings.settings import HttpSettings
 
 AUDIT: Final = logging.getLogger("sensorstream.audit")
 """One line for each change and each question."""

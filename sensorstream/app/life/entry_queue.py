@@ -16,7 +16,7 @@ from sensorstream.journal.entry import Entry
 from sensorstream.journal.message import TakeMessage
 from sensorstream.logs import concerned
 from sensorstream.model.frozen import frozen
-from sensorstream.settings import LimitSettings
+from sensorstream.settings.settings import LimitSettings
 
 Path: TypeAlias = tuple[str, str, str]
 """Whose it is: address, source, connection. Each level takes turns within the one before, so that

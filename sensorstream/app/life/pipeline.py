@@ -50,7 +50,7 @@ from sensorstream.journal.registration import QueryStopped, stops_of
 from sensorstream.kb.graph import Origin
 from sensorstream.logs import concerning
 from sensorstream.model.timeline import Instant
-from sensorstream.settings import LimitSettings
+from sensorstream.settings.settings import LimitSettings
 
 _LOG = logging.getLogger("sensorstream.app.pipeline")
 _NAP: Final = 1.0

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from sensorstream.app.control.exchange import ServedOntology, ontology_text
+from sensorstream.app.control.exchange import Exchange, ServedOntology, ontology_text
 from sensorstream.app.control.mapping_files import read_functions
 from sensorstream.app.control.queries import ReportLog
 from sensorstream.app.control.rule_files import with_rule_sets
@@ -26,7 +26,7 @@ from sensorstream.errors import LanguageError, OntologyError, RunsOnSpark, Setti
 from sensorstream.history.journal_rows import journal_rows, record_of
 from sensorstream.history.pipeline import Writes
 from sensorstream.history.store import PostgresStore
-from sensorstream.journal.entry import Entry, Target
+from sensorstream.journal.entry import Entry
 from sensorstream.journal.kinds import replay
 from sensorstream.journal.records import Store
 from sensorstream.journal.registration import RegisterQuery, RemoveQuery
@@ -34,7 +34,7 @@ from sensorstream.journal.takeover import PutOntology, PutRules
 from sensorstream.model.timeline import Instant
 from sensorstream.reasoning.ontology import deployed_ontology, parse_put
 from sensorstream.reasoning.reasoner import NoReasoner
-from sensorstream.settings import Settings
+from sensorstream.settings.settings import Settings
 
 _LOG = logging.getLogger(__name__)
 _WAY_OUT: Final = (
@@ -178,22 +178,22 @@ class EnginesHere:
 
     def fill(
         self,
-        target: Target,
+        target: Exchange,
         store: PostgresStore,
         start: Start,
         log: ReportLog,
         progress: Progress,
         own: Callable[[], Iterable[Entry]],
     ) -> None:
-        """Bring it to the journal's end; see :func:`.recover`."""
+        """Bring it to the journal's end, see :func:`.recover`; and note of the ontology of the
+        settings, if it is in force, since when it is.
+        """
+        if target.put is None:
+            since = None if start.state is None else start.state.window.counters.now
+            store.record_ontology(version_of(target.deployment, start.seq, since))
         now = self._clock.now()
         tell = rebuilding(store.last_seq() - start.seq, progress, self._clock.counter)
         recover(target, store, start, log.publish, now, tell, self._in_work, own)
-
-    def record(self, store: PostgresStore, start: Start, deployment: Deployment) -> None:
-        """Note the ontology of the settings, if it is in force, since when it is."""
-        since = None if start.state is None else start.state.window.counters.now
-        store.record_ontology(version_of(deployment, start.seq, since))
 
     def time(self, url: str, since: Instant) -> None:
         """The pipeline tells it the time."""
@@ -227,13 +227,10 @@ class EnginesOnSpark:
         """The journal's end: others process it."""
         return Start(store.last_seq())
 
-    def fill(self, target: Target, store: PostgresStore, *_: object) -> None:
+    def fill(self, target: Exchange, store: PostgresStore, *_: object) -> None:
         """Register the continuous queries of the journal."""
         for row in journal_rows(store.url, 0, None, (RegisterQuery.kind, RemoveQuery.kind)):
             replay(record_of(row), target, ())
-
-    def record(self, store: PostgresStore, start: Start, deployment: Deployment) -> None:
-        """The pipeline notes it."""
 
     def time(self, url: str, since: Instant) -> StreamTime:
         """What finds out when they are to be told of it."""

@@ -26,7 +26,7 @@ from sensorstream.engine.checkpoint import dump
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Outcome, Status
-from sensorstream.errors import HistoryError, SensorStreamError, Unavailable, Unstorable
+from sensorstream.errors import HistoryError, SensorStreamError, Unavailable, Unstorable, shortened
 from sensorstream.journal.effects import effects_of, in_order, reports_of
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.kinds import new_record
@@ -37,7 +37,6 @@ from sensorstream.logs import concerning
 from sensorstream.model.events import Message
 from sensorstream.model.timeline import Instant
 from sensorstream.processes.apart import run_apart
-from sensorstream.quoting import shortened
 
 _LOG = logging.getLogger(__name__)
 _Found = TypeVar("_Found")

@@ -13,6 +13,7 @@ from sensorstream.app.control.engine_settings import kept_for
 from sensorstream.app.handle import Handle
 from sensorstream.app.life.repeated_work import RepeatedWork
 from sensorstream.errors import (
+    LONGEST,
     Contradiction,
     ReasonerError,
     SensorStreamError,
@@ -20,12 +21,11 @@ from sensorstream.errors import (
 from sensorstream.history.database import connect, translating
 from sensorstream.history.kept_messages import Chosen, Quarantined, keep_contradiction, quarantined
 from sensorstream.history.partitions import instant_ago
+from sensorstream.installation import bundled
 from sensorstream.journal.notice import ReportDifferences
-from sensorstream.quoting import LONGEST
 from sensorstream.reasoning.dl.contradictions import clashing, told, triple_of
 from sensorstream.reasoning.dl.cross_check import Differences, cross_check
-from sensorstream.resources import bundled
-from sensorstream.settings import Settings
+from sensorstream.settings.settings import Settings
 
 _LOG = logging.getLogger(__name__)
 _HOUR: Final = 3600.0

@@ -23,13 +23,13 @@ from sensorstream.errors import (
     Unavailable,
     UnknownJob,
 )
-from sensorstream.extras import require
 from sensorstream.history.asking.answer import Answer
 from sensorstream.history.asking.question import Question, QuestionPlan, question_plan
 from sensorstream.history.asking.relations import FOREVER, LiveStay, Present, Standing
 from sensorstream.history.asking.run import Limits, answered, plan_of
 from sensorstream.history.read_only_sql import SqlResult, SqlStream, names_live, open_sql
 from sensorstream.history.view_definitions import view_definitions
+from sensorstream.installation import require
 from sensorstream.journal.records import number_of_message
 from sensorstream.kb.graph import Origin
 from sensorstream.kb.snapshot import read_answerable

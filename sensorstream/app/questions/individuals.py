@@ -13,11 +13,11 @@ from sensorstream.engine.engine import Engine
 from sensorstream.errors import QueryError, UnknownIndividual
 from sensorstream.history.statements import Latest, last_members, latest_values
 from sensorstream.kb.graph import Origin
+from sensorstream.model import rdf
 from sensorstream.model.events import Provenance
 from sensorstream.model.terms import IRI, BlankNode, Subject
 from sensorstream.model.timeline import Instant
-from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.settings import WindowSettings
+from sensorstream.settings.settings import WindowSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def view_window(
                 name=each.name,
                 types=tuple(
                     str(value)
-                    for _, _, value in kb.match(each.name, RDF_TYPE, None)
+                    for _, _, value in kb.match(each.name, rdf.TYPE, None)
                     if isinstance(value, IRI)
                 ),
                 entered=each.entered,
@@ -171,7 +171,7 @@ class Individuals:
         gone = [
             each
             for each in others
-            if not any(one.triple[1:] == (RDF_TYPE, name) for one in there.get(each, ()))
+            if not any(one.triple[1:] == (rdf.TYPE, name) for one in there.get(each, ()))
         ]
         end = page[-1] if page else None
         last = before if end is None else (end.valid_to, end.number)
@@ -204,7 +204,7 @@ class Individuals:
         self, name: IRI, after: str, limit: int
     ) -> tuple[list[Subject], dict[Subject, list[Latest]]]:
         window = self._app.engine.window
-        members = (each for each, _, _ in self._app.engine.kb.match(None, RDF_TYPE, name))
+        members = (each for each, _, _ in self._app.engine.kb.match(None, rdf.TYPE, name))
         names = heapq.nsmallest(
             limit, (each for each in members if each in window and each > after)
         )

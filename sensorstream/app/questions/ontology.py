@@ -14,14 +14,14 @@ from sensorstream.errors import QueryError, UnsupportedQuery
 from sensorstream.history.asking.answer import Answer, answer_now
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.index import TripleIndex
+from sensorstream.model import owl, rdf
 from sensorstream.model.terms import IRI, BlankNode, Subject, Triple
-from sensorstream.model.vocabulary import OWL_SAME_AS, OWL_THING, RDF_TYPE
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.entailed_schema import ENTAILED, EntailedSchema, having, with_classes
 from sensorstream.reasoning.ontology import Ontology
 from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC, bare_reasoner, make_reasoner
 from sensorstream.reasoning.reasoner import Aside
-from sensorstream.settings import ReasoningSettings
+from sensorstream.settings.settings import ReasoningSettings
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Query
 from sensorstream.sparql.described import described, descriptions, graph_of
@@ -116,8 +116,8 @@ def _about_individuals(kb: KnowledgeBase, individuals: Sequence[Subject]) -> Ite
             if known.issuperset(part for part in triple if isinstance(part, BlankNode)):
                 yield triple
     for each in individuals:
-        yield each, RDF_TYPE, OWL_THING
-        yield each, OWL_SAME_AS, each
+        yield each, rdf.TYPE, owl.THING
+        yield each, owl.SAME_AS, each
 
 
 def _about_names(query: Query, schema: EntailedSchema) -> Iterator[Triple]:

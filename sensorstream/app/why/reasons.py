@@ -23,9 +23,9 @@ from sensorstream.language.printer import print_node
 from sensorstream.language.syntax import RuleFile
 from sensorstream.mapping.document import parse_document
 from sensorstream.mapping.places import Place, Sought, places
+from sensorstream.model import rdf
 from sensorstream.model.events import Basis, Evidence, Matched
 from sensorstream.model.terms import IRI, Subject, Term, Triple
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.processes.apart import Turns, run_apart
 from sensorstream.rules.notes import makers
 from sensorstream.rules.rule_compiler import digest_of
@@ -391,7 +391,7 @@ def _files(origins: Origins, message: str) -> Sequence[syntax.RuleFile]:
 
 def _individuals(triple: Triple) -> set[Subject]:
     subject, predicate, value = triple
-    others = {value} if isinstance(value, IRI) and predicate != RDF_TYPE else set()
+    others = {value} if isinstance(value, IRI) and predicate != rdf.TYPE else set()
     return {subject, *others}
 
 

@@ -38,7 +38,7 @@ from sensorstream.model.timeline import Instant
 from sensorstream.reasoning.ontology import Ontology
 from sensorstream.rules.notes import check_classes_named
 from sensorstream.rules.rule_compiler import compile_rules
-from sensorstream.settings import Settings
+from sensorstream.settings.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)

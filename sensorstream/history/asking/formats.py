@@ -19,8 +19,8 @@ from xml.sax.saxutils import escape, quoteattr
 import pyoxigraph as ox
 
 from sensorstream.errors import QueryError, TermError
-from sensorstream.extras import require
 from sensorstream.history.asking.answer import Answer, Graph, Row, Solutions
+from sensorstream.installation import require
 from sensorstream.kb.oxigraph import subject_to_oxigraph, to_oxigraph
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.xsd import NUMERIC_TYPES

@@ -22,16 +22,9 @@ from sensorstream.mapping.functions.geometries import GEOMETRY_CALLS
 from sensorstream.mapping.functions.numbers import NUMBER_CALLS
 from sensorstream.mapping.functions.texts import TEXT_CALLS
 from sensorstream.mapping.functions.times import TIME_CALLS
+from sensorstream.model import xsd
 from sensorstream.model.terms import Literal
-from sensorstream.model.xsd import (
-    DATE_TIMES,
-    DURATIONS,
-    GEO_WKT,
-    NUMERIC_TYPES,
-    XSD,
-    XSD_BOOLEAN,
-    XSD_DATE,
-)
+from sensorstream.model.xsd import DATE_TIMES, DURATIONS, GEO_WKT, NUMERIC_TYPES, XSD
 
 _SHAPES: Final = {"text": '"', "number": "0"}
 _NUMBER: Final = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
@@ -146,9 +139,9 @@ def _near(name: str, known: Mapping[str, Definition]) -> str:
 _SUITABLE: Final = {
     ValueKind.NUMBER: NUMERIC_TYPES,
     ValueKind.TIME: DATE_TIMES,
-    ValueKind.DAY: frozenset((XSD_DATE,)),
+    ValueKind.DAY: frozenset((xsd.DATE,)),
     ValueKind.DURATION: DURATIONS,
-    ValueKind.BOOLEAN: frozenset((XSD_BOOLEAN,)),
+    ValueKind.BOOLEAN: frozenset((xsd.BOOLEAN,)),
     ValueKind.WKT: frozenset((GEO_WKT,)),
 }
 _TAKEN: Final = frozenset().union(*_SUITABLE.values())

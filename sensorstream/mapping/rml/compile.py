@@ -14,7 +14,6 @@ from typing import Final, TypeAlias, cast
 
 from sensorstream.errors import LanguageError, MappingError
 from sensorstream.language.syntax import Call, Hole, MappingRule
-from sensorstream.language.walk import nodes
 from sensorstream.mapping.document import Document, Element
 from sensorstream.mapping.expressions import HoleCompiler
 from sensorstream.mapping.functions.definition import NO_LIBRARY, Library
@@ -37,11 +36,12 @@ from sensorstream.mapping.rml.turtle import DEFAULT_GRAPH
 from sensorstream.mapping.rule_cost import Steep, cost_of, steep_of
 from sensorstream.mapping.term_maps import SkipIndividual, TermCompiler
 from sensorstream.mapping.values import append, check_graph_name, iri_maker
+from sensorstream.model import rdf
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Subject, Term
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.sparql.walk import nodes
 
 
 def steep_of_map(
@@ -248,7 +248,7 @@ class _MapCompiler(TermCompiler):
     def run(self) -> Callable[[Element, Harvest], bool]:
         rows, subject = self.rows(), self.subject()
         time, update = self.holes.time(self._map.at, self._timeline), self._map.update
-        classes = tuple((RDF_TYPE, each) for each in self._map.classes)
+        classes = tuple((rdf.TYPE, each) for each in self._map.classes)
         properties = tuple(self._property(each) for each in self._map.properties)
         graphs_of = self._graphs(())
 

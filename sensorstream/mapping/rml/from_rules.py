@@ -19,15 +19,14 @@ from typing import Final, NoReturn, TypeVar
 from sensorstream.errors import LanguageError, NotMovable, Position
 from sensorstream.language import syntax
 from sensorstream.language.syntax import Hole
-from sensorstream.language.walk import nodes
 from sensorstream.mapping.moved_paths import moved, steps_down
 from sensorstream.mapping.recipe import ConstantTerm, StringTemplate, TermMap, literal_map, name_map
 from sensorstream.mapping.rml.model import LogicalSource, PredicateObjects, RmlMapping, TriplesMap
+from sensorstream.model import rdf, xsd
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal
-from sensorstream.model.vocabulary import RDF, RDF_TYPE, RDFS
-from sensorstream.model.xsd import XSD_STRING
-from sensorstream.sparql.walk import replaced
+from sensorstream.model.vocabulary import RDF, RDFS
+from sensorstream.sparql.walk import nodes, replaced
 
 _BASE = "urn:sensorstream:rule:"
 
@@ -178,7 +177,7 @@ class _Exporter:
 
     def _class(self, name: syntax.Name) -> PredicateObjects:
         """A class that the message names: RML's own classes are constant."""
-        return PredicateObjects((TermMap(ConstantTerm(RDF_TYPE), "IRI"),), (self._named(name),))
+        return PredicateObjects((TermMap(ConstantTerm(rdf.TYPE), "IRI"),), (self._named(name),))
 
     def _property(self, values: syntax.PropertyValues) -> PredicateObjects:
         name = self._file.resolve(values.property)
@@ -206,14 +205,14 @@ class _Exporter:
 
     def _literal(self, made: TermMap) -> TermMap:
         kind = made.datatype and made.datatype.constant
-        if made.language is not None or kind == XSD_STRING or (kind or "").startswith((RDF, RDFS)):
+        if made.language is not None or kind == xsd.STRING or (kind or "").startswith((RDF, RDFS)):
             # A literal without datatype is a string.
             kind, made = None, replace(made, datatype=None)
         if not isinstance(made.expression, ConstantTerm):
             return made
         text, language = made.expression.text, made.language and made.language.expression
         if language is None:
-            return TermMap(ConstantTerm(Literal(text, kind or XSD_STRING)), "Literal")
+            return TermMap(ConstantTerm(Literal(text, kind or xsd.STRING)), "Literal")
         if isinstance(language, ConstantTerm):
             return TermMap(ConstantTerm(Literal(text, language=language.text)), "Literal")
         return replace(made, expression=StringTemplate((text,) if text else ()))

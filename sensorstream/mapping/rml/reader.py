@@ -45,8 +45,8 @@ from sensorstream.mapping.rml.turtle import (
     MappingGraph,
     rml,
 )
+from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term
-from sensorstream.model.vocabulary import RDF_TYPE
 
 (_TRIPLES_MAP,) = rml("TriplesMap")
 _ROOTS: Final[Mapping[Term, Root]] = dict(
@@ -266,7 +266,7 @@ class _Reader(_TermReader):
         graph, where = self.graph, f"{where}, logical source"
         self.only(node, "logical source", where)
         formulation = self.one(node, where, "referenceFormulation")
-        if formulation != XPATH and XPATH_CLASS not in graph.values(formulation, RDF_TYPE):
+        if formulation != XPATH and XPATH_CLASS not in graph.values(formulation, rdf.TYPE):
             shown = graph.shown(formulation)
             raise self.error(
                 where, f"reference formulation {shown}: messages are XML, expected rml:XPath"

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from sensorstream.errors import LanguageError, NotMovable, TermError
 from sensorstream.language import syntax
 from sensorstream.language.ontology_names import unknown_names
-from sensorstream.language.walk import nodes
 from sensorstream.language.wellformed import place
 from sensorstream.mapping import xpath
 from sensorstream.mapping.functions.definition import NO_LIBRARY, Library
@@ -16,9 +15,10 @@ from sensorstream.mapping.moved_paths import absolute, from_document
 from sensorstream.mapping.recipe import ConstantTerm, FunctionValue, TermMap
 from sensorstream.mapping.rml.model import RmlMapping, TriplesMap
 from sensorstream.mapping.values import check_graph_name, literal_maker
+from sensorstream.model import rdf
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import Literal, iri
-from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.sparql.walk import nodes
 
 
 def faults(
@@ -127,7 +127,7 @@ def _as_rules(mapping: RmlMapping, triples_map: TriplesMap) -> syntax.RuleFile:
     for values in triples_map.properties:
         predicates = [each.constant for each in values.predicates]
         terms = [each for each in values.objects if isinstance(each, TermMap)]
-        if RDF_TYPE in predicates:
+        if rdf.TYPE in predicates:
             classes += [name(each) for term in terms if (each := term.constant) is not None]
         literals = tuple(
             syntax.XPathValue(
@@ -147,7 +147,7 @@ def _as_rules(mapping: RmlMapping, triples_map: TriplesMap) -> syntax.RuleFile:
         properties += [
             syntax.PropertyValues(name(each), (*literals, *links), position=place_)
             for each in predicates
-            if each is not None and each != RDF_TYPE
+            if each is not None and each != rdf.TYPE
         ]
     action = syntax.IndividualAction(
         "insert", name("x:"), tuple(classes), tuple(properties), position=place_

@@ -9,7 +9,6 @@ from typing import Final, NoReturn
 
 from sensorstream.errors import LanguageError
 from sensorstream.language import syntax
-from sensorstream.language.walk import nodes
 from sensorstream.mapping import xpath
 from sensorstream.mapping.moved_paths import absolute, from_document
 from sensorstream.mapping.recipe import (
@@ -20,9 +19,10 @@ from sensorstream.mapping.recipe import (
     TermMap,
 )
 from sensorstream.mapping.rml.model import ParentMap, PredicateObjects, RmlMapping, TriplesMap
+from sensorstream.model import xsd
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal
-from sensorstream.model.xsd import XSD_STRING
+from sensorstream.sparql.walk import nodes
 
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 # What the rule language's lexer takes as names.
@@ -187,7 +187,7 @@ class _Importer:
     def _constant_kind(self, value: TermMap) -> str:
         match value.datatype:
             case None:
-                return XSD_STRING
+                return xsd.STRING
             case TermMap(expression=ConstantTerm(term=IRI() as kind)):
                 return kind
         self._refuse("a datatype that the message gives")
@@ -202,7 +202,7 @@ class _Importer:
 
     def _datatype(self, name: IRI, kind: str) -> syntax.Name | None:
         told = self._schema.datatype_of(name)
-        if kind == XSD_STRING and told in (None, XSD_STRING):
+        if kind == xsd.STRING and told in (None, xsd.STRING):
             return None
         return self._constant_name(IRI(kind))
 

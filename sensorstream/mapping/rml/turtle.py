@@ -23,8 +23,9 @@ from sensorstream.errors import LanguageError, Position, TermError
 from sensorstream.kb.oxigraph import from_oxigraph
 from sensorstream.language.syntax import Hole
 from sensorstream.mapping.functions.definition import Library
+from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term
-from sensorstream.model.vocabulary import RDF_TYPE, SENSORSTREAM
+from sensorstream.model.vocabulary import SENSORSTREAM
 
 RML: Final = "http://w3id.org/rml/"
 
@@ -104,7 +105,7 @@ class MappingGraph:
 
     def instances(self, kind: IRI) -> Iterator[Subject]:
         """The nodes of a class, in the order of the document."""
-        return (node for node, about in self._nodes.items() if kind in about.get(RDF_TYPE, ()))
+        return (node for node, about in self._nodes.items() if kind in about.get(rdf.TYPE, ()))
 
     def values(self, node: Term, *predicates: IRI) -> list[Term]:
         """The values of a node for some properties, in the order of the document."""

@@ -2,37 +2,49 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
+from decimal import Decimal, DivisionByZero, InvalidOperation
 from operator import itemgetter
-from typing import TypeAlias, TypeVar
+from types import MappingProxyType
+from typing import Final, TypeAlias, TypeVar
 
 from sensorstream.errors import NotIncremental, UnsupportedQuery
+from sensorstream.model.numerals import nearest_single, quotient, single
 from sensorstream.model.terms import IRI, Literal, Term
-from sensorstream.network.expressions.arithmetic import is_arithmetic, operand_of, order_of, term_of
+from sensorstream.model.xsd import EXACT
 from sensorstream.network.expressions.made_nodes import made_node
 from sensorstream.network.rows import Row
-from sensorstream.sparql.algebra import (
-    And,
-    Call,
-    Comparison,
-    Exists,
-    Expression,
-    FunctionCall,
-    In,
-    Not,
-    Or,
-    Variable,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Expression, Variable
 from sensorstream.sparql.extensions import EXTENSIONS
 from sensorstream.sparql.functions import (
     CASTS,
     FUNCTIONS,
+    ROUNDINGS,
     UNREPEATABLE,
     Function,
     fault_of_pattern,
     iri_function,
 )
-from sensorstream.sparql.values import FALSE, ORDERS, TRUE, boolean, compare, equal, truth
+from sensorstream.sparql.values import (
+    FALSE,
+    FLOAT,
+    ORDERS,
+    RANKS,
+    TRUE,
+    Number,
+    as_comparable,
+    boolean,
+    calculated_time,
+    compare,
+    equal,
+    has_digits,
+    numeral,
+    promoted,
+    signed_time,
+    truth,
+)
 from sensorstream.sparql.walk import replaced
 
 _Node = TypeVar("_Node")
@@ -48,24 +60,24 @@ def value_of(expression: Expression, places: Mapping[str, int]) -> Value:
         NotIncremental: a function whose value changes without a change of its arguments.
         UnsupportedQuery: an unknown function, or a constant that is not a valid pattern of REGEX.
     """
-    if is_arithmetic(expression):
+    if _is_arithmetic(expression):
         return _computed(expression, places)
     match expression:
         case IRI() | Literal():
             return _constant(expression)
         case Variable(name):
             return _variable(places.get(name))
-        case Or() | And() | Not():
+        case algebra.Or() | algebra.And() | algebra.Not():
             return _truth_value(truth_of(expression, places))
-        case Comparison():
+        case algebra.Comparison():
             return _truth_value(_comparison(expression, places))
-        case In():
+        case algebra.In():
             return _truth_value(_membership(expression, places))
-        case Call():
+        case algebra.Call():
             return _call(expression, places)
-        case FunctionCall():
+        case algebra.FunctionCall():
             return _named_by_iri(expression, places)
-        case Exists():
+        case algebra.Exists():
             raise NotIncremental(
                 "EXISTS in a place where its pattern cannot be maintained", part=expression
             )
@@ -85,15 +97,15 @@ def test_of(expression: Expression, places: Mapping[str, int]) -> Callable[[Row]
 def truth_of(expression: Expression, places: Mapping[str, int]) -> Callable[[Row], bool | None]:
     """The effective boolean value of an expression; None is an error (section 17.2)."""
     match expression:
-        case Or(left, right):
+        case algebra.Or(left, right):
             return _or(truth_of(left, places), truth_of(right, places))
-        case And(left, right):
+        case algebra.And(left, right):
             return _and(truth_of(left, places), truth_of(right, places))
-        case Not(operand):
+        case algebra.Not(operand):
             return _not(truth_of(operand, places))
-        case Comparison():
+        case algebra.Comparison():
             return _comparison(expression, places)
-        case In():
+        case algebra.In():
             return _membership(expression, places)
     value = value_of(expression, places)
     return lambda row: truth(value(row))
@@ -155,7 +167,9 @@ def _not(operand: Callable[[Row], bool | None]) -> Callable[[Row], bool | None]:
     return value
 
 
-def _comparison(expression: Comparison, places: Mapping[str, int]) -> Callable[[Row], bool | None]:
+def _comparison(
+    expression: algebra.Comparison, places: Mapping[str, int]
+) -> Callable[[Row], bool | None]:
     left, right = value_of(expression.left, places), value_of(expression.right, places)
     if expression.operator == "=":
         return lambda row: equal(left(row), right(row))
@@ -167,12 +181,12 @@ def _comparison(expression: Comparison, places: Mapping[str, int]) -> Callable[[
 
         return unequal
     accepted = frozenset(ORDERS[expression.operator])
-    if is_arithmetic(expression.left) or is_arithmetic(expression.right):
-        one = operand_of(expression.left, places, value_of)
-        other = operand_of(expression.right, places, value_of)
+    if _is_arithmetic(expression.left) or _is_arithmetic(expression.right):
+        one = _operand_of(expression.left, places)
+        other = _operand_of(expression.right, places)
 
         def ordered_amounts(row: Row) -> bool | None:
-            order = order_of(one(row), other(row))
+            order = _order_of(one(row), other(row))
             return None if order is None else order in accepted
 
         return ordered_amounts
@@ -184,7 +198,7 @@ def _comparison(expression: Comparison, places: Mapping[str, int]) -> Callable[[
     return ordered
 
 
-def _membership(expression: In, places: Mapping[str, int]) -> Callable[[Row], bool | None]:
+def _membership(expression: algebra.In, places: Mapping[str, int]) -> Callable[[Row], bool | None]:
     operand = value_of(expression.operand, places)
     choices = [value_of(each, places) for each in expression.choices]
 
@@ -202,11 +216,11 @@ def _membership(expression: In, places: Mapping[str, int]) -> Callable[[Row], bo
 
 
 def _computed(expression: Expression, places: Mapping[str, int]) -> Value:
-    operand = operand_of(expression, places, value_of)
-    return lambda row: term_of(operand(row))
+    operand = _operand_of(expression, places)
+    return lambda row: _term_of(operand(row))
 
 
-def _named_by_iri(call: FunctionCall, places: Mapping[str, int]) -> Value:
+def _named_by_iri(call: algebra.FunctionCall, places: Mapping[str, int]) -> Value:
     """A cast, or one of the functions of :data:`EXTENSIONS`."""
     function, arguments = call.function, call.arguments
     if cast := CASTS.get(function):
@@ -243,14 +257,18 @@ def with_base(node: _Node, base: IRI | None) -> _Node:
     """The same expressions, with the base of relative IRIs as a second argument of IRI()."""
 
     def change(each: object) -> object | None:
-        if isinstance(each, Call) and each.name in ("IRI", "URI") and len(each.arguments) == 1:
-            return Call(each.name, (with_base(each.arguments[0], base), base or IRI("")))
+        if (
+            isinstance(each, algebra.Call)
+            and each.name in ("IRI", "URI")
+            and len(each.arguments) == 1
+        ):
+            return algebra.Call(each.name, (with_base(each.arguments[0], base), base or IRI("")))
         return None
 
     return node if base is None else replaced(node, change)
 
 
-def _call(call: Call, places: Mapping[str, int]) -> Value:
+def _call(call: algebra.Call, places: Mapping[str, int]) -> Value:
     name, arguments = call.name, call.arguments
     if name in UNREPEATABLE:
         raise NotIncremental(f"{name}() has another value each time", part=call)
@@ -291,7 +309,7 @@ def _call(call: Call, places: Mapping[str, int]) -> Value:
     return lambda row: function(*[each(row) for each in values])
 
 
-def _check_pattern(call: Call) -> None:
+def _check_pattern(call: algebra.Call) -> None:
     """Check that a constant regular expression is valid."""
     name, arguments = call.name, call.arguments
     flags = 2 if name == "REGEX" else 3
@@ -302,3 +320,136 @@ def _check_pattern(call: Call) -> None:
         reason = fault_of_pattern(arguments[1].lexical, options.lexical)
         if reason:
             raise UnsupportedQuery(f"{name}(): '{arguments[1].lexical}' {reason}", part=call)
+
+
+# Numbers within an expression (sections 17.3 and 17.4.4), without a term for each of them: a term
+# is made of the last result only, as writing a decimal down takes longer than adding it.
+
+_Amount: TypeAlias = tuple[Number, int]
+"""A number and the rank of its type in the order of promotion."""
+_Operand: TypeAlias = _Amount | Term | None
+"""An amount, a term that is no number, or an error."""
+_Operands: TypeAlias = Callable[[Row], _Operand]
+
+_DECIMALS: Final[Mapping[str, Callable[[Decimal, Decimal], Decimal]]] = MappingProxyType(
+    {"+": EXACT.add, "-": EXACT.subtract, "*": EXACT.multiply, "/": quotient}
+)
+
+
+def _is_arithmetic(expression: Expression) -> bool:
+    """Whether an expression computes a number out of others, or a time."""
+    match expression:
+        case algebra.Call(name, (_,)):
+            return name in ROUNDINGS
+    return isinstance(expression, algebra.Arithmetic | algebra.Sign)
+
+
+def _operand_of(expression: Expression, places: Mapping[str, int]) -> _Operands:
+    """The value of an expression as a function of a row, of a number its amount."""
+    match expression:
+        case algebra.Arithmetic(operator, left, right):
+            sides = (_operand_of(each, places) for each in (left, right))
+            return _calculation(operator, *sides)
+        case algebra.Sign(operator, operand):
+            return _sign(operator, _operand_of(operand, places))
+        case algebra.Call(name, (argument,)) if name in ROUNDINGS:
+            return _rounded(ROUNDINGS[name], _operand_of(argument, places))
+        case Literal():
+            known = _operand(expression)
+            return lambda row: known
+    value = value_of(expression, places)
+    return lambda row: _operand(value(row))
+
+
+def _term_of(operand: _Operand) -> Term | None:
+    """The term that an operand is; None: it is an error, or has too many digits."""
+    return numeral(*operand) if type(operand) is tuple else operand  # type: ignore[return-value]
+
+
+def _order_of(left: _Operand, right: _Operand) -> int | None:
+    """As :func:`.compare` of the terms."""
+    if type(left) is tuple and type(right) is tuple:
+        one, other = left[0], right[0]
+        if left[1] != right[1]:
+            one, other = as_comparable(one, other, max(left[1], right[1]))
+        if one != one or other != other:
+            return 2
+        return (one > other) - (one < other)
+    return compare(_term_of(left), _term_of(right))
+
+
+def _operand(term: Term | None) -> _Operand:
+    if type(term) is Literal:
+        rank = RANKS.get(term.datatype)
+        if rank is not None and (value := term.known) is not None:
+            return value, rank  # type: ignore[return-value]
+    return term
+
+
+def _amount(number: Number, rank: int) -> _Amount | None:
+    """None: it has more digits than any number may."""
+    if rank == FLOAT:
+        return single(float(number)), rank
+    return (number, rank) if rank > FLOAT or has_digits(number) else None
+
+
+def _calculation(operator: str, left: _Operands, right: _Operands) -> _Operands:
+    divides = operator == "/"
+
+    def value(row: Row) -> _Operand:
+        one, other = left(row), right(row)
+        if type(one) is not tuple or type(other) is not tuple:
+            if type(one) is tuple or type(other) is tuple:
+                return None
+            return calculated_time(operator, one, other)  # type: ignore[arg-type]
+        a, rank = one
+        b, other_rank = other
+        try:
+            if rank != other_rank or (divides and not rank):
+                rank = max(rank, other_rank, 1 if divides else 0)
+                a, b = promoted(a, rank), promoted(b, rank)
+            if rank == FLOAT:
+                a, b = nearest_single(a), nearest_single(b)  # type: ignore[arg-type]
+            found = _calculated(operator, a, b)
+        except (DivisionByZero, InvalidOperation, OverflowError):
+            return None
+        return _amount(found, rank)
+
+    return value
+
+
+def _calculated(operator: str, a: Number, b: Number) -> Number:
+    """The result of an operator on two numbers of one type."""
+    if isinstance(a, Decimal):
+        return _DECIMALS[operator](a, Decimal(b))
+    if operator == "+":
+        return a + b  # type: ignore[operator]
+    if operator == "-":
+        return a - b  # type: ignore[operator]
+    if operator == "*":
+        return a * b  # type: ignore[operator]
+    if b == 0:
+        # Of the dividend alone: zero has no sign here.
+        return a * math.inf
+    return a / b  # type: ignore[operator]
+
+
+def _sign(operator: str, operand: _Operands) -> _Operands:
+    def signed(row: Row) -> _Operand:
+        found = operand(row)
+        if type(found) is tuple:
+            value, rank = found
+            if operator == "-":
+                value = EXACT.minus(value) if isinstance(value, Decimal) else -value
+            return _amount(value, rank)
+        return signed_time(operator, found)  # type: ignore[arg-type]
+
+    return signed
+
+
+def _rounded(change: Callable[[Number], Number], operand: _Operands) -> _Operands:
+    def value(row: Row) -> _Operand:
+        found = operand(row)
+        return _amount(change(found[0]), found[1]) if type(found) is tuple else None
+
+    return value

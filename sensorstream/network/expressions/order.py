@@ -16,8 +16,9 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Final
 
+from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal, Term
-from sensorstream.model.xsd import FAMILIES, XSD_BOOLEAN, XSD_STRING, Duration
+from sensorstream.model.xsd import FAMILIES, Duration
 from sensorstream.sparql.values import ORDERS, compare, number, rank, time_of
 
 OPERATORS: Final[Mapping[str, Callable[[Any, Any], bool]]] = MappingProxyType(
@@ -46,7 +47,7 @@ def kind(term: Term) -> Hashable | None:
             # Those with as many months differ in their seconds.
             return family, found.months
         return None if found is None else (family, found.zone is None)
-    return term.datatype if term.datatype in (XSD_STRING, XSD_BOOLEAN) else None
+    return term.datatype if term.datatype in (xsd.STRING, xsd.BOOLEAN) else None
 
 
 def is_comparable(compared: str, constant: IRI | Literal) -> bool:

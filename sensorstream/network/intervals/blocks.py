@@ -7,17 +7,17 @@ path of any length has no interval of its own: it is followed in what holds alwa
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Final, TypeAlias
 
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.model.terms import IRI
 from sensorstream.network.plan import nodes as plans
-from sensorstream.network.plan.conjunction import join, projected
+from sensorstream.network.plan.conjunction import join_all, projected
 from sensorstream.network.plan.nodes import End, Plan
 from sensorstream.network.plan.planner import end_of
-from sensorstream.network.rows import ALWAYS, TIMES, shown
+from sensorstream.network.rows import ALWAYS, TIMES
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Expression, Path, TriplePattern, Variable
 from sensorstream.sparql.printing import part_text
@@ -27,19 +27,10 @@ _MOST_WAYS: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
-    """A triple pattern, or a path of any length; ``predicate`` is a variable or an IRI, or it."""
-
-    subject: End
-    predicate: Variable | Path
-    object: End
-
-
-@dataclass(frozen=True, slots=True)
 class _Way:
     """One of the alternatives of a block: all its steps, and what must be true of them."""
 
-    steps: tuple[_Step, ...] = ()
+    steps: tuple[plans.Known, ...] = ()
     filters: tuple[Expression, ...] = ()
 
 
@@ -76,11 +67,11 @@ def block(patterns: Iterable[TriplePattern], fresh: Iterator[int], where: Where)
 
 def _check_paths(ways: _Ways) -> None:
     for step in (step for way in ways for step in way.steps):
-        if not isinstance(step.predicate, Variable | IRI):
+        if step.path is not None:
             raise UnsupportedQuery(
-                f"{part_text(step.predicate)} within STREAM: a path of any length is followed in "
+                f"{part_text(step.path)} within STREAM: a path of any length is followed in "
                 "the background knowledge: write it outside the braces of STREAM",
-                part=step.predicate,
+                part=step.path,
             )
 
 
@@ -98,14 +89,14 @@ def _both(one: _Ways, other: _Ways, written: Variable | Path) -> _Ways:
 def _of_pattern(pattern: TriplePattern, fresh: Iterator[int]) -> _Ways:
     subject, object_ = end_of(pattern.subject), end_of(pattern.object)
     if isinstance(pattern.predicate, Variable):
-        return [_Way((_Step(subject, pattern.predicate, object_),))]
+        return [_Way((plans.Known(subject, pattern.predicate, object_),))]
     return _of_path(subject, pattern.predicate, object_, fresh)
 
 
 def _of_path(subject: End, path: Path, object_: End, fresh: Iterator[int]) -> _Ways:
     match path:
         case IRI() | algebra.OneOrMore() | algebra.ZeroOrMore() | algebra.ZeroOrOne():
-            return [_Way((_Step(subject, path, object_),))]
+            return [_Way((plans.Known(subject, path, object_),))]
         case algebra.Inverse(inner):
             return _of_path(object_, inner, subject, fresh)
         case algebra.Sequence(left, right):
@@ -129,7 +120,7 @@ def _of_path(subject: End, path: Path, object_: End, fresh: Iterator[int]) -> _W
 def _other_than(subject: End, object_: End, names: tuple[IRI, ...], fresh: Iterator[int]) -> _Way:
     step = Variable(f".path{next(fresh)}")
     filters = (algebra.Not(algebra.In(step, names)),) if names else ()
-    return _Way((_Step(subject, step, object_),), filters)
+    return _Way((plans.Known(subject, step, object_),), filters)
 
 
 def _planned(way: _Way, where: Where) -> Plan:
@@ -137,9 +128,7 @@ def _planned(way: _Way, where: Where) -> Plan:
     if not steps:
         return plans.Constant(TIMES, (ALWAYS,))
     happening = [
-        place
-        for place, each in enumerate(steps)
-        if where.graph is None and isinstance(each.predicate, Variable | IRI)
+        place for place, each in enumerate(steps) if where.graph is None and each.path is None
     ]
     pairs = [
         (one, other)
@@ -151,13 +140,10 @@ def _planned(way: _Way, where: Where) -> Plan:
     for place, each in enumerate(steps):
         if place in happening:
             label = f"{plans.OCCURRENCE}{place}" if place in labelled else ""
-            assert isinstance(each.predicate, Variable | IRI)
-            parts.append(
-                plans.Occurrence(each.subject, each.predicate, each.object, label, where.stream)
-            )
+            parts.append(plans.Occurrence(*each.ends, label, where.stream))
         else:
-            parts.append(plans.Known(each.subject, each.predicate, each.object, where.graph))
-    found = _joined(parts)
+            parts.append(replace(each, graph=where.graph))
+    found = join_all(parts)
     if pairs:
         labels = tuple(
             (f"{plans.OCCURRENCE}{one}", f"{plans.OCCURRENCE}{other}") for one, other in pairs
@@ -173,23 +159,7 @@ def visible(plan: Plan) -> list[str]:
     return [n for n in plan.variables if n in TIMES or not n.startswith((".", "_:"))]
 
 
-def _may_be_one(one: _Step, other: _Step) -> bool:
+def _may_be_one(one: plans.Known, other: plans.Known) -> bool:
     """Whether two triple patterns may become the same triple."""
-    ends = zip(
-        (one.subject, one.predicate, one.object),
-        (other.subject, other.predicate, other.object),
-        strict=True,
-    )
+    ends = zip(one.ends, other.ends, strict=True)
     return all(isinstance(a, Variable) or isinstance(b, Variable) or a == b for a, b in ends)
-
-
-def _joined(parts: Sequence[Plan]) -> Plan:
-    """Joined from left to right, what shares a variable first."""
-    ahead = list(parts)
-    found = ahead.pop(0)
-    while ahead:
-        names = set(shown(found.variables))
-        following = next((each for each in ahead if names.intersection(each.variables)), ahead[0])
-        ahead.remove(following)
-        found = join(found, following)
-    return found

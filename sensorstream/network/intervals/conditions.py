@@ -16,9 +16,10 @@ from decimal import Decimal
 from typing import Any, Final, TypeVar
 
 from sensorstream.errors import UnsupportedQuery
+from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal, Term, valued
 from sensorstream.model.timeline import Instant, Timeline
-from sensorstream.model.xsd import EXACT, XSD_DURATION, Duration, Moment, duration_text, moved
+from sensorstream.model.xsd import EXACT, Duration, Moment, duration_text, moved
 from sensorstream.network.expressions.expression_functions import test_of, value_of
 from sensorstream.network.expressions.order import OPERATORS
 from sensorstream.network.plan.nodes import Seq
@@ -53,7 +54,7 @@ class Clock:
     def duration(self, length: int) -> Literal:
         """A length of the time line as an ``xsd:duration`` in canonical form."""
         made = Duration(0, Decimal(length) / self.second)
-        return valued(duration_text(made), XSD_DURATION, made)
+        return valued(duration_text(made), xsd.DURATION, made)
 
     def after(self, start: Instant, length: Length) -> Instant:
         """The moment a length of time after another; months are those of the calendar."""

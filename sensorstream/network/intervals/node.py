@@ -147,6 +147,7 @@ class Kept(Lasting):
         self._idle = idle
         self._rank = rank
         self.longest = longest
+        """What has ended so long ago is let go; None: nothing is."""
         self._last = last
         self._lanes: dict[Any, Lane] = {}
         # Ends and keys of all rows that can get too old, oldest first.

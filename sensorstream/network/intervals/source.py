@@ -19,9 +19,9 @@ from typing import Any, Final, TypeAlias
 
 from sensorstream.errors import Overrun
 from sensorstream.kb.index import TripleIndex
+from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, Term, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.network.components import prune
 from sensorstream.network.intervals.node import TimedNode
 from sensorstream.network.plan.nodes import Known as KnownPlan
@@ -116,8 +116,8 @@ class Known(TimedNode):
             found = [(*ALWAYS, *row) for row in self._ends(pattern, triples)]
         else:
             fit, _ = _fitting(pattern)
-            ends: tuple[Any, ...] = pattern.ends
-            fitting = (fit(*each, *ALWAYS) for each in self._holding(*map(constant, ends)))
+            holding = self._holding(*map(constant, pattern.ends))
+            fitting = (fit(*each, *ALWAYS) for each in holding)
             found = [row for row in fitting if row is not None]
         self.always = list(dict.fromkeys(found))
 
@@ -132,8 +132,7 @@ def _fitting(pattern: Occurrence | KnownPlan) -> tuple[Fit, Hashable]:
     """From subject, predicate, object, start and end to a row, or None; and what decides it."""
     cells, tests = dict[str, str](), list[str]()
     constants: list[Term] = []
-    ends: tuple[Any, ...] = pattern.ends
-    for end, place in zip(ends, "spo", strict=True):
+    for end, place in zip(pattern.ends, "spo", strict=True):
         if not isinstance(end, Variable):
             if place == "s":
                 tests.append("s == c")
@@ -346,12 +345,12 @@ class Occurring:
         for stream in streams:
             of, types_of = self._all[stream].of, self._types[stream]
             for triple in triples:
-                if triple[1] == RDF_TYPE:
+                if triple[1] == rdf.TYPE:
                     types = types_of.get(triple[2])
                     if types is None:
                         types = self._wanted_types(triple, stream)
                     for each in types:
-                        wanted[(triple[0], RDF_TYPE, each), start, stream] = number
+                        wanted[(triple[0], rdf.TYPE, each), start, stream] = number
                     continue
                 if of(triple[1], triple[2]):
                     wanted[triple, start, stream] = number
@@ -372,7 +371,7 @@ class Occurring:
         if len(known) >= _MOST_TYPES:
             known.clear()
         types = dict.fromkeys([triple[2], *[each[2] for each in self._conclusions(triple)]])
-        found = known[triple[2]] = self._all[stream].wanted(RDF_TYPE, types)
+        found = known[triple[2]] = self._all[stream].wanted(rdf.TYPE, types)
         return found
 
     @property

@@ -15,8 +15,8 @@ from typing import Any
 
 from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import Scope
+from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, Term, Triple
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.network.budget import Meter
 from sensorstream.network.cost import fan_out
 from sensorstream.network.dispatch import Dispatcher, Guard, Watched
@@ -130,13 +130,13 @@ def guard_of(fired: Pattern, patterns: Iterable[Pattern]) -> Guard | None:
         and isinstance(other.predicate, IRI)
         and not isinstance(other.object, Variable)
     ]
-    return min(demands, key=lambda each: each[0] == RDF_TYPE, default=None)
+    return min(demands, key=lambda each: each[0] == rdf.TYPE, default=None)
 
 
 def _selects(pattern: Pattern) -> bool:
     """Whether a pattern names a property, other than the class, and its value."""
     return not isinstance(pattern.object, Variable) and (
-        not isinstance(pattern.predicate, Variable) and pattern.predicate != RDF_TYPE
+        not isinstance(pattern.predicate, Variable) and pattern.predicate != rdf.TYPE
     )
 
 

@@ -22,6 +22,7 @@ from sensorstream.network.plan.nodes import (
     Triple,
     Union,
 )
+from sensorstream.network.rows import shown
 from sensorstream.sparql.algebra import Comparison, Expression, Variable
 from sensorstream.sparql.scope import names_in
 
@@ -112,7 +113,7 @@ def assembled(parts: Conjunction, wanted: Sequence[str] | None = None) -> Plan:
         kept.update((n, None) for n in visible if n in names and (n in later or n in elsewhere))
         plans.append(matched(group, tests, list(kept)))
     kept = dict.fromkeys([*wanted, *sorted(later.difference(wanted))])
-    joined = _join_all(plans, list(kept)) if plans else UNIT
+    joined = join_all(plans, list(kept)) if plans else UNIT
     for condition in filters:
         joined = filtered(joined, condition)
     return joined
@@ -167,16 +168,21 @@ def _long_match(
     return projected(joined, output)
 
 
-def _join_all(plans: Sequence[Plan], wanted: Sequence[str]) -> Plan:
-    """Join what is connected first: a product comes last, when it is smallest."""
+def join_all(plans: Sequence[Plan], wanted: Sequence[str] | None = None) -> Plan:
+    """Join what is connected first: a product comes last, when it is smallest.
+
+    Without ``wanted``, all variables are kept.
+    """
     ahead = list(plans)
     joined = ahead.pop(0)
     while ahead:
-        linked = [n for n in ahead if set(n.variables) & set(joined.variables)]
-        following = linked[0] if linked else ahead[0]
+        names = set(shown(joined.variables))
+        following = next((each for each in ahead if names.intersection(each.variables)), ahead[0])
         ahead.remove(following)
-        needed = dict.fromkeys([*wanted, *(name for n in ahead for name in n.variables)])
-        joined = join(joined, following, list(needed))
+        needed = wanted
+        if wanted is not None:
+            needed = [*dict.fromkeys([*wanted, *(name for n in ahead for name in n.variables)])]
+        joined = join(joined, following, needed)
     return joined
 
 

@@ -15,22 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 from typing import Literal as OneOf
 
 from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.network.rows import ALWAYS, TIMES, Row, TimedRow
 from sensorstream.network.sources import Source
-from sensorstream.sparql.algebra import (
-    Aggregate,
-    Comparison,
-    Consumption,
-    Expression,
-    OrderCondition,
-    Path,
-    Pattern,
-    Variable,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Aggregate, Expression, Path, Pattern, Variable
 
 End: TypeAlias = Variable | Term
 OCCURRENCE: Final = ".occurrence"
@@ -217,10 +209,10 @@ class Beyond(Plan):
     output: tuple[str, ...]
 
     @property
-    def condition(self) -> Comparison:
+    def condition(self) -> algebra.Comparison:
         """What is true of them."""
         variable = Variable(self.source.variable)
-        return Comparison(self.source.operator, variable, self.constant)
+        return algebra.Comparison(self.source.operator, variable, self.constant)
 
     @property
     def inputs(self) -> tuple[Plan, ...]:
@@ -271,7 +263,7 @@ class Distinct(Over):
 class Slice(Over):
     """Some rows, by their place in an order; of rows that happen those that end first."""
 
-    conditions: tuple[OrderCondition, ...]
+    conditions: tuple[algebra.OrderCondition, ...]
     offset: int
     limit: int | None
 
@@ -500,7 +492,7 @@ class Known(Plan):
     graph: IRI | None = None
 
     @property
-    def ends(self) -> tuple[End, Variable | Path, End]:
+    def ends(self) -> tuple[Any, Any, Any]:
         return (self.subject, self.predicate, self.object)
 
     @property
@@ -522,12 +514,12 @@ class Seq(Pair):
 
     tests: tuple[Expression, ...] = ()
     longest: int | None = None
-    consumption: Consumption = Consumption.UNRESTRICTED
+    consumption: algebra.Consumption = algebra.Consumption.UNRESTRICTED
 
     @property
     def unrestricted(self) -> bool:
         """Whether all that fits is joined."""
-        return self.consumption is Consumption.UNRESTRICTED
+        return self.consumption is algebra.Consumption.UNRESTRICTED
 
     @property
     def certain(self) -> frozenset[str]:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, product
 from typing import TypeAlias
 
+from sensorstream.model import owl
 from sensorstream.model.terms import IRI, Literal, Term, Triple
-from sensorstream.model.vocabulary import OWL_SAME_AS
 
 
 class Cluster:
@@ -115,7 +115,7 @@ class Clusters:
         if not at:
             return None
         s, p, o = triple
-        if not self.literals and isinstance(o, Literal) and p != OWL_SAME_AS:
+        if not self.literals and isinstance(o, Literal) and p != owl.SAME_AS:
             return None
         subject, object_ = at.get(s), at.get(o)
         property = at.get(p) if self.properties else None

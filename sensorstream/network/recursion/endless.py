@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from sensorstream.model.vocabulary import RDF_TYPE
+from sensorstream.model import rdf
 from sensorstream.network.components import reached as reached_by
 from sensorstream.network.recursion.linear import FlatClosure
 from sensorstream.network.recursion.reads import Kind, written
@@ -18,6 +18,7 @@ from sensorstream.network.recursion.rule import Clause, Invention, Sort
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Expression, Pattern, TriplePattern, Variable
 from sensorstream.sparql.scope import certain
+from sensorstream.sparql.walk import triple_variables
 
 _Place: TypeAlias = tuple[Kind, int]
 """Triples of a kind, and which of their three parts."""
@@ -79,9 +80,7 @@ class _Body:
         self._patterns = patterns
         self._node = sort is Sort.NODE
         self._never = never
-        named = [
-            part.name for each in patterns for part in _parts(each) if isinstance(part, Variable)
-        ]
+        named = [part.name for each in patterns for part in triple_variables(each)]
         self._joined = {name for name in named if named.count(name) > 1}
 
     def places(self, name: str) -> tuple[_Place, ...]:
@@ -96,7 +95,7 @@ class _Body:
     def _depends(self, triple: TriplePattern, name: str) -> bool:
         """Whether other premises say what kind of triple this is."""
         kind: list[object] = [triple.predicate]
-        if triple.predicate == RDF_TYPE:
+        if triple.predicate == rdf.TYPE:
             kind.append(triple.object)
         return any(
             isinstance(part, Variable) and part.name != name and part.name in self._joined
@@ -146,7 +145,7 @@ def _is_within(places: Sequence[_Place], reached: Iterable[_Place]) -> bool:
 
 def _is_definite(place: _Place) -> bool:
     kind, _ = place
-    return kind.predicate is not None and (kind.predicate != RDF_TYPE or kind.object is not None)
+    return kind.predicate is not None and (kind.predicate != rdf.TYPE or kind.object is not None)
 
 
 def _moves(clause: Clause, sort: Sort) -> Iterator[_Move]:
@@ -169,17 +168,13 @@ def _places(triples: Iterable[TriplePattern], name: str) -> tuple[_Place, ...]:
     return tuple(
         (written(triple), place)
         for triple in triples
-        for place, part in enumerate(_parts(triple))
+        for place, part in enumerate(triple.parts)
         if isinstance(part, Variable) and part.name == name
     )
 
 
 def _names(triple: TriplePattern) -> set[str]:
-    return {part.name for part in _parts(triple) if isinstance(part, Variable)}
-
-
-def _parts(triple: TriplePattern) -> tuple[object, ...]:
-    return (triple.subject, triple.predicate, triple.object)
+    return {each.name for each in triple_variables(triple)}
 
 
 def _patterns(body: Pattern) -> Iterator[TriplePattern]:

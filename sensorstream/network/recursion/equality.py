@@ -15,8 +15,8 @@ from itertools import chain, islice
 from typing import Final
 
 from sensorstream.errors import Overrun
+from sensorstream.model import owl
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
-from sensorstream.model.vocabulary import OWL_SAME_AS
 from sensorstream.network.budget import Budget, Meter
 from sensorstream.network.components import components, reached
 from sensorstream.network.recursion.clusters import (
@@ -188,7 +188,7 @@ class Equality:
         self._linear = linear
         self._writer = writer
         # What came from outside since the last settling, and may be of a unit.
-        said = derived.kb.match(None, OWL_SAME_AS, None)
+        said = derived.kb.match(None, owl.SAME_AS, None)
         self._come: dict[Triple, None] = {each: None for each in said if each[0] != each[2]}
 
     # -- from outside the stratum ---------------------------------------------------------------
@@ -199,7 +199,7 @@ class Equality:
         at = self._clusters.at
         if self._writer.at_work:
             return
-        if (predicate == OWL_SAME_AS and subject != object_) or (
+        if (predicate == owl.SAME_AS and subject != object_) or (
             at and (subject in at or object_ in at or predicate in at)
         ):
             self._come[triple] = None
@@ -247,7 +247,7 @@ class Equality:
             if key is not None:
                 self._hold(key, triple, opened)
                 links += self._links([self._clusters.units[key]])
-            elif triple[1] == OWL_SAME_AS:
+            elif triple[1] == owl.SAME_AS:
                 links.append((triple[0], triple[2]))
         self._open(opened, links)
 
@@ -264,7 +264,7 @@ class Equality:
                 self._hold(key, triple, opened)
                 continue
             alone.append(triple)
-            if triple[1] == OWL_SAME_AS and triple[0] != triple[2]:
+            if triple[1] == owl.SAME_AS and triple[0] != triple[2]:
                 links.append((triple[0], triple[2]))
         self._writer.write_alone(alone)
         self._open(opened, links)
@@ -308,7 +308,7 @@ class Equality:
     @property
     def _same(self) -> Part:
         """``owl:sameAs`` as it stands in keys."""
-        return self._clusters.property(OWL_SAME_AS)
+        return self._clusters.property(owl.SAME_AS)
 
     def _hold(self, key: Key, triple: Triple, opened: list[Unit]) -> None:
         """Let a unit have an own triple."""
@@ -422,7 +422,7 @@ class Equality:
         """
         if self._feeding is None:
             self._feeding = KindIndex()
-            for kind in feeding(Kind(OWL_SAME_AS, None), self._clauses, self._linear):
+            for kind in feeding(Kind(owl.SAME_AS, None), self._clauses, self._linear):
                 self._feeding.add(kind, kind)
         _, properties, objects = block_of(unit.key)
         kinds = (Kind(p, o) for p in properties for o in objects if isinstance(p, IRI))
@@ -453,7 +453,7 @@ class Equality:
         if len(parts) == 1 and (len(near) > 1 or values):
             return
         self._split(cluster, parts, along, doubted)
-        if OWL_SAME_AS in near:
+        if owl.SAME_AS in near:
             doubted.update(dict.fromkeys(self._clusters.at.values()))
 
     def _split(
@@ -487,7 +487,7 @@ class Equality:
                 elif not self.elsewhere(triple):
                     along[triple] = None
                 else:
-                    if triple[1] == OWL_SAME_AS and triple[0] != triple[2]:
+                    if triple[1] == owl.SAME_AS and triple[0] != triple[2]:
                         self._come[triple] = None
                     if self._writer.is_written(triple):
                         ruled.add(triple)

@@ -11,40 +11,31 @@ from dataclasses import dataclass
 from itertools import permutations
 from typing import Final
 
-from sensorstream.model.vocabulary import OWL_SAME_AS
+from sensorstream.model import owl
 from sensorstream.network.recursion.linear import LinearRule
 from sensorstream.network.recursion.rule import DerivationRule
-from sensorstream.sparql.algebra import (
-    BGP,
-    Call,
-    Comparison,
-    Expression,
-    Filter,
-    Not,
-    Pattern,
-    TriplePattern,
-    Variable,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Expression, Pattern, TriplePattern, Variable
 
 _S, _P, _O, _T = map(Variable, "spot")
-_SAME: Final = TriplePattern(_S, OWL_SAME_AS, _T)
+_SAME: Final = TriplePattern(_S, owl.SAME_AS, _T)
 
 
 def _rule(name: str, head: TriplePattern, *body: TriplePattern) -> DerivationRule:
-    return DerivationRule(name, (head,), BGP(body))
+    return DerivationRule(name, (head,), algebra.BGP(body))
 
 
 _STATED: Final = TriplePattern(_S, _P, _O)
-_SYMMETRY: Final = _rule("eq-sym", TriplePattern(_T, OWL_SAME_AS, _S), _SAME)
+_SYMMETRY: Final = _rule("eq-sym", TriplePattern(_T, owl.SAME_AS, _S), _SAME)
 _TRANSITIVITY: Final = _rule(
-    "eq-trans", TriplePattern(_S, OWL_SAME_AS, _O), _SAME, TriplePattern(_T, OWL_SAME_AS, _O)
+    "eq-trans", TriplePattern(_S, owl.SAME_AS, _O), _SAME, TriplePattern(_T, owl.SAME_AS, _O)
 )
 _SUBJECTS: Final = _rule("eq-rep-s", TriplePattern(_T, _P, _O), _SAME, _STATED)
 _PROPERTIES: Final = _rule(
-    "eq-rep-p", TriplePattern(_S, _T, _O), TriplePattern(_P, OWL_SAME_AS, _T), _STATED
+    "eq-rep-p", TriplePattern(_S, _T, _O), TriplePattern(_P, owl.SAME_AS, _T), _STATED
 )
 _OBJECTS: Final = _rule(
-    "eq-rep-o", TriplePattern(_S, _P, _T), TriplePattern(_O, OWL_SAME_AS, _T), _STATED
+    "eq-rep-o", TriplePattern(_S, _P, _T), TriplePattern(_O, owl.SAME_AS, _T), _STATED
 )
 EQUALITY: Final = (_SYMMETRY, _TRANSITIVITY, _SUBJECTS, _PROPERTIES, _OBJECTS)
 """``owl:sameAs`` is symmetric and transitive, and what is the same has the same triples (OWL 2
@@ -54,11 +45,11 @@ _ENDS: Final = _rule(
     TriplePattern(_T, _P, Variable("u")),
     _STATED,
     _SAME,
-    TriplePattern(_O, OWL_SAME_AS, Variable("u")),
+    TriplePattern(_O, owl.SAME_AS, Variable("u")),
 )
 _ITSELF: Final = (
-    _rule("rdfp5a", TriplePattern(_S, OWL_SAME_AS, _S), _STATED),
-    _rule("rdfp5b", TriplePattern(_O, OWL_SAME_AS, _O), _STATED),
+    _rule("rdfp5a", TriplePattern(_S, owl.SAME_AS, _S), _STATED),
+    _rule("rdfp5b", TriplePattern(_O, owl.SAME_AS, _O), _STATED),
 )
 """How pD* says what eq-rep-s and eq-rep-o do, of all triples whose object is no literal: all other
 ends are the same as themselves (ter Horst, 2005, Table 7)."""
@@ -101,7 +92,9 @@ def equality_among(
     for each in linear:
         if not each.conditions and _mentions_equality(each.head):
             for standard in _ITSELF:
-                if _says(DerivationRule(each.name, each.head, BGP((each.premise,))), standard):
+                if _says(
+                    DerivationRule(each.name, each.head, algebra.BGP((each.premise,))), standard
+                ):
                     found.setdefault(standard.name, [])
     literals = {_SUBJECTS.name, _OBJECTS.name} <= found.keys()
     properties = _PROPERTIES.name in found
@@ -130,16 +123,16 @@ def apart(
 
 
 def _mentions_equality(triples: Iterable[TriplePattern]) -> bool:
-    return any(each.predicate == OWL_SAME_AS for each in triples)
+    return any(each.predicate == owl.SAME_AS for each in triples)
 
 
 def _patterns(body: Pattern) -> tuple[tuple[TriplePattern, ...], list[Expression]]:
     """The triples and the conditions of a body that has nothing else."""
     conditions = []
-    while isinstance(body, Filter):
+    while isinstance(body, algebra.Filter):
         conditions.append(body.condition)
         body = body.pattern
-    return (body.patterns, conditions) if isinstance(body, BGP) else ((), [])
+    return (body.patterns, conditions) if isinstance(body, algebra.BGP) else ((), [])
 
 
 def _says(rule: DerivationRule, standard: DerivationRule) -> bool:
@@ -161,18 +154,14 @@ def _names(
     """What the parts of triples are called in other triples, if these say the same."""
     names: dict[object, object] = {}
     for one, other in zip(expected, given, strict=True):
-        for part, called in zip(_parts(one), _parts(other), strict=True):
+        for part, called in zip(one.parts, other.parts, strict=True):
             if isinstance(part, Variable) != isinstance(called, Variable):
                 return
             if names.setdefault(part, called) != called:
                 return
     variables = [called for part, called in names.items() if isinstance(part, Variable)]
-    if len(set(variables)) == len(variables) and names[OWL_SAME_AS] == OWL_SAME_AS:
+    if len(set(variables)) == len(variables) and names[owl.SAME_AS] == owl.SAME_AS:
         yield names
-
-
-def _parts(triple: TriplePattern) -> tuple[object, object, object]:
-    return triple.subject, triple.predicate, triple.object
 
 
 def _are_idle(
@@ -184,7 +173,9 @@ def _are_idle(
     expected = None if pair is None else {names[each] for each in pair}
     for condition in conditions:
         match condition:
-            case Not(Call("SAMETERM", (left, right))) | Comparison("!=", left, right):
+            case algebra.Not(algebra.Call("SAMETERM", (left, right))) | algebra.Comparison(
+                "!=", left, right
+            ):
                 if {left, right} != expected:
                     return False
             case _:

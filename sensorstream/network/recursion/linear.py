@@ -20,7 +20,7 @@ from sensorstream.network.recursion.rule import DerivationRule, meant
 from sensorstream.network.rows import compiled
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Expression, Path, PatternTerm, TriplePattern, Variable
-from sensorstream.sparql.walk import nodes
+from sensorstream.sparql.walk import nodes, triple_variables
 
 _KINDS: Final = frozenset({"ISIRI", "ISURI", "ISBLANK", "ISLITERAL"})
 _SUBJECT: Final = IRI("urn:sensorstream:sample#subject")
@@ -98,14 +98,12 @@ def _linear(rule: DerivationRule) -> LinearRule | None:
         return None
     bound = {*ends, predicate}
     for triple in rule.head:
-        parts = (triple.subject, triple.predicate, triple.object)
         if not isinstance(triple.predicate, IRI | Variable):
             return None
-        if any(isinstance(part, BlankNode) for part in parts) or isinstance(
-            triple.subject, Literal
-        ):
+        has_blank = any(isinstance(part, BlankNode) for part in triple.parts)
+        if has_blank or isinstance(triple.subject, Literal):
             return None
-        if not {part for part in parts if isinstance(part, Variable)} <= bound:
+        if not {*triple_variables(triple)} <= bound:
             return None
     return LinearRule(rule.name, premise, rule.head, tuple(conditions))
 
@@ -176,7 +174,7 @@ class FlatClosure:
             self._rules.add(written(premise), rule)
             self._flows.add(rule)
             for each in (premise, *rule.head):
-                for part in (each.subject, each.predicate, each.object):
+                for part in each.parts:
                     if isinstance(part, IRI | Literal):
                         self._constants[part] = None
             for condition in rule.conditions:
@@ -395,7 +393,7 @@ def _end(part: PatternTerm, premise: TriplePattern) -> str:
 def _applied(rule: LinearRule, triple: Triple) -> list[Triple]:
     """What a rule concludes by one step from a triple with its property and object."""
     premise = rule.premise
-    subject, predicate, object_ = premise.subject, premise.predicate, premise.object
+    subject, predicate, object_ = premise.parts
     if not _is_open(subject) and subject != triple[0]:
         return []
     if subject == object_ and triple[0] != triple[2]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Final, TypeAlias
 
+from sensorstream.model import xsd
 from sensorstream.model.terms import Literal, Term
 from sensorstream.model.timeline import Instant
-from sensorstream.model.xsd import XSD_STRING
 from sensorstream.network.intervals.node import Kept, Lane, ended
 from sensorstream.network.rows import Row
 from sensorstream.sparql.values import number
@@ -25,7 +25,7 @@ def key_of(terms: Iterable[Term | None]) -> Hashable:
             if term is None:
                 return LOOSE
             found.append(term)
-        elif term.datatype == XSD_STRING:
+        elif term.datatype == xsd.STRING:
             found.append(term)
         else:
             value = number(term)

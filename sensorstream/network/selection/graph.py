@@ -25,7 +25,7 @@ from sensorstream.network.recursion.strata import stratified
 from sensorstream.network.rows import Row, net
 from sensorstream.network.selection.event_store import Wanted
 from sensorstream.network.sources import INSTANT, Knowledge, Sources
-from sensorstream.sparql.algebra import BGP, Pattern, TriplePattern
+from sensorstream.sparql.algebra import BGP, Pattern
 
 
 class Channel:
@@ -100,7 +100,8 @@ class InstantGraph:
         for predicate in (None,) if None in self.predicates else self.predicates:
             self._kb.add(Origin.STATIC, knowledge.match(None, predicate, None))
         facts = [each for each in clauses if is_fact(each)]
-        self._kb.add(Origin.STATIC, (_triple(head) for each in facts for head in each.head))
+        # A fact has no variables.
+        self._kb.add(Origin.STATIC, (head.parts for each in facts for head in each.head))  # type: ignore[misc]
         rules = derivation_rules(clauses)
         self._program = Program(self._kb, Origin.INFERRED, rules, self._build, budget)
         self._network = Network(budget=budget)
@@ -170,11 +171,6 @@ def derivation_rules(clauses: Iterable[Clause]) -> list[DerivationRule]:
 def is_fact(clause: Clause) -> bool:
     """Whether a Datalog rule has no body."""
     return clause.body == BGP(())
-
-
-def _triple(atom: TriplePattern) -> Triple:
-    """The triple of a fact: it has no variables."""
-    return atom.subject, atom.predicate, atom.object  # type: ignore[return-value]
 
 
 def relevant(clauses: Sequence[Clause], kinds: Iterable[Kind]) -> list[Clause]:

@@ -299,7 +299,7 @@ def maker(rule: Rule) -> GraphsOf:
     no triple (an unbound end, a literal as subject) is left out.
     """
     places = {name: place for place, (name, _) in enumerate(rule.values)}
-    ends = [end for t in rule.template for end in (t.subject, t.predicate, t.object)]
+    ends = [end for t in rule.template for end in t.parts]
     labels = list(dict.fromkeys(end for end in ends if isinstance(end, BlankNode)))
     # What stands at each end: a place in the values, a label to name (negative), or a term.
     cells = [

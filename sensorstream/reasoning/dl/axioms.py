@@ -18,23 +18,10 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from sensorstream.errors import OntologyError
+from sensorstream.model import owl, rdf, rdfs
 from sensorstream.model.schema import transitive
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
-from sensorstream.model.vocabulary import (
-    OWL,
-    OWL_DIFFERENT_FROM,
-    OWL_EQUIVALENT_PROPERTY,
-    OWL_HAS_VALUE,
-    OWL_INVERSE_OF,
-    OWL_ON_PROPERTY,
-    OWL_ONE_OF,
-    OWL_SAME_AS,
-    RDF_FIRST,
-    RDF_REST,
-    RDF_TYPE,
-    RDFS,
-    RDFS_SUBPROPERTY_OF,
-)
+from sensorstream.model.vocabulary import OWL, RDFS
 
 COUNTS: Final = {
     f"{OWL}minCardinality": (True, False),
@@ -45,7 +32,7 @@ COUNTS: Final = {
     f"{OWL}qualifiedCardinality": (True, True),
 }
 """Whether the number is a lower limit, and whether it is an upper one."""
-EQUALITY: Final = frozenset({OWL_SAME_AS, OWL_DIFFERENT_FROM})
+EQUALITY: Final = frozenset({owl.SAME_AS, owl.DIFFERENT_FROM})
 HAS_KEY: Final = IRI(f"{OWL}hasKey")
 AT_MOST: Final = frozenset(name for name, (_, most) in COUNTS.items() if most)
 
@@ -91,7 +78,7 @@ class Axioms:
         """The members of an RDF list."""
         found: list[Term] = []
         for cell in self.cells(head):
-            member = self.value(cell, RDF_FIRST)
+            member = self.value(cell, rdf.FIRST)
             if member is not None:
                 found.append(member)
         return found
@@ -100,14 +87,14 @@ class Axioms:
         """The nodes of an RDF list without its end; a cyclic list ends where it repeats."""
         seen: set[Term] = set()
         cell: Term | None = head
-        while cell is not None and cell not in seen and self.value(cell, RDF_FIRST) is not None:
+        while cell is not None and cell not in seen and self.value(cell, rdf.FIRST) is not None:
             seen.add(cell)
             yield cell
-            cell = self.value(cell, RDF_REST)
+            cell = self.value(cell, rdf.REST)
 
     def typed(self, kind: str) -> list[Subject]:
         """The subjects of a type."""
-        return [s for s, p, o in self.triples if p == RDF_TYPE and o == kind]
+        return [s for s, p, o in self.triples if p == rdf.TYPE and o == kind]
 
 
 SWRL: Final = "http://www.w3.org/2003/11/swrl#"
@@ -135,7 +122,7 @@ class Atom:
 
     def is_variable(self, term: Term) -> bool:
         """Whether an argument is a variable."""
-        return any(p == RDF_TYPE and o == f"{SWRL}Variable" for _, p, o in self._axioms.about(term))
+        return any(p == rdf.TYPE and o == f"{SWRL}Variable" for _, p, o in self._axioms.about(term))
 
     @property
     def individuals(self) -> list[Term]:
@@ -150,7 +137,7 @@ def atoms_of(axioms: Axioms, rule: Term, part: str) -> Iterator[Atom]:
     """The atoms of ``body`` or ``head``."""
     head = axioms.value(rule, f"{SWRL}{part}")
     for node in [] if head is None else axioms.members(head):
-        told = axioms.value(node, RDF_TYPE)
+        told = axioms.value(node, rdf.TYPE)
         kind = "atom without a type" if told is None else str(told).removeprefix(SWRL)
         of = axioms.value(node, f"{SWRL}{_OF[kind]}") if kind in _OF else None
         one, other = (axioms.value(node, f"{SWRL}argument{number}") for number in (1, 2))
@@ -240,18 +227,18 @@ class Roles:
             edges.setdefault(_converse(lower), set()).add(_converse(upper))
 
         for s, p, o in axioms.triples:
-            if p == RDF_TYPE and o == _SYMMETRIC and isinstance(s, IRI):
+            if p == rdf.TYPE and o == _SYMMETRIC and isinstance(s, IRI):
                 tell(s, _converse(s))
                 continue
             one, other = _signed(axioms, s), _signed(axioms, o)
             if one is None or other is None:
                 continue
-            if p == RDFS_SUBPROPERTY_OF:
+            if p == rdfs.SUBPROPERTY_OF:
                 tell(one, other)
-            elif p == OWL_EQUIVALENT_PROPERTY:
+            elif p == owl.EQUIVALENT_PROPERTY:
                 tell(one, other)
                 tell(other, one)
-            elif p == OWL_INVERSE_OF and isinstance(s, IRI):
+            elif p == owl.INVERSE_OF and isinstance(s, IRI):
                 tell(one, _converse(other))
                 tell(_converse(other), one)
         self._above = transitive(edges)
@@ -270,10 +257,10 @@ def complex_roles(axioms: Axioms) -> set[IRI]:
     found: set[IRI] = set()
     for s, p, o in axioms.triples:
         role: Term | None = None
-        if (p == RDF_TYPE and o in _COMPLEX_KINDS) or p == _CHAIN:
+        if (p == rdf.TYPE and o in _COMPLEX_KINDS) or p == _CHAIN:
             role = s
         elif p == f"{OWL}hasSelf":
-            role = axioms.value(s, OWL_ON_PROPERTY)
+            role = axioms.value(s, owl.ON_PROPERTY)
         signed = None if role is None else _signed(axioms, role)
         if signed is not None:
             found.add(_name(signed))
@@ -286,9 +273,9 @@ def counts_individuals(axioms: Axioms, values: frozenset[IRI]) -> bool:
     ``values`` are the datatype properties: a limit on values makes no individuals equal.
     """
     for s, p, o in axioms.triples:
-        if p in AT_MOST and axioms.value(s, OWL_ON_PROPERTY) not in values:
+        if p in AT_MOST and axioms.value(s, owl.ON_PROPERTY) not in values:
             return True
-        if p == RDF_TYPE and o in _EQUATING_KINDS and s not in values:
+        if p == rdf.TYPE and o in _EQUATING_KINDS and s not in values:
             return True
     return False
 
@@ -299,7 +286,7 @@ def leaves_a_choice(axioms: Axioms, values: frozenset[IRI]) -> bool:
         p in AT_MOST
         and isinstance(o, Literal)
         and o.lexical.strip() not in {"0", "1"}
-        and axioms.value(s, OWL_ON_PROPERTY) not in values
+        and axioms.value(s, owl.ON_PROPERTY) not in values
         for s, p, o in axioms.triples
     )
 
@@ -314,7 +301,7 @@ def _name(signed: str) -> IRI:
 
 def _signed(axioms: Axioms, term: Term) -> _Signed | None:
     if isinstance(term, BlankNode):
-        inverse = axioms.value(term, OWL_INVERSE_OF)
+        inverse = axioms.value(term, owl.INVERSE_OF)
         inner = None if inverse is None else _signed(axioms, inverse)
         return None if inner is None else _converse(inner)
     return term if isinstance(term, IRI) else None
@@ -335,11 +322,11 @@ def named_individuals(axioms: Axioms) -> set[Subject]:
         if isinstance(end, IRI | BlankNode) and not atom.is_variable(end)
     }
     for s, p, o in axioms.triples:
-        if (p == OWL_HAS_VALUE or p in _ENDS_OF_NEGATIVE) and not isinstance(o, Literal):
+        if (p == owl.HAS_VALUE or p in _ENDS_OF_NEGATIVE) and not isinstance(o, Literal):
             named.add(o)
-        elif p == RDF_TYPE and isinstance(o, BlankNode):  # of a class without a name, as denials
+        elif p == rdf.TYPE and isinstance(o, BlankNode):  # of a class without a name, as denials
             named.add(s)
-        elif p == OWL_ONE_OF:
+        elif p == owl.ONE_OF:
             named.update(m for m in axioms.members(o) if not isinstance(m, Literal))
     for node in axioms.typed(_ALL_DIFFERENT):
         for _, p, o in axioms.about(node):

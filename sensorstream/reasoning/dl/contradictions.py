@@ -23,18 +23,11 @@ from typing import Final, NotRequired, TypeAlias, TypedDict, Unpack
 from sensorstream.clock import Clock
 from sensorstream.errors import Contradiction, Inconsistent, Overrun, ReasonerError
 from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model import owl, rdf
 from sensorstream.model.events import Delta
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple, term
-from sensorstream.model.vocabulary import (
-    OWL,
-    OWL_DIFFERENT_FROM,
-    OWL_IMPORTS,
-    OWL_NEGATIVE_ASSERTION,
-    OWL_ONTOLOGY,
-    OWL_SAME_AS,
-    RDF_TYPE,
-)
+from sensorstream.model.vocabulary import OWL
 from sensorstream.reasoning.dl.axioms import line_of
 from sensorstream.reasoning.dl.datatypes import Datatypes, Numbers
 from sensorstream.reasoning.dl.process import HEAP, JavaProcess
@@ -217,7 +210,7 @@ class Explainer:
 
 def axioms_of(ontology: Ontology) -> list[Triple]:
     """The ontology without its header, because a reasoner would follow the imports."""
-    return [t for t in ontology.triples if t[1] != OWL_IMPORTS and t[2] != OWL_ONTOLOGY]
+    return [t for t in ontology.triples if t[1] != owl.IMPORTS and t[2] != owl.ONTOLOGY]
 
 
 def told(contradiction: Contradiction) -> str:
@@ -267,7 +260,7 @@ def _shape(triples: Iterable[Triple], members: Sequence[Subject]) -> _Shape:
     def part(predicate: IRI, value: Term) -> str:
         if isinstance(value, Literal):
             return str(value.datatype)
-        return str(value) if predicate == RDF_TYPE else number.get(value, "")
+        return str(value) if predicate == rdf.TYPE else number.get(value, "")
 
     return tuple((number.get(s, ""), p, part(p, o)) for s, p, o in triples)
 
@@ -277,11 +270,11 @@ def declarations(triples: Iterable[Triple], schema: Schema) -> list[Triple]:
     found: dict[Triple, None] = {}
     for _, p, o in triples:
         if p in schema.object_properties:
-            found[p, RDF_TYPE, IRI(f"{OWL}ObjectProperty")] = None
+            found[p, rdf.TYPE, IRI(f"{OWL}ObjectProperty")] = None
         elif p in schema.datatype_properties:
-            found[p, RDF_TYPE, IRI(f"{OWL}DatatypeProperty")] = None
-        elif p == RDF_TYPE and isinstance(o, IRI):
-            found[o, RDF_TYPE, IRI(f"{OWL}Class")] = None
+            found[p, rdf.TYPE, IRI(f"{OWL}DatatypeProperty")] = None
+        elif p == rdf.TYPE and isinstance(o, IRI):
+            found[o, rdf.TYPE, IRI(f"{OWL}Class")] = None
     return list(found)
 
 
@@ -302,7 +295,7 @@ def _brief(line: str) -> str:
     subject, predicate, rest = line.removesuffix(" .").split(" ", 2)
     value = term(rest)
     shown = value.lexical if isinstance(value, Literal) else _local(rest)
-    word = "a" if predicate == f"<{RDF_TYPE}>" else _local(predicate)
+    word = "a" if predicate == f"<{rdf.TYPE}>" else _local(predicate)
     return f"{_local(subject)} {word} {shown}"
 
 
@@ -335,7 +328,7 @@ def assertions_near(triple: Triple, kb: KnowledgeBase, schema: Schema) -> tuple[
     """What the window asserts about the individuals of a triple, then about their neighbours, …"""
     subject, predicate, value = triple
     ahead: list[Subject] = [subject]
-    if isinstance(value, IRI | BlankNode) and predicate != RDF_TYPE:
+    if isinstance(value, IRI | BlankNode) and predicate != rdf.TYPE:
         ahead.append(value)
     seen = dict.fromkeys(ahead)
     found: dict[Triple, None] = {}
@@ -346,7 +339,7 @@ def assertions_near(triple: Triple, kb: KnowledgeBase, schema: Schema) -> tuple[
                 if not kb.marks(each) & Origin.WINDOW or not _is_assertion(each, schema):
                     continue
                 found[each] = None
-                if each[1] != RDF_TYPE:
+                if each[1] != rdf.TYPE:
                     ends = (end for end in (each[0], each[2]) if not isinstance(end, Literal))
                     beyond.update(dict.fromkeys(ends))
         ahead = [node for node in beyond if node not in seen]
@@ -432,25 +425,25 @@ def _axioms(ontology: Ontology, terminology: Terminology, numbers: Numbers) -> s
 
 def _is_assertion(triple: Triple, schema: Schema) -> bool:
     _, p, o = triple
-    if p == RDF_TYPE:
+    if p == rdf.TYPE:
         return o in schema.classes
     return p in schema.object_properties | schema.datatype_properties or p in (
-        OWL_SAME_AS,
-        OWL_DIFFERENT_FROM,
+        owl.SAME_AS,
+        owl.DIFFERENT_FROM,
     )
 
 
 def _denial(triple: Triple) -> Iterator[Triple]:
     """That a triple is false."""
     s, p, o = triple
-    if p == RDF_TYPE:
-        yield _DENIAL, RDF_TYPE, IRI(f"{OWL}Class")
+    if p == rdf.TYPE:
+        yield _DENIAL, rdf.TYPE, IRI(f"{OWL}Class")
         yield _DENIAL, IRI(f"{OWL}complementOf"), o
-        yield s, RDF_TYPE, _DENIAL
-    elif p == OWL_SAME_AS:
-        yield s, OWL_DIFFERENT_FROM, o
+        yield s, rdf.TYPE, _DENIAL
+    elif p == owl.SAME_AS:
+        yield s, owl.DIFFERENT_FROM, o
     else:
-        yield _DENIAL, RDF_TYPE, OWL_NEGATIVE_ASSERTION
+        yield _DENIAL, rdf.TYPE, owl.NEGATIVE_ASSERTION
         yield _DENIAL, IRI(f"{OWL}sourceIndividual"), s
         yield _DENIAL, IRI(f"{OWL}assertionProperty"), p
         target = "targetValue" if isinstance(o, Literal) else "targetIndividual"

@@ -15,16 +15,11 @@ from typing import Final
 from sensorstream.clock import Clock
 from sensorstream.errors import ReasonerError, TermError
 from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model import owl, rdf
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple, term
-from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
-from sensorstream.model.xsd import (
-    NUMERIC_TYPES,
-    XSD_DOUBLE,
-    XSD_FLOAT,
-)
 from sensorstream.reasoning.dl.contradictions import BLANK, axioms_of, named_blanks
-from sensorstream.reasoning.dl.datatypes import Numbers, meaning
-from sensorstream.reasoning.dl.process import Failed, JavaProcess
+from sensorstream.reasoning.dl.datatypes import Numbers, value_of
+from sensorstream.reasoning.dl.process import JavaProcess, Unanswered
 from sensorstream.reasoning.dl.protocol import Statement
 from sensorstream.reasoning.dl.questions import whole_window
 from sensorstream.reasoning.dl.terminology import Terminology
@@ -107,7 +102,7 @@ def cross_check(
             _LOG.warning("the cross-check has no second opinion: %s", error)
             return found
         return replace(found, disputed=tuple(t for t in other if t not in known))
-    except Failed as error:
+    except Unanswered as error:
         raise ReasonerError(f"the cross-check: {error}") from None
     finally:
         process.close()
@@ -140,14 +135,14 @@ def compare(
     if statements is None:
         return Differences(contradiction=True)
     listed = [_back(each, numbers) for each in statements]
-    entailed = {_meaning(t, terminology) for t in listed}
-    held = {_meaning(t, terminology) for t in marks if _is_compared(t, terminology)}
+    entailed = {_meaning(t) for t in listed}
+    held = {_meaning(t) for t in marks if _is_compared(t, terminology)}
     known = {part for t in marks for part in (t[0], t[2])}
     missing = {
         t: True
         for t in listed
         if _is_compared(t, terminology)
-        and _meaning(t, terminology) not in held
+        and _meaning(t) not in held
         and t[0] in known
         and (isinstance(t[2], Literal) or t[2] in known)
     }
@@ -156,7 +151,7 @@ def compare(
         for t, origin in marks.items()
         if origin & _INFERRED and not origin & _ASSERTED and _is_compared(t, terminology)
     ]
-    asked = {**missing, **{t: False for t in inferred if _meaning(t, terminology) not in entailed}}
+    asked = {**missing, **{t: False for t in inferred if _meaning(t) not in entailed}}
     if terminology.probes.equality:
         asked.update(dict.fromkeys(inferred, False))
     wrong = _verified(process, asked, numbers, end, clock)
@@ -191,19 +186,19 @@ def disputed(
     try:
         process.exchange(load, seconds)
         (found,) = process.exchange(partial(Served.types, islands=[whole.facts]), seconds)
-    except Failed as error:
+    except Unanswered as error:
         raise ReasonerError(f"Pellet: {error}") from None
     if found is None:
         raise ReasonerError("Pellet: the window contradicts the ontology")
     classes = ontology.schema.classes
     derived = {
-        (member, RDF_TYPE, IRI(name))
+        (member, rdf.TYPE, IRI(name))
         for member, types in zip(whole.members, found, strict=True)
         for name in types
         if name in classes
     }
     members = set(whole.members)
-    held = {t for t in marks if t[1] == RDF_TYPE and t[2] in classes and t[0] in members}
+    held = {t for t in marks if t[1] == rdf.TYPE and t[2] in classes and t[0] in members}
     return tuple(sorted(derived ^ held))
 
 
@@ -237,23 +232,15 @@ def _is_compared(triple: Triple, terminology: Terminology) -> bool:
     schema = terminology.schema
     if isinstance(o, Literal):
         return _is_value(triple, terminology)
-    if p == RDF_TYPE:
+    if p == rdf.TYPE:
         return o in schema.classes
-    return p in schema.object_properties or (p == OWL_SAME_AS and s != o)
+    return p in schema.object_properties or (p == owl.SAME_AS and s != o)
 
 
-def _meaning(triple: Triple, terminology: Terminology) -> tuple[object, ...]:
+def _meaning(triple: Triple) -> tuple[object, ...]:
     """Equal for triples with the same meaning: HermiT has its own notation of values."""
     s, p, o = triple
-    if not isinstance(o, Literal):
-        return triple
-    if o.datatype in NUMERIC_TYPES - {XSD_DOUBLE, XSD_FLOAT}:
-        return s, p, "number", o.value
-    if terminology.datatypes.is_opaque(o.datatype):
-        return s, p, meaning(o)
-    value = o.value
-    # NaN is the same as itself for OWL, not for Python.
-    return s, p, o.datatype, o.language, value if value == value else "NaN"
+    return (s, p, value_of(o)) if isinstance(o, Literal) else triple
 
 
 def _document(
@@ -281,7 +268,7 @@ def _is_value(triple: Triple, terminology: Terminology) -> bool:
     if p not in terminology.schema.datatype_properties or not datatypes.is_told(o.datatype):
         return False
     try:
-        _ = meaning(o)
+        _ = value_of(o)
     except TermError:
         return False
     return True

@@ -21,30 +21,17 @@ from __future__ import annotations
 
 import binascii
 import re
+import struct
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from typing import Final, TypeAlias
 
 from sensorstream.errors import OntologyError, TermError
+from sensorstream.model import owl, rdf, rdfs, xsd
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
-from sensorstream.model.vocabulary import (
-    OWL,
-    OWL_CLASS,
-    OWL_COMPLEMENT_OF,
-    OWL_EQUIVALENT_CLASS,
-    OWL_HAS_VALUE,
-    OWL_NEGATIVE_ASSERTION,
-    OWL_ON_DATATYPE,
-    OWL_ON_PROPERTY,
-    OWL_ONE_OF,
-    OWL_RESTRICTION,
-    RDF,
-    RDF_FIRST,
-    RDF_NIL,
-    RDF_REST,
-    RDF_TYPE,
-    RDFS,
-    RDFS_RANGE,
-)
+from sensorstream.model.vocabulary import OWL, RDF, RDFS
 from sensorstream.model.xsd import (
     DATE_TIMES,
     DURATIONS,
@@ -52,18 +39,7 @@ from sensorstream.model.xsd import (
     NUMERIC_TYPES,
     RDF_LANG_STRING,
     XSD,
-    XSD_ANY_URI,
-    XSD_BOOLEAN,
-    XSD_DATE_TIME,
-    XSD_DATE_TIME_STAMP,
-    XSD_DAY_TIME_DURATION,
-    XSD_DOUBLE,
-    XSD_DURATION,
-    XSD_FLOAT,
-    XSD_STRING,
-    XSD_YEAR_MONTH_DURATION,
     Duration,
-    Moment,
     primitive_of,
 )
 from sensorstream.reasoning.dl.axioms import Axioms
@@ -81,12 +57,12 @@ def with_values_denied_by_class(triples: Sequence[Triple]) -> list[Triple]:
     axioms = Axioms(triples)
     replaced: set[Triple] = set()
     made: list[Triple] = []
-    for node in axioms.typed(OWL_NEGATIVE_ASSERTION):
+    for node in axioms.typed(owl.NEGATIVE_ASSERTION):
         match tuple(axioms.value(node, each) for each in (_SOURCE, _PROPERTY, _VALUE)):
             case (IRI() | BlankNode() as one, IRI() as prop, Literal() as value):
                 said = ((_SOURCE, one), (_PROPERTY, prop), (_VALUE, value))
                 replaced.update((node, p, o) for p, o in said)
-                replaced.add((node, RDF_TYPE, OWL_NEGATIVE_ASSERTION))
+                replaced.add((node, rdf.TYPE, owl.NEGATIVE_ASSERTION))
                 made.extend(_outside(one, prop, value, len(made)))
     return [*(each for each in triples if each not in replaced), *made] if made else [*triples]
 
@@ -94,23 +70,23 @@ def with_values_denied_by_class(triples: Sequence[Triple]) -> list[Triple]:
 def _outside(one: Subject, prop: IRI, value: Literal, number: int) -> Iterator[Triple]:
     """That an individual does not have a value; ``number`` makes the names of its nodes new."""
     others, holders = BlankNode(f"_:without{number}"), BlankNode(f"_:with{number}")
-    yield one, RDF_TYPE, others
-    yield others, RDF_TYPE, OWL_CLASS
-    yield others, OWL_COMPLEMENT_OF, holders
-    yield holders, RDF_TYPE, OWL_RESTRICTION
-    yield holders, OWL_ON_PROPERTY, prop
-    yield holders, OWL_HAS_VALUE, value
+    yield one, rdf.TYPE, others
+    yield others, rdf.TYPE, owl.CLASS
+    yield others, owl.COMPLEMENT_OF, holders
+    yield holders, rdf.TYPE, owl.RESTRICTION
+    yield holders, owl.ON_PROPERTY, prop
+    yield holders, owl.HAS_VALUE, value
 
 
 DATATYPES: Final = NUMERIC_TYPES | {
     *(f"{XSD}{name}" for name in ("normalizedString", "token", "language", "Name", "NCName")),
     f"{XSD}NMTOKEN",
     RDF_LANG_STRING,
-    XSD_ANY_URI,
-    XSD_BOOLEAN,
-    XSD_DATE_TIME,
-    XSD_DATE_TIME_STAMP,
-    XSD_STRING,
+    xsd.ANY_URI,
+    xsd.BOOLEAN,
+    xsd.DATE_TIME,
+    xsd.DATE_TIME_STAMP,
+    xsd.STRING,
 }
 """The datatype map of OWL 2 (section 4), as far as both reasoners have it."""
 
@@ -147,14 +123,14 @@ _MOST: Final = 990
 # Values of durations by whether they have months and seconds: the derived types share the zero.
 _PARTS: Final = ("months", "zero", "seconds", "both")
 _HELD: Final = {
-    XSD_YEAR_MONTH_DURATION: ("months", "zero"),
-    XSD_DAY_TIME_DURATION: ("zero", "seconds"),
-    XSD_DURATION: _PARTS,
+    xsd.YEAR_MONTH_DURATION: ("months", "zero"),
+    xsd.DAY_TIME_DURATION: ("zero", "seconds"),
+    xsd.DURATION: _PARTS,
 }
 _OTHER: Final = ""
 """The era of the datatypes that no axiom mentions."""
-_LATER: Final = Literal("-0002-01-01T00:00:00Z", XSD_DATE_TIME)
-_LOWEST: Final = {kind: Literal("-INF", kind) for kind in (XSD_DOUBLE, XSD_FLOAT)}
+_LATER: Final = Literal("-0002-01-01T00:00:00Z", xsd.DATE_TIME)
+_LOWEST: Final = {kind: Literal("-INF", kind) for kind in (xsd.DOUBLE, xsd.FLOAT)}
 _WRITTEN_RANGE: Final = re.compile(r"(dateTime(?:Stamp)?)\[([^\[\]]*)\]")
 _WRITTEN_ERA: Final = re.compile(r'"-(\d{4})-01-01T00:00:00Z"')
 _WRITTEN_VALUE: Final = re.compile(r'"(-\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)"\^\^\S*dateTime')
@@ -164,17 +140,67 @@ _WRITTEN_REAL: Final = re.compile(
 )
 
 
-def meaning(value: Literal) -> Hashable:
-    """Equal for literals with the same value of an opaque datatype.
+REAL: Final = xsd.DECIMAL
+NOT_A_NUMBER: Final = "NaN"
+"""The content of that value of ``xsd:double`` and ``xsd:float``."""
+_STORED: Final = {xsd.DOUBLE: ("d", "q"), xsd.FLOAT: ("f", "i")}
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value: the primitive datatype it is of, and what tells it from others of that.
+
+    The content is a fraction for numbers, the :func:`place` for ``xsd:double`` and ``xsd:float``,
+    a moment for times, months and seconds for durations, and mostly text for the others.
+    """
+
+    space: str
+    content: Hashable
+
+
+def value_of(literal: Literal) -> Value:
+    """The value of a literal; of an unknown datatype, each text is a value.
 
     Raises:
         TermError: the text is not in the datatype's lexical space.
     """
-    if value.datatype in _BINARY:
-        return value.datatype, _bytes(value)
-    found = value.value
-    content = found if isinstance(found, Duration | Moment) else value.lexical.strip()
-    return primitive_of(value.datatype), content
+    if literal.language is not None:
+        return Value(RDF_LANG_STRING, (literal.lexical, literal.language))
+    space, value = primitive_of(literal.datatype), literal.value
+    match value:
+        case bool():
+            return Value(space, value)
+        case int() | Decimal():
+            return Value(space, Fraction(value))
+        case float():
+            return Value(space, place(value, space))
+        case tuple():
+            return Value(space, _exact(value))
+    if space == xsd.STRING:
+        return Value(space, literal.lexical)
+    if space in _BINARY:
+        return Value(space, _bytes(literal))
+    return Value(space, literal.lexical.strip())
+
+
+def _exact(parts: Iterable[object]) -> tuple[object, ...]:
+    """The parts, with equal decimals in one form: 60 and 60.0 are written alike."""
+    return tuple(Fraction(each) if isinstance(each, Decimal) else each for each in parts)
+
+
+def place(number: float, kind: str) -> Hashable:
+    """The place of a number among all of ``xsd:double`` or ``xsd:float``: zero is 0, -0.0 is -1."""
+    if number != number:
+        return NOT_A_NUMBER
+    written, read = _STORED[kind]
+    try:
+        stored = struct.pack(f">{written}", number)
+    except OverflowError:
+        stored = struct.pack(f">{written}", float("inf") if number > 0 else float("-inf"))
+    bits: int = struct.unpack(f">{read}", stored)[0]
+    if bits >= 0:
+        return bits
+    return -1 - (bits + (1 << 8 * len(stored) - 1))
 
 
 def _bytes(value: Literal) -> bytes:
@@ -188,8 +214,8 @@ def _bytes(value: Literal) -> bytes:
         raise TermError(f"'{value.lexical}' is not an xsd:{name}: expected e.g. 0AFF") from None
 
 
-# The point of time of each value, by its meaning, and the literal it was first written as.
-_Known: TypeAlias = dict[Hashable, tuple[str, Literal]]
+# The point of time of each value, and the literal it was first written as.
+_Known: TypeAlias = dict[Value, tuple[str, Literal]]
 
 
 class Datatypes:
@@ -203,16 +229,16 @@ class Datatypes:
         Raises:
             OntologyError: facets restrict an opaque datatype, or there are too many of them.
         """
-        declared = {s for s, p, o in axioms if p == RDF_TYPE and o == _DATATYPE}
+        declared = {s for s, p, o in axioms if p == rdf.TYPE and o == _DATATYPE}
         self._defined = frozenset(
-            s for s, p, _ in axioms if s in declared and p == OWL_EQUIVALENT_CLASS
+            s for s, p, _ in axioms if s in declared and p == owl.EQUIVALENT_CLASS
         )
-        data = {s for s, p, o in axioms if p == RDF_TYPE and o == f"{OWL}DatatypeProperty"}
-        of_values = {(RDFS_RANGE, s) for s in data}
+        data = {s for s, p, o in axioms if p == rdf.TYPE and o == f"{OWL}DatatypeProperty"}
+        of_values = {(rdfs.RANGE, s) for s in data}
         of_values |= {
             (filler, s)
             for s, p, o in axioms
-            if p == OWL_ON_PROPERTY and o in data
+            if p == owl.ON_PROPERTY and o in data
             for filler in _FILLERS
         }
         found: set[str] = {s for s in declared if isinstance(s, IRI)} | _WELL_KNOWN
@@ -237,7 +263,7 @@ class Datatypes:
         self._eras = {name: number for number, name in enumerate(eras)}
         self._written: _Known = {}
         for s, p, o in axioms:
-            if p == OWL_ON_DATATYPE and o in self._opaque:
+            if p == owl.ON_DATATYPE and o in self._opaque:
                 name = str(o).removeprefix(XSD)
                 raise OntologyError(
                     f"a data range ({s}) restricts <{o}> by facets, but HermiT and Pellet know no "
@@ -286,7 +312,7 @@ class Datatypes:
         numbers = self.numbers() if numbers is None else numbers
         made = _Ranges()
         axioms = with_values_denied_by_class(list(axioms))
-        of_time = {s for s, p, o in axioms if p == OWL_ON_DATATYPE and o in DATE_TIMES}
+        of_time = {s for s, p, o in axioms if p == owl.ON_DATATYPE and o in DATE_TIMES}
         for s, p, o in axioms:
             if s in self._opaque or s in _NAMES:
                 continue  # a declaration: for the reasoner there is no such datatype
@@ -295,7 +321,7 @@ class Datatypes:
             elif p == _WITH and s in of_time:
                 yield s, p, made.node
                 yield from made.and_facet(_FROM, _LATER, o)
-            elif not isinstance(o, IRI) or p in (RDF_TYPE, OWL_ON_DATATYPE):
+            elif not isinstance(o, IRI) or p in (rdf.TYPE, owl.ON_DATATYPE):
                 yield s, p, o
             elif o in self._opaque:
                 yield s, p, made.node
@@ -351,7 +377,7 @@ class Numbers:
 
     def original(self, told: Literal) -> Literal:
         """The first literal that was told as this one; O(values)."""
-        if told.datatype == XSD_DATE_TIME and told.lexical.startswith("-"):
+        if told.datatype == xsd.DATE_TIME and told.lexical.startswith("-"):
             for point, value in self._known.values():
                 if point == told.lexical:
                     return value
@@ -367,16 +393,16 @@ class Numbers:
             _ = value.value
             if value.datatype in _NAMES:
                 return Literal(value.lexical.strip(), _NC_NAME)
-            if value.language is not None or value.datatype == XSD_STRING:
+            if value.language is not None or value.datatype == xsd.STRING:
                 return value
             text = value.lexical.strip()
             return value if text == value.lexical else Literal(text, value.datatype)
-        key = meaning(value)
+        key = value_of(value)
         known = self._known.get(key)
         if known is None:
             known = _point(self._datatypes.era(value), len(self._known)), value
             self._known[key] = known
-        return Literal(known[0], XSD_DATE_TIME)
+        return Literal(known[0], xsd.DATE_TIME)
 
     def literal(self, value: Literal) -> Literal:
         """The same; one whose text is not valid is as before."""
@@ -400,13 +426,13 @@ class _Ranges:
     def interval(self, first: int, end: int) -> Iterator[Triple]:
         """From the beginning of one era up to that of another."""
         ends = ((_FROM, _point_literal(first)), (_BEFORE, _point_literal(end)))
-        yield from self.facets(IRI(XSD_DATE_TIME), ends)
+        yield from self.facets(IRI(xsd.DATE_TIME), ends)
 
     def facets(self, base: IRI, facets: Sequence[tuple[IRI, Literal]]) -> Iterator[Triple]:
         """A datatype restricted by facets."""
         node, self.node = self.node, self._fresh()
-        yield node, RDF_TYPE, _DATATYPE
-        yield node, OWL_ON_DATATYPE, base
+        yield node, rdf.TYPE, _DATATYPE
+        yield node, owl.ON_DATATYPE, base
         members: list[Term] = []
         for facet, bound in facets:
             member = self._fresh()
@@ -419,26 +445,26 @@ class _Ranges:
         cell, member = self.node, self._fresh()
         self.node = self._fresh()
         yield member, facet, bound
-        yield cell, RDF_FIRST, member
-        yield cell, RDF_REST, others
+        yield cell, rdf.FIRST, member
+        yield cell, rdf.REST, others
 
     def reals(self, base: IRI) -> Iterator[Triple]:
         """All of ``xsd:double`` or ``xsd:float``: HermiT takes any literal for the bare name."""
         union, numbers, nan = self.node, self._fresh(), self._fresh()
-        yield union, RDF_TYPE, _DATATYPE
+        yield union, rdf.TYPE, _DATATYPE
         yield from self._list(union, _UNION_OF, [numbers, nan])
-        yield nan, RDF_TYPE, _DATATYPE
-        yield from self._list(nan, OWL_ONE_OF, [Literal("NaN", base)])
+        yield nan, rdf.TYPE, _DATATYPE
+        yield from self._list(nan, owl.ONE_OF, [Literal("NaN", base)])
         self.node = numbers
         yield from self.facets(base, ((_FROM, _LOWEST[base]),))
 
     def _list(self, node: Subject, link: IRI, members: Sequence[Term]) -> Iterator[Triple]:
         cells = [self._fresh() for _ in members]
         yield node, link, cells[0]
-        rests: list[Term] = [*cells[1:], RDF_NIL]
+        rests: list[Term] = [*cells[1:], rdf.NIL]
         for cell, member, rest in zip(cells, members, rests, strict=True):
-            yield cell, RDF_FIRST, member
-            yield cell, RDF_REST, rest
+            yield cell, rdf.FIRST, member
+            yield cell, rdf.REST, rest
 
 
 def _year(era: int) -> str:
@@ -456,7 +482,7 @@ def _point(era: int, number: int) -> str:
 
 
 def _point_literal(era: int) -> Literal:
-    return Literal(_point(era, 0), XSD_DATE_TIME)
+    return Literal(_point(era, 0), xsd.DATE_TIME)
 
 
 def _short(name: str) -> str:
@@ -486,14 +512,14 @@ def without_text_facets(axioms: Collection[Triple]) -> list[Triple]:
 
 def _parts_with(axioms: Collection[Triple]) -> set[Subject]:
     """The expressions, and the datatypes that are defined by them, with such a facet."""
-    defined = {s for s, p, o in axioms if p == RDF_TYPE and o == f"{RDFS}Datatype"}
+    defined = {s for s, p, o in axioms if p == rdf.TYPE and o == f"{RDFS}Datatype"}
     found: set[Subject] = {s for s, p, _ in axioms if p in TEXT_FACETS}
     while more := {
         s
         for s, p, o in axioms
         if o in found
         and s not in found
-        and (isinstance(s, BlankNode) or (s in defined and p == OWL_EQUIVALENT_CLASS))
+        and (isinstance(s, BlankNode) or (s in defined and p == owl.EQUIVALENT_CLASS))
     }:
         found |= more
     return found

@@ -14,9 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
+from sensorstream.model import owl, rdf, xsd
 from sensorstream.model.terms import Literal, term
-from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
-from sensorstream.model.xsd import XSD_STRING
 from sensorstream.reasoning.dl.protocol import (
     IS,
     PREFIX,
@@ -401,8 +400,8 @@ def _names(axiom: Any) -> frozenset[str]:
 
 
 _VALUE: Final = f"{PREFIX}value-"
-_TYPE: Final = f"<{RDF_TYPE}>"
-_SAME: Final = f"<{OWL_SAME_AS}>"
+_TYPE: Final = f"<{rdf.TYPE}>"
+_SAME: Final = f"<{owl.SAME_AS}>"
 
 
 class Realisation:
@@ -496,4 +495,4 @@ def _written(value: Any) -> str:
     if value.hasLang():
         return Literal(lexical, language=str(value.getLang()))
     kind = str(value.getDatatype().getIRI())
-    return Literal(lexical, XSD_STRING if value.isRDFPlainLiteral() else kind)
+    return Literal(lexical, xsd.STRING if value.isRDFPlainLiteral() else kind)

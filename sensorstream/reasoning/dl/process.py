@@ -27,7 +27,7 @@ _TOLD_BYTES: Final = 2000
 _Answer = TypeVar("_Answer")
 
 
-class Failed(ReasonerError):
+class Unanswered(ReasonerError):
     """A question has failed in the process, which still runs; the message is Java's, say."""
 
 
@@ -81,7 +81,7 @@ class JavaProcess:
 
         Raises:
             ReasonerError: no answer within the time limit, or the process died; it is ended.
-            Failed: the answer is an error.
+            Unanswered: the answer is an error.
         """
         assert self._process is not None
         self._asked = self._clock.counter()
@@ -102,7 +102,7 @@ class JavaProcess:
         finally:
             self._asked = None
         if fault:
-            raise Failed(fault)
+            raise Unanswered(fault)
         return answer
 
     def close(self) -> None:
@@ -218,7 +218,7 @@ class Worker:
         limit = None if self._until is None else self._timeout
         try:
             return self._process.exchange(question, seconds, limit)
-        except Failed as error:
+        except Unanswered as error:
             raise ReasonerError(f"{self._name}: {error}") from None
 
 

@@ -16,8 +16,8 @@ from typing import Final, NamedTuple, TypeAlias
 
 from sensorstream.errors import Contradiction, Inconsistent, ReasonerError, TermError
 from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model import owl, rdf
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple
-from sensorstream.model.vocabulary import OWL_DIFFERENT_FROM, OWL_SAME_AS, RDF_TYPE
 from sensorstream.reasoning.dl.axioms import EQUALITY, Axioms, line_of
 from sensorstream.reasoning.dl.datatypes import Numbers
 from sensorstream.reasoning.dl.process import Worker
@@ -76,13 +76,13 @@ def unlinked(terminology: Terminology, triples: Iterable[Triple]) -> Iterator[Tr
     """The same facts, where a link that joins nobody is what it says of each of its ends."""
     for triple in triples:
         s, p, o = triple
-        joins = p in terminology.linking or p == RDF_TYPE or p in EQUALITY
+        joins = p in terminology.linking or p == rdf.TYPE or p in EQUALITY
         if joins or isinstance(o, Literal):
             yield triple
             continue
         ends = terminology.local.get(p, _NO_ENDS)
-        yield from ((s, RDF_TYPE, IRI(name)) for name in ends.subject)
-        yield from ((o, RDF_TYPE, IRI(name)) for name in ends.object)
+        yield from ((s, rdf.TYPE, IRI(name)) for name in ends.subject)
+        yield from ((o, rdf.TYPE, IRI(name)) for name in ends.object)
 
 
 def _tell(
@@ -98,7 +98,7 @@ def _tell(
     if isinstance(o, Literal):
         if p in terminology.data and terminology.datatypes.is_told(o.datatype):
             facts.values.append((number, p, *_checked(triple, o, values)))
-    elif p == RDF_TYPE:
+    elif p == rdf.TYPE:
         if o in terminology.schema.classes:
             facts.types.append((number, o))
         elif helper := terminology.helpers.get(o):
@@ -107,9 +107,9 @@ def _tell(
             facts.types.append((number, o))
     elif p in terminology.linking:
         facts.links.append((number, p, members[o]))
-    elif p == OWL_SAME_AS:
+    elif p == owl.SAME_AS:
         facts.same.append((number, members[o]))
-    elif p == OWL_DIFFERENT_FROM:
+    elif p == owl.DIFFERENT_FROM:
         facts.different.append((number, members[o]))
 
 

@@ -16,31 +16,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from sensorstream.model import owl, rdf, rdfs
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
-from sensorstream.model.vocabulary import (
-    OWL,
-    OWL_CLASS,
-    OWL_HAS_VALUE,
-    OWL_NAMED_INDIVIDUAL,
-    OWL_ON_PROPERTY,
-    OWL_ONE_OF,
-    OWL_ONTOLOGY,
-    OWL_RESTRICTION,
-    OWL_SAME_AS,
-    OWL_SOME_VALUES_FROM,
-    OWL_THING,
-    RDF,
-    RDF_FIRST,
-    RDF_NIL,
-    RDF_REST,
-    RDF_TYPE,
-    RDFS,
-    RDFS_DOMAIN,
-    RDFS_RANGE,
-    RDFS_SUBCLASS_OF,
-    RDFS_SUBPROPERTY_OF,
-)
+from sensorstream.model.vocabulary import OWL, RDF, RDFS
 from sensorstream.model.xsd import XSD
 from sensorstream.reasoning.dl.axioms import (
     ANNOTATIONS,
@@ -110,26 +89,26 @@ class Probes:
             node = BlankNode(f"_:probe{len(axioms)}")
             axioms.extend(
                 (
-                    (name, RDF_TYPE, OWL_CLASS),
-                    (node, RDF_TYPE, OWL_RESTRICTION),
-                    (node, OWL_ON_PROPERTY, prop),
+                    (name, rdf.TYPE, owl.CLASS),
+                    (node, rdf.TYPE, owl.RESTRICTION),
+                    (node, owl.ON_PROPERTY, prop),
                     (node, kind, filler),
-                    (node, RDFS_SUBCLASS_OF, name),
+                    (node, rdfs.SUBCLASS_OF, name),
                 )
             )
 
         for number in range(_WIDTH if asked or equality else 0):
             tag = IRI(f"{TAG}{number}")
             tags[tag] = number
-            axioms.append((tag, RDF_TYPE, OWL_CLASS))
+            axioms.append((tag, rdf.TYPE, owl.CLASS))
             for place, role in enumerate(asked):
                 name = IRI(f"{PREFIX}sees-{place}-{number}")
                 sights[name] = role, number
-                include(name, role, OWL_SOME_VALUES_FROM, tag)
+                include(name, role, owl.SOME_VALUES_FROM, tag)
         for place, (prop, value) in enumerate(values):
             name = IRI(f"{PREFIX}value-{place}")
             told[name] = prop, value
-            include(name, prop, OWL_HAS_VALUE, value)
+            include(name, prop, owl.HAS_VALUE, value)
         for individual in sorted(named):
             name = IRI(f"{IS}{individual}")
             axioms.extend(_is_one(name, individual, len(axioms)))
@@ -190,12 +169,12 @@ class Probes:
 
 def _is_one(name: IRI, individual: Subject, number: int) -> Iterator[Triple]:
     nominal, members = BlankNode(f"_:probe{number}"), BlankNode(f"_:probes{number}")
-    yield name, RDF_TYPE, OWL_CLASS
-    yield nominal, RDF_TYPE, OWL_CLASS
-    yield nominal, OWL_ONE_OF, members
-    yield members, RDF_FIRST, individual
-    yield members, RDF_REST, RDF_NIL
-    yield nominal, RDFS_SUBCLASS_OF, name
+    yield name, rdf.TYPE, owl.CLASS
+    yield nominal, rdf.TYPE, owl.CLASS
+    yield nominal, owl.ONE_OF, members
+    yield members, rdf.FIRST, individual
+    yield members, rdf.REST, rdf.NIL
+    yield nominal, rdfs.SUBCLASS_OF, name
 
 
 def _told_equal(facts: IslandFacts) -> list[frozenset[int]]:
@@ -220,11 +199,11 @@ def written_values(
     """
     found: dict[tuple[IRI, Literal], None] = {}
     for s, p, o in axioms.triples:
-        if p == OWL_HAS_VALUE and isinstance(o, Literal):
-            role = axioms.value(s, OWL_ON_PROPERTY)
+        if p == owl.HAS_VALUE and isinstance(o, Literal):
+            role = axioms.value(s, owl.ON_PROPERTY)
             if isinstance(role, IRI):
                 found.update(((each, o), None) for each in sorted(roles.above({role}) & data))
-        elif p == OWL_ONE_OF:
+        elif p == owl.ONE_OF:
             for member in axioms.members(o):
                 if isinstance(member, Literal):
                     found.update(((each, member), None) for each in sorted(data))
@@ -241,7 +220,7 @@ def triples_of(entailed: Entailed, number: int, members: tuple[Subject, ...]) ->
     for prop, value in entailed.values:
         yield node, prop, value
     for other in entailed.same:
-        yield node, OWL_SAME_AS, members[other]
+        yield node, owl.SAME_AS, members[other]
 
 
 HELPER: Final = PREFIX
@@ -249,7 +228,7 @@ HELPER: Final = PREFIX
 
 _AXIOM_SPACES: Final = (OWL, RDFS, RDF, XSD, SWRL.removesuffix("#"))
 _DECLARATIONS: Final = frozenset(
-    {f"{OWL}ObjectProperty", f"{OWL}DatatypeProperty", f"{RDF}Property", OWL_NAMED_INDIVIDUAL}
+    {f"{OWL}ObjectProperty", f"{OWL}DatatypeProperty", f"{RDF}Property", owl.NAMED_INDIVIDUAL}
 )
 _TOPMOST: Final = frozenset({f"{OWL}topObjectProperty", f"{OWL}topDataProperty"})
 _LOWEST: Final = frozenset({f"{OWL}bottomObjectProperty", f"{OWL}bottomDataProperty"})
@@ -321,16 +300,16 @@ class Terminology:
                 if not _says_nothing(triple):
                     axioms.append(triple)
                 continue
-            if o == OWL_ONTOLOGY:
+            if o == owl.ONTOLOGY:
                 continue
-            if p in properties or p == RDF_TYPE or p in EQUALITY:
+            if p in properties or p == rdf.TYPE or p in EQUALITY:
                 individuals[s] = None
             if p in schema.object_properties and not isinstance(o, Literal):
                 individuals[o] = None
-            if p == RDF_TYPE and isinstance(o, BlankNode):
+            if p == rdf.TYPE and isinstance(o, BlankNode):
                 helpers.setdefault(o, IRI(f"{HELPER}{len(helpers)}"))
         for expression, name in helpers.items():
-            axioms.append((name, RDF_TYPE, IRI(f"{OWL}Class")))
+            axioms.append((name, rdf.TYPE, IRI(f"{OWL}Class")))
             axioms.append((name, IRI(f"{OWL}equivalentClass"), expression))
         mentioned, ends = mentions(axioms)
         linking = schema.object_properties & mentioned
@@ -382,19 +361,19 @@ def _is_axiom(triple: Triple) -> bool:
     _, p, o = triple
     if p in ANNOTATIONS | EQUALITY:
         return False
-    if p == RDF_TYPE:
+    if p == rdf.TYPE:
         in_language = isinstance(o, IRI) and o.startswith(_AXIOM_SPACES)
         # The header is the reasoner's own; Thing says nothing.
-        return in_language and o not in {OWL_NAMED_INDIVIDUAL, OWL_ONTOLOGY, OWL_THING}
+        return in_language and o not in {owl.NAMED_INDIVIDUAL, owl.ONTOLOGY, owl.THING}
     return p.startswith(_AXIOM_SPACES)
 
 
 def _says_nothing(triple: Triple) -> bool:
     """Whether an axiom holds anyway; editors write that a property is below the topmost one."""
     s, p, o = triple
-    if p == RDFS_SUBPROPERTY_OF:
+    if p == rdfs.SUBPROPERTY_OF:
         return o in _TOPMOST or s in _LOWEST
-    return s in _TOPMOST | _LOWEST and p == RDF_TYPE and o in _DECLARATIONS
+    return s in _TOPMOST | _LOWEST and p == rdf.TYPE and o in _DECLARATIONS
 
 
 def mentions(axioms: Iterable[Triple]) -> tuple[set[IRI], dict[IRI, PropertyEnds]]:
@@ -402,14 +381,14 @@ def mentions(axioms: Iterable[Triple]) -> tuple[set[IRI], dict[IRI, PropertyEnds
     mentioned: set[IRI] = set()
     ends: dict[IRI, PropertyEnds] = {}
     for s, p, o in axioms:
-        if isinstance(o, IRI) and p not in {RDFS_DOMAIN, RDFS_RANGE}:
+        if isinstance(o, IRI) and p not in {rdfs.DOMAIN, rdfs.RANGE}:
             mentioned.add(o)
-        if not isinstance(s, IRI) or (p == RDF_TYPE and o in _DECLARATIONS):
+        if not isinstance(s, IRI) or (p == rdf.TYPE and o in _DECLARATIONS):
             continue
-        if p in {RDFS_DOMAIN, RDFS_RANGE} and isinstance(o, IRI):
+        if p in {rdfs.DOMAIN, rdfs.RANGE} and isinstance(o, IRI):
             told = ends.get(s, PropertyEnds())
-            name = _NONE if o == OWL_THING else frozenset({o})
-            if p == RDFS_DOMAIN:
+            name = _NONE if o == owl.THING else frozenset({o})
+            if p == rdfs.DOMAIN:
                 ends[s] = PropertyEnds(told.subject | name, told.object)
             else:
                 ends[s] = PropertyEnds(told.subject, told.object | name)

@@ -16,47 +16,31 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from decimal import Decimal
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from sensorstream.errors import TermError
+from sensorstream.model import owl, rdf, rdfs, xsd
 from sensorstream.model.terms import IRI, Literal, Term
-from sensorstream.model.vocabulary import (
-    OWL,
-    OWL_EQUIVALENT_PROPERTY,
-    OWL_ON_PROPERTY,
-    RDF_TYPE,
-    RDFS_SUBPROPERTY_OF,
-)
-from sensorstream.model.xsd import (
-    DATATYPES,
-    DATE_TIMES,
-    INTEGER_BOUNDS,
-    INTEGER_TYPES,
-    XSD_DATE_TIME,
-    XSD_DECIMAL,
-    XSD_DOUBLE,
-    XSD_INTEGER,
-    XSD_STRING,
-    parse,
-)
+from sensorstream.model.vocabulary import OWL
+from sensorstream.model.xsd import DATATYPES, DATE_TIMES, INTEGER_BOUNDS, INTEGER_TYPES
 from sensorstream.network.components import reached
 from sensorstream.reasoning.dl.axioms import COUNTS, HAS_KEY, Axioms, has_keys, has_rules
 from sensorstream.reasoning.dl.datatypes import TEXT_FACETS, Datatypes
 
 _ZONE: Final = re.compile(r"(?:Z|[+-]\d\d:\d\d)$")
-_EXACT: Final = INTEGER_TYPES | {XSD_DECIMAL}
+_EXACT: Final = INTEGER_TYPES | {xsd.DECIMAL}
 _BOUNDS: Final = frozenset(
     bound for bounds in INTEGER_BOUNDS.values() for bound in bounds if bound is not None
 )
 _TEXT_TYPES: Final = frozenset(
-    name for name, each in DATATYPES.items() if each.primitive == XSD_STRING != name
+    name for name, each in DATATYPES.items() if each.primitive == xsd.STRING != name
 )
 _DISJOINT: Final = frozenset(
     f"{OWL}{word}" for word in ("propertyDisjointWith", "AllDisjointProperties")
 )
 Value: TypeAlias = tuple[int, str, str, str, str | None]
 """The number of its owner, property, text, datatype and language."""
-_BELOW: Final = frozenset({RDFS_SUBPROPERTY_OF, OWL_EQUIVALENT_PROPERTY})
+_BELOW: Final = frozenset({rdfs.SUBPROPERTY_OF, owl.EQUIVALENT_PROPERTY})
 _UNIVERSAL: Final = frozenset(f"{OWL}{word}" for word in ("topDataProperty", "bottomDataProperty"))
 
 
@@ -75,11 +59,11 @@ class ValueClasses:
         self._literals = frozenset(t for t in terms if isinstance(t, Literal))
         # Literals that are not valid are not compared.
         written = [] if others else [t for t in terms if isinstance(t, Literal)]
-        exact = {_number(t) for t in written if t.datatype in _EXACT}
-        if not terms.isdisjoint(INTEGER_TYPES - {XSD_INTEGER}):
+        exact: set[Any] = {t.value for t in written if t.datatype in _EXACT}
+        if not terms.isdisjoint(INTEGER_TYPES - {xsd.INTEGER}):
             exact.update(_BOUNDS)
         self._exact = sorted(exact)
-        doubles = {float(t.lexical) for t in written if t.datatype == XSD_DOUBLE}
+        doubles: set[Any] = {t.value for t in written if t.datatype == xsd.DOUBLE}
         self._inexact = sorted(each for each in doubles if not math.isnan(each))
         self._compares_times = any(t.datatype in DATE_TIMES for t in written)
         self._texts = frozenset(t.lexical for t in written)
@@ -96,7 +80,7 @@ class ValueClasses:
         return (
             self._keyed is not None
             and prop in self._keyed
-            and value.datatype == XSD_STRING
+            and value.datatype == xsd.STRING
             and not self._texts_by_value
             and value.lexical not in self._texts
         )
@@ -128,7 +112,7 @@ class ValueClasses:
         for n, _, text, kind, language in values:
             owners.setdefault((text, kind, language), set()).add(n)
         for n, prop, text, kind, language in values:
-            endless = kind == XSD_STRING or (kind == XSD_INTEGER and not self._exact)
+            endless = kind == xsd.STRING or (kind == xsd.INTEGER and not self._exact)
             alone = endless and len(owners[text, kind, language]) == 1
             if language is None and (alone or prop not in self._keyed):
                 yield n, prop, self._class_of(text, kind)
@@ -138,24 +122,24 @@ class ValueClasses:
     def _class_of(self, lexical: str, datatype: str) -> Hashable:
         if datatype in _EXACT:
             try:
-                number = int(lexical) if datatype != XSD_DECIMAL else Decimal(lexical)
+                number = int(lexical) if datatype != xsd.DECIMAL else Decimal(lexical)
             except ValueError:  # more digits than Python accepts
                 return lexical, datatype
             place = bisect_left(self._exact, number), bisect_right(self._exact, number)
             return datatype, number == round(number), place
-        if datatype == XSD_DOUBLE:
+        if datatype == xsd.DOUBLE:
             real = float(lexical)
             # Zeros of both signs are equal and not identical: not decided here.
             if real and not math.isnan(real):
                 place = bisect_left(self._inexact, real), bisect_right(self._inexact, real)
                 return datatype, math.isinf(real), place
-        elif datatype == XSD_DATE_TIME:
+        elif datatype == xsd.DATE_TIME:
             opaque = self._datatypes.class_of(lexical)
             if opaque is not None:
                 return datatype, opaque
             if not self._compares_times:
                 return datatype, _ZONE.search(lexical) is not None
-        elif datatype == XSD_STRING and not self._texts_by_value:
+        elif datatype == xsd.STRING and not self._texts_by_value:
             return datatype, lexical if lexical in self._texts else None
         return lexical, datatype
 
@@ -166,25 +150,19 @@ def _in_keys(axioms: Axioms) -> frozenset[Term]:
     for s, p, o in axioms.triples:
         if p in _BELOW:
             below.setdefault(o, []).append(s)
-        if p == OWL_EQUIVALENT_PROPERTY:
+        if p == owl.EQUIVALENT_PROPERTY:
             below.setdefault(s, []).append(o)
     keys = (each for _, p, o in axioms.triples if p == HAS_KEY for each in axioms.members(o))
     return frozenset(reached(keys, lambda each: below.get(each, ())))
-
-
-def _number(written: Literal) -> int | Decimal:
-    value = parse(written.lexical, written.datatype)
-    assert isinstance(value, int | Decimal)
-    return value
 
 
 def _compares_values(axioms: Axioms, objects: frozenset[IRI]) -> bool:
     if has_rules(axioms):
         return True
     for s, p, o in axioms.triples:
-        if p in COUNTS and axioms.value(s, OWL_ON_PROPERTY) not in objects:
+        if p in COUNTS and axioms.value(s, owl.ON_PROPERTY) not in objects:
             return True
-        if p == RDF_TYPE and o == f"{OWL}FunctionalProperty" and s not in objects:
+        if p == rdf.TYPE and o == f"{OWL}FunctionalProperty" and s not in objects:
             return True
         if p in _DISJOINT or o in _DISJOINT or not _UNIVERSAL.isdisjoint((s, p, o)):
             return True

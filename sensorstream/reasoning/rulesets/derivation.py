@@ -38,14 +38,8 @@ from sensorstream.reasoning.rulesets.solving import (
     solutions,
     triples_of,
 )
-from sensorstream.sparql.algebra import (
-    BGP,
-    Filter,
-    Pattern,
-    Project,
-    TriplePattern,
-    Variable,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Pattern, TriplePattern, Variable
 from sensorstream.sparql.printing import part_text
 from sensorstream.sparql.scope import existences, in_scope, names_in
 
@@ -124,9 +118,9 @@ class Applications:
 
 def _tests(body: Pattern) -> tuple[_Test, ...] | None:
     match body:
-        case BGP():
+        case algebra.BGP():
             return ()
-        case Filter(condition, inner) if not existences(condition):
+        case algebra.Filter(condition, inner) if not existences(condition):
             below = _tests(inner)
             if below is None:
                 return None
@@ -146,7 +140,7 @@ def _solved(way: _Way, given: Binding, kb: KnowledgeBase) -> Iterator[Binding]:
         return
     variables = tuple(map(Variable, sorted(in_scope(made.body) - names)))
     with closing(GraphsRead(kb, [made])) as graphs, closing(Network()) as network:
-        node = graphs.build(network, Project(made.body, variables))
+        node = graphs.build(network, algebra.Project(made.body, variables))
         for row in list(node.rows()):
             pairs = zip(node.variables, row, strict=True)
             found = {name: term for name, term in pairs if term is not None}

@@ -12,21 +12,9 @@ from typing import Final
 
 from sensorstream.errors import ProgramError, QueryError
 from sensorstream.kb.index import TripleIndex
+from sensorstream.model import owl, rdf
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
-from sensorstream.model.vocabulary import (
-    OWL,
-    OWL_DIFFERENT_FROM,
-    OWL_NAMED_INDIVIDUAL,
-    OWL_NOTHING,
-    OWL_SAME_AS,
-    OWL_THING,
-    RDF,
-    RDF_FIRST,
-    RDF_NIL,
-    RDF_REST,
-    RDF_TYPE,
-    RDFS,
-)
+from sensorstream.model.vocabulary import OWL, RDF, RDFS
 from sensorstream.network.recursion.reads import Kind, written
 from sensorstream.network.recursion.rule import Clause, DerivationRule, clauses
 from sensorstream.reasoning.rulesets.graphs_read import check_plan
@@ -40,41 +28,22 @@ from sensorstream.reasoning.rulesets.solving import (
     triples_of,
 )
 from sensorstream.sparql import algebra
-from sensorstream.sparql.algebra import (
-    BGP,
-    Alternative,
-    Each,
-    Extend,
-    Filter,
-    Inverse,
-    LeftJoin,
-    Minus,
-    OneOrMore,
-    Path,
-    Pattern,
-    PatternTerm,
-    TriplePattern,
-    Union,
-    Values,
-    Variable,
-    ZeroOrMore,
-    ZeroOrOne,
-)
+from sensorstream.sparql.algebra import Path, Pattern, PatternTerm, TriplePattern, Variable
 from sensorstream.sparql.places import Places, give_place
 from sensorstream.sparql.scope import names_in
 from sensorstream.sparql.walk import nodes, replaced
 
 _SPACES: Final = (RDF, RDFS, OWL)
-_OF_INDIVIDUALS: Final = frozenset((OWL_SAME_AS, OWL_DIFFERENT_FROM, RDF_TYPE))
+_OF_INDIVIDUALS: Final = frozenset((owl.SAME_AS, owl.DIFFERENT_FROM, rdf.TYPE))
 """Properties of the vocabulary that individuals have."""
 _CLASSES_OF_INDIVIDUALS: Final = frozenset(
     (
-        *(OWL_THING, OWL_NOTHING, OWL_NAMED_INDIVIDUAL),
+        *(owl.THING, owl.NOTHING, owl.NAMED_INDIVIDUAL),
         *(IRI(f"{RDFS}Resource"), IRI(f"{RDFS}Literal"), IRI(f"{RDF}Statement")),
         *(IRI(f"{RDF}List"), IRI(f"{RDF}Bag"), IRI(f"{RDF}Seq"), IRI(f"{RDF}Alt")),
     )
 )
-_OF_LISTS: Final = frozenset((RDF_FIRST, RDF_REST))
+_OF_LISTS: Final = frozenset((rdf.FIRST, rdf.REST))
 
 
 def is_schema(triple: TriplePattern) -> bool:
@@ -83,7 +52,7 @@ def is_schema(triple: TriplePattern) -> bool:
     The other properties of RDF, RDFS and OWL are of the schema (rdfs:domain, rdf:first, …), and so
     are their classes of classes, properties and axioms (owl:TransitiveProperty, …).
     """
-    if triple.predicate == RDF_TYPE:
+    if triple.predicate == rdf.TYPE:
         class_ = triple.object
         return _is_of_vocabulary(class_) and class_ not in _CLASSES_OF_INDIVIDUALS
     if isinstance(triple.predicate, Variable):
@@ -131,9 +100,14 @@ def _steps(path: Path | Variable) -> list[IRI | None]:
     match path:
         case IRI():
             return [path]
-        case algebra.Sequence(left, right) | Alternative(left, right):
+        case algebra.Sequence(left, right) | algebra.Alternative(left, right):
             return _steps(left) + _steps(right)
-        case Inverse(inner) | ZeroOrMore(inner) | OneOrMore(inner) | ZeroOrOne(inner):
+        case (
+            algebra.Inverse(inner)
+            | algebra.ZeroOrMore(inner)
+            | algebra.OneOrMore(inner)
+            | algebra.ZeroOrOne(inner)
+        ):
             return _steps(inner)
     return [None]
 
@@ -144,9 +118,9 @@ MOST_RULES: Final = 500
 """Rules that one list may make of a rule; if it fits in more ways, these are a table in one."""
 MOST_WAYS: Final = 200_000
 """Ways in which lists may fit a rule: pairs of 632 members."""
-_ANY_HEAD: Final = (TriplePattern(RDF_NIL, RDF_REST, RDF_NIL),)
+_ANY_HEAD: Final = (TriplePattern(rdf.NIL, rdf.REST, rdf.NIL),)
 _CELLS: Final = tuple(
-    TriplePattern(Variable("cell"), each, Variable("value")) for each in (RDF_FIRST, RDF_REST)
+    TriplePattern(Variable("cell"), each, Variable("value")) for each in (rdf.FIRST, rdf.REST)
 )
 
 
@@ -184,7 +158,7 @@ def kinds_of_lists(rules: Iterable[DerivationRule]) -> frozenset[Kind]:
 
 def _has_lists(body: Pattern) -> bool:
     return any(
-        isinstance(part, Each) or (isinstance(part, TriplePattern) and is_of_lists(part))
+        isinstance(part, algebra.Each) or (isinstance(part, TriplePattern) and is_of_lists(part))
         for part in nodes(body)
     )
 
@@ -235,14 +209,14 @@ def _grounded(clause: Clause, index: TripleIndex) -> Iterator[DerivationRule]:
 
 def _with_table(body: Pattern, names: Sequence[str], rows: Iterable[tuple[Term, ...]]) -> Pattern:
     match body:
-        case Filter(condition, inner):
-            return Filter(condition, _with_table(inner, names, rows))
-        case Extend(inner, variable, expression):
-            return Extend(_with_table(inner, names, rows), variable, expression)
-        case LeftJoin() | Minus():
+        case algebra.Filter(condition, inner):
+            return algebra.Filter(condition, _with_table(inner, names, rows))
+        case algebra.Extend(inner, variable, expression):
+            return algebra.Extend(_with_table(inner, names, rows), variable, expression)
+        case algebra.LeftJoin() | algebra.Minus():
             return replace(body, left=_with_table(body.left, names, rows))
     # Unlike a pattern, a table can hold a blank node of the graph.
-    table = Values(tuple(map(Variable, names)), tuple(rows))  # type: ignore[arg-type]
+    table = algebra.Values(tuple(map(Variable, names)), tuple(rows))  # type: ignore[arg-type]
     return together(body, table)
 
 
@@ -287,7 +261,7 @@ def _conjunctions(rule: DerivationRule, index: TripleIndex) -> Iterator[Derivati
     if isinstance(each.members, Variable):
         return
     outside = names_in(rule.head) | names_in(
-        changed(rule.body, each=lambda part: BGP() if part is each else part)
+        changed(rule.body, each=lambda part: algebra.BGP() if part is each else part)
     )
     for members in readings(rule.name, index, each.members):
         made = _conjunction(each, members, outside, rule.name)
@@ -300,13 +274,13 @@ def _conjunctions(rule: DerivationRule, index: TripleIndex) -> Iterator[Derivati
 
 
 def _conjunction(
-    each: Each, members: tuple[Term, ...], outside: frozenset[str], name: str
+    each: algebra.Each, members: tuple[Term, ...], outside: frozenset[str], name: str
 ) -> Pattern | None:
     """The pattern for each member; None: it cannot match one of them."""
     ends = {end.name for end in (each.first, each.last) if end is not None}
     local = names_in(each.pattern) - outside - ends - {each.member.name}
     substituted = Substitution(DerivationRule(name, (), each.pattern), {each.member.name})
-    found: Pattern = BGP()
+    found: Pattern = algebra.BGP()
     for number, member in enumerate(members):
         of_member = substituted({each.member.name: member})
         if of_member is None:
@@ -341,7 +315,7 @@ def readings(rule: str, index: TripleIndex, head: PatternTerm) -> Iterator[tuple
     steps = 0
     while ahead:
         cell, cells, members = ahead.pop()
-        if cell == RDF_NIL:
+        if cell == rdf.NIL:
             if members:
                 yield members
             continue
@@ -354,8 +328,8 @@ def readings(rule: str, index: TripleIndex, head: PatternTerm) -> Iterator[tuple
                 f"several members or rests: expected a list of at most {MOST_MEMBERS} for EACH; "
                 "leave the rule out of a copy of the rule set, or split the list"
             )
-        firsts = [o for _, _, o in index.match(cell, RDF_FIRST, None)]
-        rests = [o for _, _, o in index.match(cell, RDF_REST, None)]
+        firsts = [o for _, _, o in index.match(cell, rdf.FIRST, None)]
+        rests = [o for _, _, o in index.match(cell, rdf.REST, None)]
         ahead += (
             (rest, (*cells, cell), (*members, member))
             for rest in reversed(rests)
@@ -384,17 +358,19 @@ def check_plans(rule: DerivationRule, places: Places) -> None:
 
 
 def _plain(body: Pattern) -> Pattern:
-    if isinstance(body, Union):
-        return Union(_plain(body.left), _plain(body.right))
+    if isinstance(body, algebra.Union):
+        return algebra.Union(_plain(body.left), _plain(body.right))
     return changed(body, _plain_triple, _plain_each)
 
 
 def _plain_triple(triple: TriplePattern) -> TriplePattern:
-    return replace(triple, predicate=RDF_REST) if is_of_lists(triple) else triple
+    return replace(triple, predicate=rdf.REST) if is_of_lists(triple) else triple
 
 
-def _plain_each(each: Each) -> Pattern:
-    return together(BGP((TriplePattern(each.members, RDF_FIRST, each.member),)), each.pattern)
+def _plain_each(each: algebra.Each) -> Pattern:
+    return together(
+        algebra.BGP((TriplePattern(each.members, rdf.FIRST, each.member),)), each.pattern
+    )
 
 
 def check_lists(body: Pattern, places: Places) -> None:
@@ -405,7 +381,7 @@ def check_lists(body: Pattern, places: Places) -> None:
     """
     reachable = set(map(id, _reachable(body)))
     for part in nodes(body):
-        if isinstance(part, Each) and id(part) not in reachable:
+        if isinstance(part, algebra.Each) and id(part) not in reachable:
             raise QueryError(
                 "EACH within EACH, OPTIONAL, MINUS, EXISTS or a sub-select: expected it among the "
                 "patterns that must match",
@@ -415,8 +391,8 @@ def check_lists(body: Pattern, places: Places) -> None:
         _check_known(alternative.body.pattern, places)
 
 
-def _reachable(body: Pattern) -> Iterator[Each]:
-    if isinstance(body, Union):
+def _reachable(body: Pattern) -> Iterator[algebra.Each]:
+    if isinstance(body, algebra.Union):
         yield from _reachable(body.left)
         yield from _reachable(body.right)
     else:

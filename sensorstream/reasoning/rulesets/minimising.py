@@ -15,9 +15,10 @@ from typing import Final
 
 from sensorstream.errors import OntologyError
 from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model import rdf
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Term, Triple
-from sensorstream.model.vocabulary import CONTRADICTION, OWL, RDF, RDF_TYPE, RDFS
+from sensorstream.model.vocabulary import CONTRADICTION, OWL, RDF, RDFS
 from sensorstream.network.recursion.reads import Kind, reads, written
 from sensorstream.network.recursion.rule import DerivationRule
 from sensorstream.reasoning.reasoner import Aside
@@ -25,21 +26,8 @@ from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
 from sensorstream.reasoning.rulesets.rule_set import RuleSet, lasting, renamed
 from sensorstream.reasoning.rulesets.solving import filled_triple, triples_of
 from sensorstream.reasoning.rulesets.specialise import Specialisation, standard_name
-from sensorstream.sparql.algebra import (
-    BGP,
-    And,
-    Call,
-    Describe,
-    Each,
-    Expression,
-    Filter,
-    Join,
-    Not,
-    Pattern,
-    Query,
-    TriplePattern,
-    Variable,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Expression, Pattern, Query, TriplePattern, Variable
 from sensorstream.sparql.walk import nodes, triple_variables
 
 _SPACES = (RDF, RDFS, OWL, "http://www.w3.org/2001/XMLSchema#")
@@ -63,7 +51,7 @@ def vocabulary_of(static: Iterable[Triple]) -> Iterator[Occurring]:
         for term in triple:
             if isinstance(term, IRI) and not term.startswith(_SPACES):
                 yield Occurring(Kind(term, None))
-                yield Occurring(Kind(RDF_TYPE, term))
+                yield Occurring(Kind(rdf.TYPE, term))
 
 
 def firing(rules: Sequence[DerivationRule], occurring: Iterable[Occurring]) -> list[DerivationRule]:
@@ -109,7 +97,7 @@ def reaching(
 
 def _of_triple(triple: Triple) -> Occurring:
     s, p, o = triple
-    return Occurring(Kind(p, o if p == RDF_TYPE else None), loop=s == o)
+    return Occurring(Kind(p, o if p == rdf.TYPE else None), loop=s == o)
 
 
 def _concluded(rule: DerivationRule, known: set[Occurring]) -> set[Occurring]:
@@ -128,7 +116,7 @@ def _concluded(rule: DerivationRule, known: set[Occurring]) -> set[Occurring]:
             if one != other:
                 same[one] = other
     for node in nodes(rule.body):
-        if isinstance(node, Filter) and any(
+        if isinstance(node, algebra.Filter) and any(
             _root(same, one) == _root(same, other) for one, other in distinctions(node.condition)
         ):
             return set()
@@ -140,10 +128,10 @@ def _concluded(rule: DerivationRule, known: set[Occurring]) -> set[Occurring]:
 def distinctions(condition: Expression) -> Iterator[tuple[Variable, Variable]]:
     """The variables that a condition wants to be different terms."""
     match condition:
-        case And(left, right):
+        case algebra.And(left, right):
             yield from distinctions(left)
             yield from distinctions(right)
-        case Not(Call("SAMETERM", (Variable() as left, Variable() as right))):
+        case algebra.Not(algebra.Call("SAMETERM", (Variable() as left, Variable() as right))):
             yield left, right
 
 
@@ -171,7 +159,7 @@ _ANYTHING: Final = Kind(None, None)
 
 def kinds_asked(query: Query) -> list[Kind]:
     """The kinds of triples that a query reads of graphs; what streams through windows is none."""
-    if isinstance(query.form, Describe):
+    if isinstance(query.form, algebra.Describe):
         return [_ANYTHING]
     return [each.kind for each in reads(query.form.pattern)]
 
@@ -330,7 +318,7 @@ def _namings(rule: DerivationRule) -> Iterator[dict[str, Term]]:
     unequal = [
         pair
         for node in nodes(rule.body)
-        if isinstance(node, Filter)
+        if isinstance(node, algebra.Filter)
         for pair in distinctions(node.condition)
     ]
     for groups in _partitions(variables):
@@ -366,7 +354,10 @@ def _can_be_tried(rule: DerivationRule) -> bool:
     """Whether the premises are triples, told apart at most by whether terms are the same."""
     return (
         _is_general(rule.body)
-        and all(isinstance(each, BGP | Join | Filter) for each in _patterns(rule.body))
+        and all(
+            isinstance(each, algebra.BGP | algebra.Join | algebra.Filter)
+            for each in _patterns(rule.body)
+        )
         and all(isinstance(each.predicate, IRI | Variable) for each in triples_of(rule.body))
         and len(_variables(rule)) <= _MOST_NAMES
     )
@@ -375,26 +366,18 @@ def _can_be_tried(rule: DerivationRule) -> bool:
 def _is_general(body: Pattern) -> bool:
     """Whether a body that matches triples of new names matches them with any others."""
     return all(
-        isinstance(each, BGP | Join | Each)
-        or (isinstance(each, Filter) and _only_distinguishes(each.condition))
+        isinstance(each, algebra.BGP | algebra.Join | algebra.Each)
+        or (isinstance(each, algebra.Filter) and _only_distinguishes(each.condition))
         for each in _patterns(body)
     )
 
 
 def _patterns(body: Pattern) -> Iterator[Pattern]:
-    yield body
-    match body:
-        case Join(left, right):
-            yield from _patterns(left)
-            yield from _patterns(right)
-        case Filter(_, inner):
-            yield from _patterns(inner)
-        case Each():
-            yield from _patterns(body.pattern)
+    return (each for each in nodes(body) if isinstance(each, Pattern))
 
 
 def _only_distinguishes(condition: Expression) -> bool:
     match condition:
-        case And(left, right):
+        case algebra.And(left, right):
             return _only_distinguishes(left) and _only_distinguishes(right)
     return any(True for _ in distinctions(condition))

@@ -31,29 +31,8 @@ from sensorstream.reasoning.rulesets.blocks import Block, blocks_of, comment_abo
 from sensorstream.reasoning.rulesets.graphs_read import NAMED
 from sensorstream.reasoning.rulesets.lists import check_lists, check_plans, without_lists
 from sensorstream.reasoning.rulesets.rule_set import Note, RuleSet
-from sensorstream.sparql.algebra import (
-    BGP,
-    Call,
-    DeleteData,
-    DeleteWhere,
-    Each,
-    Equals,
-    EqualsOptional,
-    Extend,
-    Graph,
-    InsertData,
-    Modify,
-    Operation,
-    OptionalSeq,
-    Pattern,
-    Query,
-    Seq,
-    Service,
-    Slice,
-    TriplePattern,
-    Variable,
-    Window,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Operation, Pattern, Query, TriplePattern, Variable
 from sensorstream.sparql.bounds import check_bounds, check_length
 from sensorstream.sparql.functions import OF_EVENTS, UNREPEATABLE
 from sensorstream.sparql.lexer import Source
@@ -71,12 +50,12 @@ _DATA: Final = (
     "DELETE DATA: what holds in any case cannot go: leave the triples out; what is to be deleted "
     "when something happens has a body: expected DELETE { … } WHERE { … }"
 )
-_TEMPORAL: Final = (Seq, Equals, OptionalSeq, EqualsOptional)
+_TEMPORAL: Final = (algebra.Seq, algebra.Equals, algebra.OptionalSeq, algebra.EqualsOptional)
 
 
 def checked_operation(
     operation: Operation, position: Position, places: Places
-) -> Modify | InsertData | DeleteWhere:
+) -> algebra.Modify | algebra.InsertData | algebra.DeleteWhere:
     """An update that states what follows, what holds, or how state switches.
 
     ``places`` are those of the parts of the text, from the rule on.
@@ -85,9 +64,9 @@ def checked_operation(
         QueryError: it is another one, or names graphs.
     """
     match operation:
-        case InsertData(quads) | DeleteWhere(quads):
+        case algebra.InsertData(quads) | algebra.DeleteWhere(quads):
             graphs = [each.graph for each in quads if each.graph is not None]
-        case Modify():
+        case algebra.Modify():
             if operation.graph is not None or operation.using.default or operation.using.named:
                 raise QueryError(
                     "WITH and USING: a rule reads all graphs as one, and its conclusions are a "
@@ -96,7 +75,7 @@ def checked_operation(
                 )
             templates = (*(operation.insert or ()), *(operation.delete or ()))
             graphs = [each.graph for each in templates if each.graph is not None]
-        case DeleteData():
+        case algebra.DeleteData():
             raise QueryError(_DATA, position=position)
         case _:
             name = type(operation).__name__.upper()
@@ -127,28 +106,28 @@ def check_body(pattern: Pattern, places: Places) -> None:
 
 def _refusal(part: object) -> str:
     match part:
-        case Service():
+        case algebra.Service():
             return "SERVICE: a rule sends no requests: expected patterns over the graph alone"
-        case Graph(name, _) if name not in NAMED:
+        case algebra.Graph(name, _) if name not in NAMED:
             told = ", ".join(f"<{each}>" for each in NAMED)
             return (
                 f"GRAPH {part_text(name)}: rules tell {told} apart from all graphs together, of "
                 "which the named graphs of messages are part: write its patterns without GRAPH"
             )
-        case Window(name, _):
+        case algebra.Window(name, _):
             told = "a rule reads the window of the messages: leave WINDOW out"
             return f"WINDOW {part_text(name)}: {told}"
-        case Slice():
+        case algebra.Slice():
             return (
                 "LIMIT and OFFSET: which solutions are the first is not defined in a graph: "
                 "expected all solutions, or a condition with FILTER"
             )
-        case Call(name) if name in UNREPEATABLE:
+        case algebra.Call(name) if name in UNREPEATABLE:
             return (
                 f"{name}() has another value each time, so its conclusions could not be taken back:"
                 " compute the value from what the body binds"
             )
-        case Call(name) if name in OF_EVENTS:
+        case algebra.Call(name) if name in OF_EVENTS:
             return f"{name}() is of patterns in time (SEQ): expected values of the graph"
     if isinstance(part, _TEMPORAL):
         name = type(part).__name__.upper()
@@ -162,7 +141,11 @@ _ASK: Final = "ASK "
 
 
 def state_rule(
-    name: str, operation: Modify | DeleteWhere, block: Block, source: Source, places: Places
+    name: str,
+    operation: algebra.Modify | algebra.DeleteWhere,
+    block: Block,
+    source: Source,
+    places: Places,
 ) -> syntax.RuleFile:
     """The rule of a block, as a file of the rule language with this rule alone.
 
@@ -171,8 +154,8 @@ def state_rule(
     """
     _check(operation, places)
     *_, body = block.groups
-    if isinstance(operation, DeleteWhere):
-        pattern: object = BGP(tuple(quad.triple for quad in operation.quads))
+    if isinstance(operation, algebra.DeleteWhere):
+        pattern: object = algebra.BGP(tuple(quad.triple for quad in operation.quads))
         update = f"DELETE {_text(source, body)} WHERE {{}}"
     else:
         pattern = operation.pattern
@@ -210,12 +193,12 @@ def question_of(file: syntax.RuleFile) -> Query:
     return read_query(text.text, start=start, prefixes=prefixes, base=file.base).meaning
 
 
-def _check(operation: Modify | DeleteWhere, places: Places) -> None:
-    if isinstance(operation, Modify):
+def _check(operation: algebra.Modify | algebra.DeleteWhere, places: Places) -> None:
+    if isinstance(operation, algebra.Modify):
         check_body(operation.pattern, places)
     for part in nodes(operation):
         match part:
-            case Each():
+            case algebra.Each():
                 raise QueryError(
                     "EACH: a rule that deletes does not read lists so: expected it in a rule "
                     "without DELETE, whose conclusion this one reads",
@@ -226,7 +209,7 @@ def _check(operation: Modify | DeleteWhere, places: Places) -> None:
                     "?now is the time of the event where rules act: expected another name",
                     position=places.of(part),
                 )
-    template = operation.insert if isinstance(operation, Modify) else operation.quads
+    template = operation.insert if isinstance(operation, algebra.Modify) else operation.quads
     for part in nodes(template or ()):
         if isinstance(part, BlankNode):
             raise QueryError(
@@ -274,7 +257,7 @@ def with_new_nodes(rule: DerivationRule) -> DerivationRule:
     names = sorted(solution)
     body = rule.body
     for place, variable in enumerate(new.values()):
-        body = Extend(body, variable, node_of(f"{key} {place}", names))
+        body = algebra.Extend(body, variable, node_of(f"{key} {place}", names))
     return DerivationRule(rule.name, head, body)
 
 
@@ -290,11 +273,11 @@ def stated_nodes(triples: Iterable[TriplePattern]) -> tuple[TriplePattern, ...]:
 
 def _solution(body: Pattern) -> frozenset[str]:
     """The variables of a body that are not of EACH alone."""
-    plain = replaced(body, lambda part: BGP() if isinstance(part, Each) else None)
+    plain = replaced(body, lambda part: algebra.BGP() if isinstance(part, algebra.Each) else None)
     ends = (
         end
         for part in nodes(body)
-        if isinstance(part, Each)
+        if isinstance(part, algebra.Each)
         for end in (part.members, part.first, part.last)
     )
     return in_scope(plain) | names_in(tuple(ends))
@@ -354,10 +337,10 @@ def _updates(text: str, start: Position) -> RuleSet:
         check_bounds(operation, block.position)
         places = replace(parsed.places, start=block.position)
         update = checked_operation(operation, block.position, places)
-        if isinstance(update, InsertData):
+        if isinstance(update, algebra.InsertData):
             stated = stated_nodes(quad.triple for quad in update.quads)
             facts.update((_fact(triple, block), None) for triple in stated)
-        elif isinstance(update, DeleteWhere) or update.delete is not None:
+        elif isinstance(update, algebra.DeleteWhere) or update.delete is not None:
             name = _name(block)
             _note(name, Note(block.position, block.remarks), notes)
             state_rules.append(state_rule(name, update, block, source, places))

@@ -10,16 +10,8 @@ from sensorstream.language.syntax import RuleFile
 from sensorstream.model.terms import Triple
 from sensorstream.network.recursion.reads import reads, written
 from sensorstream.network.recursion.rule import DerivationRule
-from sensorstream.sparql.algebra import (
-    BGP,
-    Exists,
-    Group,
-    LeftJoin,
-    Minus,
-    Slice,
-    TriplePattern,
-    Variable,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import TriplePattern, Variable
 from sensorstream.sparql.walk import nodes, replaced
 
 
@@ -29,7 +21,7 @@ def renamed(rule: DerivationRule) -> Hashable:
     Blocks of triples are sets, so their order is left out as far as their text alone decides it.
     """
     names: dict[str, str] = {}
-    if isinstance(rule.body, BGP):
+    if isinstance(rule.body, algebra.BGP):
         # By far the most frequent body.
         body = frozenset([_renamed(each, names) for each in rule.body.patterns])
         return tuple([_renamed(each, names) for each in rule.head]), body
@@ -52,10 +44,14 @@ def _renamed(triple: TriplePattern, names: dict[str, str]) -> Hashable:
 
 
 def _unordered(part: object) -> object | None:
-    return BGP(tuple(sorted(set(part.patterns), key=str))) if isinstance(part, BGP) else None
+    return (
+        algebra.BGP(tuple(sorted(set(part.patterns), key=str)))
+        if isinstance(part, algebra.BGP)
+        else None
+    )
 
 
-_LOOSING = (Exists, Group, LeftJoin, Minus, Slice)
+_LOOSING = (algebra.Exists, algebra.Group, algebra.LeftJoin, algebra.Minus, algebra.Slice)
 
 
 def lasting(rules: Sequence[DerivationRule]) -> list[DerivationRule]:

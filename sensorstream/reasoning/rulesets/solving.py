@@ -13,33 +13,12 @@ from sensorstream.network.expressions.expression_functions import Value, value_o
 from sensorstream.network.recursion.rule import DerivationRule, constant, is_node, meant
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import (
-    BGP,
-    Alternative,
-    And,
-    Call,
-    Each,
-    Exists,
     Expression,
-    Extend,
-    Filter,
-    FunctionCall,
-    Graph,
-    Group,
-    Inverse,
-    Join,
-    LeftJoin,
-    Minus,
-    NegatedSet,
-    OneOrMore,
     Path,
     Pattern,
     PatternTerm,
-    Project,
     TriplePattern,
-    Values,
     Variable,
-    ZeroOrMore,
-    ZeroOrOne,
 )
 from sensorstream.sparql.scope import existences, in_scope, names_in
 from sensorstream.sparql.values import truth
@@ -184,20 +163,20 @@ def _nodes(index: TripleIndex) -> Iterator[Term]:
 def reached(index: TripleIndex, path: Path, start: Term, *, back: bool = False) -> dict[Term, None]:
     """The ends of a path from a node, each once; ``back``: where paths to it begin."""
     match path:
-        case Inverse(inner):
+        case algebra.Inverse(inner):
             return reached(index, inner, start, back=not back)
         case algebra.Sequence(left, right):
             first, then = (right, left) if back else (left, right)
             return _from_all(index, then, reached(index, first, start, back=back), back)
-        case Alternative(left, right):
+        case algebra.Alternative(left, right):
             return reached(index, left, start, back=back) | reached(index, right, start, back=back)
-        case ZeroOrOne(inner):
+        case algebra.ZeroOrOne(inner):
             return {start: None} | reached(index, inner, start, back=back)
-        case ZeroOrMore(inner):
+        case algebra.ZeroOrMore(inner):
             return _closure(index, inner, {start: None}, back)
-        case OneOrMore(inner):
+        case algebra.OneOrMore(inner):
             return _closure(index, inner, reached(index, inner, start, back=back), back)
-        case NegatedSet(forward, backward):
+        case algebra.NegatedSet(forward, backward):
             found: dict[Term, None] = {}
             if forward or not backward:
                 steps = _steps(index, start, None, back)
@@ -241,23 +220,28 @@ def triples_of(body: Pattern, *, in_graphs: bool = False) -> Iterator[TriplePatt
     ``in_graphs``: those of GRAPH are among them.
     """
     for block in _parts(body, in_graphs):
-        if isinstance(block, BGP):
+        if isinstance(block, algebra.BGP):
             yield from block.patterns
 
 
-def eaches_of(body: Pattern) -> Iterator[Each]:
+def eaches_of(body: Pattern) -> Iterator[algebra.Each]:
     """The EACH that every solution matches."""
-    return (part for part in _parts(body) if isinstance(part, Each))
+    return (part for part in _parts(body) if isinstance(part, algebra.Each))
 
 
 def _parts(body: Pattern, in_graphs: bool = False) -> Iterator[Pattern]:
     match body:
-        case Join(left, right):
+        case algebra.Join(left, right):
             yield from _parts(left, in_graphs)
             yield from _parts(right, in_graphs)
-        case Filter(_, inner) | Extend(inner, _, _) | LeftJoin(inner, _, _) | Minus(inner, _):
+        case (
+            algebra.Filter(_, inner)
+            | algebra.Extend(inner, _, _)
+            | algebra.LeftJoin(inner, _, _)
+            | algebra.Minus(inner, _)
+        ):
             yield from _parts(inner, in_graphs)
-        case Graph(_, inner) if in_graphs:
+        case algebra.Graph(_, inner) if in_graphs:
             yield from _parts(inner, in_graphs)
         case _:
             yield body
@@ -266,35 +250,35 @@ def _parts(body: Pattern, in_graphs: bool = False) -> Iterator[Pattern]:
 def changed(
     body: Pattern,
     triple: Callable[[TriplePattern], TriplePattern | None] = lambda part: part,
-    each: Callable[[Each], Pattern] = lambda part: part,
+    each: Callable[[algebra.Each], Pattern] = lambda part: part,
 ) -> Pattern:
     """The body with what :func:`triples_of` and :func:`eaches_of` give replaced; None: left out."""
     match body:
-        case BGP(patterns):
+        case algebra.BGP(patterns):
             kept = [new for old in patterns if (new := triple(old)) is not None]
-            return BGP(tuple(kept))
-        case Each():
+            return algebra.BGP(tuple(kept))
+        case algebra.Each():
             return each(body)
-        case Join(left, right):
+        case algebra.Join(left, right):
             return together(changed(left, triple, each), changed(right, triple, each))
-        case Filter(condition, inner):
-            return Filter(condition, changed(inner, triple, each))
-        case Extend(inner, variable, expression):
-            return Extend(changed(inner, triple, each), variable, expression)
-        case LeftJoin(inner, right, condition):
-            return LeftJoin(changed(inner, triple, each), right, condition)
-        case Minus(inner, right):
-            return Minus(changed(inner, triple, each), right)
+        case algebra.Filter(condition, inner):
+            return algebra.Filter(condition, changed(inner, triple, each))
+        case algebra.Extend(inner, variable, expression):
+            return algebra.Extend(changed(inner, triple, each), variable, expression)
+        case algebra.LeftJoin(inner, right, condition):
+            return algebra.LeftJoin(changed(inner, triple, each), right, condition)
+        case algebra.Minus(inner, right):
+            return algebra.Minus(changed(inner, triple, each), right)
     return body
 
 
 def together(left: Pattern, right: Pattern) -> Pattern:
     """Both patterns; two blocks of triples become one."""
-    if isinstance(left, BGP) and isinstance(right, BGP):
-        return BGP(tuple(dict.fromkeys((*left.patterns, *right.patterns))))
-    if left == BGP():
+    if isinstance(left, algebra.BGP) and isinstance(right, algebra.BGP):
+        return algebra.BGP(tuple(dict.fromkeys((*left.patterns, *right.patterns))))
+    if left == algebra.BGP():
         return right
-    return left if right == BGP() else Join(left, right)
+    return left if right == algebra.BGP() else algebra.Join(left, right)
 
 
 class Substitution:
@@ -336,18 +320,18 @@ class Substitution:
     def _undecided(self, body: Pattern, names: Set[str]) -> Pattern:
         """The body without the conditions of :attr:`_conditions`, which are collected."""
         match body:
-            case Filter(condition, inner):
+            case algebra.Filter(condition, inner):
                 left: Expression | None = None
                 for each in conjuncts(condition):
                     if not self._decides(each, names):
-                        left = each if left is None else And(left, each)
+                        left = each if left is None else algebra.And(left, each)
                 below = self._undecided(inner, names)
-                return below if left is None else Filter(left, below)
-            case Join(one, other):
-                return Join(self._undecided(one, names), self._undecided(other, names))
-            case Extend(inner, variable, expression):
-                return Extend(self._undecided(inner, names), variable, expression)
-            case LeftJoin() | Minus():
+                return below if left is None else algebra.Filter(left, below)
+            case algebra.Join(one, other):
+                return algebra.Join(self._undecided(one, names), self._undecided(other, names))
+            case algebra.Extend(inner, variable, expression):
+                return algebra.Extend(self._undecided(inner, names), variable, expression)
+            case algebra.LeftJoin() | algebra.Minus():
                 return replace(body, left=self._undecided(body.left, names))
         return body
 
@@ -367,9 +351,9 @@ class Substitution:
 
 
 def _with_constants(body: Pattern, constants: Mapping[str, IRI | Literal]) -> Pattern:
-    if isinstance(body, BGP):
+    if isinstance(body, algebra.BGP):
         # By far the most frequent body.
-        return BGP(_filled(body.patterns, constants))
+        return algebra.BGP(_filled(body.patterns, constants))
     return replaced(
         body, lambda part: constants.get(part.name) if isinstance(part, Variable) else None
     )
@@ -399,19 +383,19 @@ def can_be_substituted(body: Pattern, named: Set[str], blank: Set[str]) -> bool:
     """
     for part in nodes(body):
         match part:
-            case Call("REGEX" | "REPLACE", (_, *patterns)):
+            case algebra.Call("REGEX" | "REPLACE", (_, *patterns)):
                 if any(isinstance(each, Variable) and each.name in named for each in patterns):
                     return False
-            case Project(_, columns) | Values(columns, _):
+            case algebra.Project(_, columns) | algebra.Values(columns, _):
                 if any(each.name in named for each in columns):
                     return False
-            case Group():
+            case algebra.Group():
                 if named & names_in((part.keys, part.aggregates)):
                     return False
-            case Extend(_, variable, expression):
+            case algebra.Extend(_, variable, expression):
                 if variable.name in named or _asks_kind(expression, blank):
                     return False
-            case Filter(condition, inner):
+            case algebra.Filter(condition, inner):
                 for each in conjuncts(condition):
                     mentioned = _names(each)
                     if mentioned & named - in_scope(inner):
@@ -424,8 +408,8 @@ def can_be_substituted(body: Pattern, named: Set[str], blank: Set[str]) -> bool:
 def _asks_kind(expression: Expression, names: Set[str]) -> bool:
     """Whether a function is called with one of these variables, but for those of texts only."""
     return any(
-        isinstance(part, Call | FunctionCall)
-        and not (isinstance(part, Call) and (part.name == "SAMETERM" or is_node(part)))
+        isinstance(part, algebra.Call | algebra.FunctionCall)
+        and not (isinstance(part, algebra.Call) and (part.name == "SAMETERM" or is_node(part)))
         and any(isinstance(each, Variable) and each.name in names for each in part.arguments)
         for part in nodes(expression)
     )
@@ -435,14 +419,14 @@ def _names(expression: object) -> frozenset[str]:
     """The variables of an expression, without those of patterns in it."""
     if isinstance(expression, Variable):
         return frozenset((expression.name,))
-    if isinstance(expression, Exists):
+    if isinstance(expression, algebra.Exists):
         return frozenset()
     return frozenset().union(*map(_names, children(expression)))
 
 
 def conjuncts(condition: Expression) -> Iterator[Expression]:
     """The conditions that must all hold."""
-    if isinstance(condition, And):
+    if isinstance(condition, algebra.And):
         yield from conjuncts(condition.left)
         yield from conjuncts(condition.right)
     else:

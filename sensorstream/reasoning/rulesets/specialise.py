@@ -16,8 +16,8 @@ from dataclasses import replace
 from typing import Final
 
 from sensorstream.kb.index import TripleIndex
+from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.network.recursion.kinds import KindIndex
 from sensorstream.network.recursion.reads import Kind, reads, written
 from sensorstream.network.recursion.rule import Clause, DerivationRule, clauses, meant
@@ -194,7 +194,7 @@ class Division:
         self.is_of_schema = next(reads(rest), None) is None and not in_graphs
         """Whether nothing is left that may stream."""
         self.is_selective = all(
-            isinstance(each.predicate, IRI) and each.predicate != RDF_TYPE
+            isinstance(each.predicate, IRI) and each.predicate != rdf.TYPE
             for each in triples_of(rest)
         )
         """Whether the clause is quick as it is: it reads few of the triples that stream."""

@@ -24,6 +24,7 @@ from sensorstream.alerts.records import (
 from sensorstream.alerts.targets import place_of
 from sensorstream.app.control.versions import digest_of
 from sensorstream.client.operations import Operations
+from sensorstream.model.webhook_definition import WebhookDefinition
 from sensorstream.server.access import user_of
 from sensorstream.server.rest.versioned import (
     IF_MATCH,
@@ -44,7 +45,6 @@ from sensorstream.server.routes import (
     routed,
     storable,
 )
-from sensorstream.webhook_definition import WebhookDefinition
 
 routes = APIRouter(tags=["webhooks"])
 _SECRET = "`whsec_` and base64 of 24 to 64 random bytes"

@@ -10,8 +10,8 @@ from time import monotonic
 from typing import Final
 
 from sensorstream.errors import JobCancelled, LostJob, QueryError
-from sensorstream.extras import require
 from sensorstream.history.asking.question import read_question
+from sensorstream.installation import require
 from sensorstream.model.schema import Schema
 from sensorstream.processes.child import Child
 from sensorstream.processes.messages import Ask, Begun, End, Failed, Over

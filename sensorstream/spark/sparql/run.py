@@ -7,12 +7,12 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from sensorstream.errors import QueryError, UnsupportedQuery
-from sensorstream.extras import require
 from sensorstream.history.asking.answer import Answer, answer_of, limited
 from sensorstream.history.asking.question import ALL, Question, QuestionPlan, question_plan
 from sensorstream.history.asking.relations import scope_of
 from sensorstream.history.database import translating
 from sensorstream.history.terms import look_up, term_key
+from sensorstream.installation import require
 from sensorstream.model.terms import IRI, Term
 from sensorstream.model.vocabulary import GRAPH_STATIC, GRAPH_WINDOW
 from sensorstream.spark.bulk_sql import once_more, plan_text, prepare_session, spark_errors

@@ -419,8 +419,8 @@ class QueryBuilder(StreamBuilder):
     # Rules beyond the grammar (section 19.8, notes 5 to 11)
 
     def _refuse_variables(self, quads: _Quads, where: str) -> None:
-        for part in nodes(quads):
-            if isinstance(part, Variable) and part.name not in (self._given or ()):
+        for part in nodes(quads, Variable):
+            if part.name not in (self._given or ()):
                 self.fail_at(
                     part,
                     f"{part} cannot stand in {where}: it takes no variables"
@@ -429,13 +429,12 @@ class QueryBuilder(StreamBuilder):
                 )
 
     def _refuse_blank_nodes(self, quads: _Quads, where: str) -> None:
-        for part in nodes(quads):
-            if isinstance(part, BlankNode):
-                self.fail_at(part, f"a blank node cannot stand in {where}: expected a name")
+        for part in nodes(quads, BlankNode):
+            self.fail_at(part, f"a blank node cannot stand in {where}: expected a name")
 
     def _refuse_known_labels(self, quads: _Quads) -> None:
         """A blank node that is inserted as data belongs to one operation of a request."""
-        labels = {part for part in nodes(quads) if isinstance(part, BlankNode)}
+        labels = set(nodes(quads, BlankNode))
         for label in sorted(labels & self._used):
             self.fail_at(label, f"{label} stands already in another operation")
         self._used |= labels

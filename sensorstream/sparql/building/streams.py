@@ -16,9 +16,10 @@ from typing import Any, Final
 from lark import Token
 
 from sensorstream.errors import TermError
+from sensorstream.model import xsd
 from sensorstream.model.events import SEVERITIES
 from sensorstream.model.terms import IRI, Literal
-from sensorstream.model.xsd import NUMERIC_TYPES, XSD_DATE_TIME, XSD_STRING, parse_duration
+from sensorstream.model.xsd import NUMERIC_TYPES, parse_duration
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Pattern, Variable
 from sensorstream.sparql.building.patterns import PatternBuilder
@@ -26,7 +27,7 @@ from sensorstream.sparql.building.terms import rule
 from sensorstream.sparql.printing import extent_text, part_text
 
 _XSD_DURATIONS: Final = (
-    XSD_STRING,
+    xsd.STRING,
     "http://www.w3.org/2001/XMLSchema#duration",
     "http://www.w3.org/2001/XMLSchema#dayTimeDuration",
 )
@@ -387,7 +388,7 @@ class StreamBuilder(PatternBuilder):
 
     def instant(self, children: list[Literal]) -> Literal:
         literal = children[0]
-        if literal.datatype not in NUMERIC_TYPES and literal.datatype != XSD_DATE_TIME:
+        if literal.datatype not in NUMERIC_TYPES and literal.datatype != xsd.DATE_TIME:
             self.fail(self.here, f"{literal} is not a time: expected a number or an xsd:dateTime")
         try:
             _ = literal.value

@@ -13,9 +13,8 @@ from lark import Discard, Token, Tree
 from lark.visitors import Transformer_NonRecursive
 
 from sensorstream.errors import Position, QueryError
+from sensorstream.model import rdf, xsd
 from sensorstream.model.terms import IRI, BlankNode, Literal
-from sensorstream.model.vocabulary import RDF_FIRST, RDF_NIL, RDF_REST, RDF_TYPE
-from sensorstream.model.xsd import XSD_BOOLEAN, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import PatternTerm, TriplePattern, Variable
 from sensorstream.sparql.iris import resolve
@@ -147,10 +146,10 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
         return self.at(offset, IRI(start + _ESCAPE.sub(r"\1", local)))
 
     def a(self, children: list[Token]) -> IRI:
-        return RDF_TYPE
+        return rdf.TYPE
 
     def nil(self, children: list[Token]) -> IRI:
-        return RDF_NIL
+        return rdf.NIL
 
     def blank(self, children: list[Token]) -> BlankNode:
         node = BlankNode(children[0].value) if children else self._fresh_blank()
@@ -182,7 +181,7 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
         return number(children[0].value)
 
     def boolean(self, children: list[Token]) -> Literal:
-        return Literal(children[0].value.lower(), XSD_BOOLEAN)
+        return Literal(children[0].value.lower(), xsd.BOOLEAN)
 
     # Triples
 
@@ -208,12 +207,12 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
     def collection(self, children: list[Any]) -> Node:
         cells = [self.at(self.here, self._fresh_blank()) for _ in children]
         list_of = Node(cells[0])
-        rests: list[PatternTerm] = [*cells[1:], RDF_NIL]
+        rests: list[PatternTerm] = [*cells[1:], rdf.NIL]
         for cell, rest, member in zip(cells, rests, children, strict=True):
             node = _node(member)
-            list_of.triples.append(TriplePattern(cell, RDF_FIRST, node.term))
+            list_of.triples.append(TriplePattern(cell, rdf.FIRST, node.term))
             list_of.triples += node.triples
-            list_of.triples.append(TriplePattern(cell, RDF_REST, rest))
+            list_of.triples.append(TriplePattern(cell, rdf.REST, rest))
         return list_of
 
     # Paths
@@ -243,8 +242,8 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
 def number(written: str) -> Literal:
     """The literal of a number without quotes."""
     if "e" in written or "E" in written:
-        return Literal(written, XSD_DOUBLE)
-    return Literal(written, XSD_DECIMAL if "." in written else XSD_INTEGER)
+        return Literal(written, xsd.DOUBLE)
+    return Literal(written, xsd.DECIMAL if "." in written else xsd.INTEGER)
 
 
 def _node(written: Any) -> Node:

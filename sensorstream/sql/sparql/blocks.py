@@ -8,8 +8,9 @@ from typing import Final
 
 from sqlglot import exp
 
+from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
-from sensorstream.model.xsd import RDF_LANG_STRING, XSD_STRING
+from sensorstream.model.xsd import RDF_LANG_STRING
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Expression, Path, PatternTerm, TriplePattern, Variable
 from sensorstream.sparql.values import number
@@ -234,7 +235,7 @@ def bound(condition: Expression) -> Bound | OneOf | None:
 def _is_plain(term: object) -> bool:
     """Whether nothing but the same term is equal to a term: an IRI or a string."""
     return isinstance(term, IRI) or (
-        isinstance(term, Literal) and term.datatype in (XSD_STRING, RDF_LANG_STRING)
+        isinstance(term, Literal) and term.datatype in (xsd.STRING, RDF_LANG_STRING)
     )
 
 

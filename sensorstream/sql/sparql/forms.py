@@ -240,10 +240,10 @@ def _construct(
     compiler: Compiler, template: Sequence[TriplePattern], relation: Relation
 ) -> SqlQuery:
     """The template's triples for each solution, without those that RDF does not have."""
-    has_blank = any(isinstance(each, BlankNode) for each in nodes(template))
+    has_blank = any(nodes(template, BlankNode))
     if has_blank:
         relation = settled(relation, compiler.names)
-    names = sorted({each.name for each in nodes(template) if isinstance(each, Variable)})
+    names = sorted({each.name for each in nodes(template, Variable)})
     place = Place(compiler.terms)
     valued = compiler.valued(relation, [n for n in names if n in relation.layouts], place)
     columns = own_columns(valued, "r")

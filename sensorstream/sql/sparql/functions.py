@@ -10,17 +10,8 @@ from typing import Final, TypeAlias
 
 from sqlglot import exp
 
-from sensorstream.model.xsd import (
-    FAMILIES,
-    XSD_BOOLEAN,
-    XSD_DATE_TIME,
-    XSD_DAY_TIME_DURATION,
-    XSD_DECIMAL,
-    XSD_DOUBLE,
-    XSD_FLOAT,
-    XSD_INTEGER,
-    XSD_STRING,
-)
+from sensorstream.model import xsd
+from sensorstream.model.xsd import FAMILIES
 from sensorstream.sparql.values import RANKED
 from sensorstream.sql.fragments import all_of, constant, sql
 from sensorstream.sql.sparql.lexical import (
@@ -417,7 +408,7 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
     **{name: _field(name) for name in _FIELDS},
     "TZ": _of_zone(Text, "CASE WHEN :zone IN ('+00:00', '-00:00') THEN 'Z' ELSE :zone END"),
     "TIMEZONE": _of_zone(
-        lambda text: Typed(text, XSD_DAY_TIME_DURATION),
+        lambda text: Typed(text, xsd.DAY_TIME_DURATION),
         "CASE WHEN :zone = '' THEN NULL "
         "WHEN :zone IN ('Z', '+00:00', '-00:00') THEN 'PT0S' "
         "ELSE CASE WHEN LEFT(:zone, 1) = '-' THEN '-' ELSE '' END || 'PT' "
@@ -427,7 +418,7 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
         "ELSE CAST(CAST(SUBSTRING(:zone, 5, 2) AS INT) AS TEXT) || 'M' END END",
     ),
     "NOW": lambda _: Typed(
-        sql("NOW_TEXT(:form)", form='YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), XSD_DATE_TIME
+        sql("NOW_TEXT(:form)", form='YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), xsd.DATE_TIME
     ),
     "RAND": _fresh(Number, "CAST(CAST(RANDOM() AS TEXT) AS DECIMAL)", "3"),
     "UUID": _fresh(Name, "'urn:uuid:' || CAST(GEN_RANDOM_UUID() AS TEXT)"),
@@ -440,10 +431,10 @@ BLANK_NODE: Final[Function] = _blank_node
 # -- casts (section 17.5) -------------------------------------------------------------------------
 
 _READERS: Final = {
-    XSD_INTEGER: integer_of,
-    XSD_DECIMAL: decimal_of,
-    XSD_FLOAT: double_of,
-    XSD_DOUBLE: double_of,
+    xsd.INTEGER: integer_of,
+    xsd.DECIMAL: decimal_of,
+    xsd.FLOAT: double_of,
+    xsd.DOUBLE: double_of,
 }
 
 
@@ -487,9 +478,9 @@ def _cast_number(target: str) -> Function:
         made = frame.computed(made)
         if rank == 0:
             made = sql("TRUNC(:number)", number=made)
-        elif target == XSD_FLOAT:
+        elif target == xsd.FLOAT:
             made = single(made)
-        elif target == XSD_DOUBLE:
+        elif target == xsd.DOUBLE:
             made = rounded(made)
         return Number(made, sql(str(rank)))
 
@@ -510,8 +501,8 @@ def _cast_time(target: str) -> Function:
 
 
 CASTS: Final[Mapping[str, Function]] = {
-    XSD_STRING: _cast_string,
-    XSD_BOOLEAN: _row(
+    xsd.STRING: _cast_string,
+    xsd.BOOLEAN: _row(
         Truth,
         "CASE WHEN :a_datatype = :string THEN CASE WHEN BTRIM(:a_text, :blanks) "
         "IN ('true', 'false', '1', '0') THEN :a_text IN ('true', '1') END "

@@ -15,9 +15,10 @@ from typing import Final
 from sqlglot import exp
 
 from sensorstream.errors import UnsupportedQuery
+from sensorstream.model import xsd
 from sensorstream.model.regex import xpath_regex
 from sensorstream.model.terms import Literal
-from sensorstream.model.xsd import RDF_LANG_STRING, XSD_STRING
+from sensorstream.model.xsd import RDF_LANG_STRING
 from sensorstream.sparql.functions import fault_of_pattern
 from sensorstream.sql.sparql.relations import Frame
 from sensorstream.sql.sparql.values import Constant, Text, Truth, Value, said
@@ -76,7 +77,7 @@ def _constants(name: str, values: Sequence[Value], count: int) -> list[str]:
                 f"{name}(): its pattern, flags and replacement must be written in the query: "
                 "expected texts in quotes when history is asked"
             )
-        if value.term.datatype not in (XSD_STRING, RDF_LANG_STRING):
+        if value.term.datatype not in (xsd.STRING, RDF_LANG_STRING):
             raise UnsupportedQuery(f"{name}(): {value.term} is not a string")
         texts.append(value.term.lexical)
     texts += [""] * (count - len(texts))

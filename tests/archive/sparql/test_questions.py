@@ -18,7 +18,7 @@ from sensorstream.history.asking.answer import Solutions
 from sensorstream.history.asking.question import read_question
 from sensorstream.history.asking.run import Limits
 from sensorstream.model.timeline import Timeline
-from sensorstream.settings import ArchiveSettings
+from sensorstream.settings.settings import ArchiveSettings
 from tests.history import house
 
 LIMITS = Limits(300.0, 10_000)

@@ -17,8 +17,8 @@ from sensorstream.errors import QueryError
 from sensorstream.history.asking import formats
 from sensorstream.history.asking.answer import Answer, Graph, Row, Solutions
 from sensorstream.kb.oxigraph import from_oxigraph
+from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
-from sensorstream.model.xsd import XSD_DECIMAL, XSD_INTEGER, XSD_STRING
 
 NAMES = ("s", "größe")
 TEXTS = st.text(max_size=8) | st.sampled_from(['a"b', "a\\b", "\ta\r\nb\n", "<&>]]>", "", " x "])
@@ -26,7 +26,7 @@ LITERALS = st.one_of(
     TEXTS.map(Literal),
     TEXTS.map(lambda text: Literal(text, language="en-GB")),
     TEXTS.map(lambda text: Literal(text, "urn:datatype")),
-    st.integers().map(lambda number: Literal(str(number), XSD_INTEGER)),
+    st.integers().map(lambda number: Literal(str(number), xsd.INTEGER)),
 )
 TERMS: st.SearchStrategy[Term] = st.one_of(
     st.sampled_from([IRI("http://example.org/a"), IRI("urn:ü"), BlankNode("_:b1")]), LITERALS
@@ -88,13 +88,13 @@ def solution_in(result: Any) -> Row:
             found[binding.get("name")] = BlankNode(f"_:{text}")
         else:
             language = value.get("{http://www.w3.org/XML/1998/namespace}lang")
-            found[binding.get("name")] = Literal(text, value.get("datatype", XSD_STRING), language)
+            found[binding.get("name")] = Literal(text, value.get("datatype", xsd.STRING), language)
     return tuple(map(found.get, NAMES))
 
 
 @pytest.mark.parametrize("media_type", list(AGAIN))
 def test_many_rows_are_one_document(media_type: str) -> None:
-    rows: list[Row] = [(Literal(str(n), XSD_INTEGER), None) for n in range(10_000)]
+    rows: list[Row] = [(Literal(str(n), xsd.INTEGER), None) for n in range(10_000)]
     assert read(written(solutions(rows), media_type), media_type)[1] == rows
 
 
@@ -108,7 +108,7 @@ def test_a_boolean_is_json_or_xml(value: bool) -> None:
 
 
 def test_csv_has_the_values_alone() -> None:
-    rows: list[Row] = [(IRI("urn:a"), Literal('say "hi",\nyou')), (None, Literal("1", XSD_INTEGER))]
+    rows: list[Row] = [(IRI("urn:a"), Literal('say "hi",\nyou')), (None, Literal("1", xsd.INTEGER))]
     assert written(solutions(rows), formats.CSV) == (
         's,größe\r\nurn:a,"say ""hi"",\nyou"\r\n,1\r\n'.encode()
     )
@@ -118,8 +118,8 @@ def test_csv_has_the_values_alone() -> None:
 def test_arrow_has_each_term_with_its_number(media_type: str) -> None:
     rows: list[Row] = [
         (IRI("urn:a"), Literal("x", language="en")),
-        (BlankNode("_:b"), Literal("2.50", XSD_DECIMAL)),
-        (None, Literal("no number", XSD_INTEGER)),
+        (BlankNode("_:b"), Literal("2.50", xsd.DECIMAL)),
+        (None, Literal("no number", xsd.INTEGER)),
     ]
     text = io.BytesIO(written(solutions(rows), media_type))
     table = (
@@ -136,7 +136,7 @@ def test_arrow_has_each_term_with_its_number(media_type: str) -> None:
     assert [each["value"] for each in second] == ["x", "2.50", "no number"]
     assert [each["number"] for each in second] == [None, 2.5, None]
     assert [each["language"] for each in second] == ["en", None, None]
-    assert second[1]["datatype"] == XSD_DECIMAL
+    assert second[1]["datatype"] == xsd.DECIMAL
 
 
 @pytest.mark.parametrize("media_type", [formats.ARROW, formats.PARQUET])

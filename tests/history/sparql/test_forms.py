@@ -9,16 +9,9 @@ from typing import Any
 import pytest
 
 from sensorstream.errors import QueryError, UnsupportedQuery
+from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
-from sensorstream.model.xsd import (
-    XSD,
-    XSD_BOOLEAN,
-    XSD_DATE,
-    XSD_DATE_TIME,
-    XSD_DECIMAL,
-    XSD_DOUBLE,
-    XSD_INTEGER,
-)
+from sensorstream.model.xsd import XSD
 from sensorstream.sparql.parser import parse_query
 from sensorstream.sql.sparql.forms import constants
 from sensorstream.sql.writing import text_of
@@ -75,21 +68,21 @@ def test_a_text_that_postgresql_cannot_hold_matches_nothing_and_is_refused_as_a_
 @pytest.mark.parametrize(
     ("expression", "wanted"),
     [
-        ("1 / 3", Literal("0.3333333333333333333333333333", XSD_DECIMAL)),
-        ("9007199254740993 + 0", Literal("9007199254740993", XSD_INTEGER)),
-        ("0.1 + 0.2", Literal("0.3", XSD_DECIMAL)),
-        ("0.1e0 + 0.2e0", Literal("3.0000000000000004E-1", XSD_DOUBLE)),
-        ("1e308 * 10", Literal("INF", XSD_DOUBLE)),
-        ("-1e308 * 10", Literal("-INF", XSD_DOUBLE)),
-        ("1e-300 * 1e-300", Literal("0.0E0", XSD_DOUBLE)),
-        ("1e0 / 0", Literal("INF", XSD_DOUBLE)),
-        ("0e0 / 0", Literal("NaN", XSD_DOUBLE)),
+        ("1 / 3", Literal("0.3333333333333333333333333333", xsd.DECIMAL)),
+        ("9007199254740993 + 0", Literal("9007199254740993", xsd.INTEGER)),
+        ("0.1 + 0.2", Literal("0.3", xsd.DECIMAL)),
+        ("0.1e0 + 0.2e0", Literal("3.0000000000000004E-1", xsd.DOUBLE)),
+        ("1e308 * 10", Literal("INF", xsd.DOUBLE)),
+        ("-1e308 * 10", Literal("-INF", xsd.DOUBLE)),
+        ("1e-300 * 1e-300", Literal("0.0E0", xsd.DOUBLE)),
+        ("1e0 / 0", Literal("INF", xsd.DOUBLE)),
+        ("0e0 / 0", Literal("NaN", xsd.DOUBLE)),
         ("1 / 0", None),
-        ('"NaN"^^xsd:double = "NaN"^^xsd:double', Literal("false", XSD_BOOLEAN)),
-        ("1e999 > 1e308", Literal("true", XSD_BOOLEAN)),
-        ("1.5e300 * 1", Literal("1.5E300", XSD_DOUBLE)),
-        ("ROUND(-2.5)", Literal("-2", XSD_DECIMAL)),
-        ("ROUND(2.5e0)", Literal("3.0E0", XSD_DOUBLE)),
+        ('"NaN"^^xsd:double = "NaN"^^xsd:double', Literal("false", xsd.BOOLEAN)),
+        ("1e999 > 1e308", Literal("true", xsd.BOOLEAN)),
+        ("1.5e300 * 1", Literal("1.5E300", xsd.DOUBLE)),
+        ("ROUND(-2.5)", Literal("-2", xsd.DECIMAL)),
+        ("ROUND(2.5e0)", Literal("3.0E0", xsd.DOUBLE)),
         ('xsd:integer("12abc")', None),
         ('xsd:double("1e5000")', None),
         ("xsd:string(1e7)", Literal("1.0E7")),
@@ -102,40 +95,40 @@ def test_a_text_that_postgresql_cannot_hold_matches_nothing_and_is_refused_as_a_
         ('UCASE("stra\u00dfe"@de)', Literal("STRASSE", language="de")),
         ('ENCODE_FOR_URI("a b/\u00e9~")', Literal("a%20b%2F%C3%A9~")),
         ('STRBEFORE("abc"@en, "z")', Literal("")),
-        ('REGEX("a.b", "A\\\\.B", "i")', Literal("true", XSD_BOOLEAN)),
-        ('REGEX("x\\ny", "x.y")', Literal("false", XSD_BOOLEAN)),
-        ('REGEX("x\\ny", "x.y", "s")', Literal("true", XSD_BOOLEAN)),
-        ('REGEX("x\\ny", "^y$")', Literal("false", XSD_BOOLEAN)),
-        ('REGEX("x\\ny", "^y$", "m")', Literal("true", XSD_BOOLEAN)),
-        ('REGEX("a+b", "a+b", "q")', Literal("true", XSD_BOOLEAN)),
+        ('REGEX("a.b", "A\\\\.B", "i")', Literal("true", xsd.BOOLEAN)),
+        ('REGEX("x\\ny", "x.y")', Literal("false", xsd.BOOLEAN)),
+        ('REGEX("x\\ny", "x.y", "s")', Literal("true", xsd.BOOLEAN)),
+        ('REGEX("x\\ny", "^y$")', Literal("false", xsd.BOOLEAN)),
+        ('REGEX("x\\ny", "^y$", "m")', Literal("true", xsd.BOOLEAN)),
+        ('REGEX("a+b", "a+b", "q")', Literal("true", xsd.BOOLEAN)),
         ('REPLACE("abcd", "b(c)", "[$1$0\\\\$]")', Literal("a[cbc$]d")),
         ('REPLACE("abracadabra", "a+", "%s")', Literal("%sbr%sc%sd%sbr%s")),
         ('REPLACE("abc", "x*", "-")', None),
         ('"2014-01-01T00:00:00Z"^^xsd:dateTime = "2014-01-01T01:00:00+01:00"^^xsd:dateTime',
-         Literal("true", XSD_BOOLEAN)),
+         Literal("true", xsd.BOOLEAN)),
         ('"2014-01-01T00:00:00Z"^^xsd:dateTime < "2014-01-01T05:00:00"^^xsd:dateTime', None),
         ('"2014-01-01T00:00:00Z"^^xsd:dateTime < "2014-01-03T05:00:00"^^xsd:dateTime',
-         Literal("true", XSD_BOOLEAN)),
+         Literal("true", xsd.BOOLEAN)),
         ('"2014-02-30T00:00:00Z"^^xsd:dateTime = "2014-02-28T00:00:00Z"^^xsd:dateTime', None),
         ('xsd:date("2014-02-29")', None),
         ('xsd:date("2014-02-28T23:00:00-05:00"^^xsd:dateTime)',
-         Literal("2014-02-28-05:00", XSD_DATE)),
-        ('xsd:dateTime("2014-02-28T24:00:00Z")', Literal("2014-03-01T00:00:00Z", XSD_DATE_TIME)),
-        ('1 = "1"', Literal("false", XSD_BOOLEAN)),
+         Literal("2014-02-28-05:00", xsd.DATE)),
+        ('xsd:dateTime("2014-02-28T24:00:00Z")', Literal("2014-03-01T00:00:00Z", xsd.DATE_TIME)),
+        ('1 = "1"', Literal("false", xsd.BOOLEAN)),
         ('1 = "x"^^:unknown', None),
-        ('"x"^^:unknown = "x"^^:unknown', Literal("true", XSD_BOOLEAN)),
+        ('"x"^^:unknown = "x"^^:unknown', Literal("true", xsd.BOOLEAN)),
         ('1 = "x"^^xsd:integer', None),
-        ("2 IN (1, 1/0, 2)", Literal("true", XSD_BOOLEAN)),
+        ("2 IN (1, 1/0, 2)", Literal("true", xsd.BOOLEAN)),
         ("2 IN (1, 1/0)", None),
-        ("2 NOT IN ()", Literal("true", XSD_BOOLEAN)),
-        ("COALESCE(1/0, 5)", Literal("5", XSD_INTEGER)),
+        ("2 NOT IN ()", Literal("true", xsd.BOOLEAN)),
+        ("COALESCE(1/0, 5)", Literal("5", xsd.INTEGER)),
         ("IF(1/0, 1, 2)", None),
         ("IF(false || 1/0, 1, 2)", None),
-        ("true || 1/0", Literal("true", XSD_BOOLEAN)),
+        ("true || 1/0", Literal("true", xsd.BOOLEAN)),
         ('MD5("abc")', Literal("900150983cd24fb0d6963f7d28e17f72")),
         ('IRI("not absolute")', None),
         ('STRLANG("a", "EN")', Literal("a", language="en")),
-        ("DATATYPE(1 + 1.0)", IRI(XSD_DECIMAL)),
+        ("DATATYPE(1 + 1.0)", IRI(xsd.DECIMAL)),
     ],
 )  # fmt: skip
 def test_an_expression_has_the_value_of_sparql(
@@ -160,7 +153,7 @@ def test_what_sql_cannot_say_is_refused_by_name(world: World, expression: str) -
 @pytest.mark.parametrize("depth", [30, 3000])
 def test_a_long_condition_is_answered_or_refused(world: World, depth: int) -> None:
     condition = " || ".join(f"?v = {n}" for n in range(depth))
-    data: Graphs = {None: [(A, P, Literal("7", XSD_INTEGER)), (B, P, Literal("-7", XSD_INTEGER))]}
+    data: Graphs = {None: [(A, P, Literal("7", xsd.INTEGER)), (B, P, Literal("-7", xsd.INTEGER))]}
     query = f"SELECT ?s {{ ?s :p ?v FILTER({condition}) }}"
     if depth == 30:
         assert ask(world, query, data) == [(A,)]
@@ -170,10 +163,10 @@ def test_a_long_condition_is_answered_or_refused(world: World, depth: int) -> No
 
 
 def test_order_is_unbound_blank_iri_numbers_times_texts(world: World) -> None:
-    day = Literal("2014-01-01", XSD_DATE)
+    day = Literal("2014-01-01", xsd.DATE)
     terms: list[Term] = [
-        BlankNode("_:b"), A, B, Literal("-1", XSD_INTEGER), Literal("1.5", XSD_DECIMAL),
-        Literal("2E0", XSD_DOUBLE), Literal("10", XSD_INTEGER), day, Literal("B"), Literal("a"),
+        BlankNode("_:b"), A, B, Literal("-1", xsd.INTEGER), Literal("1.5", xsd.DECIMAL),
+        Literal("2E0", xsd.DOUBLE), Literal("10", xsd.INTEGER), day, Literal("B"), Literal("a"),
         Literal("\u00e9"),
     ]  # fmt: skip
     data: Graphs = {None: [(C, Q, C), *((C, P, each) for each in reversed(terms))]}
@@ -190,7 +183,7 @@ def test_order_is_unbound_blank_iri_numbers_times_texts(world: World) -> None:
 def test_a_triple_counts_once_however_many_rows_say_it(world: World) -> None:
     data: Graphs = {None: [(s, P, o) for s in (A, B, C) for o in (A, B, C)]}
     (row,) = ask(world, "SELECT (COUNT(*) AS ?n) (COUNT(DISTINCT ?s) AS ?m) { ?s :p ?o }", data)
-    assert row == (Literal("9", XSD_INTEGER), Literal("3", XSD_INTEGER))
+    assert row == (Literal("9", xsd.INTEGER), Literal("3", xsd.INTEGER))
     assert len(ask(world, "SELECT ?s { ?s :p ?o }", data)) == 9
     assert len(ask(world, "SELECT ?s { ?s :p ?o . ?o :p [] }", data)) == 27
     assert len(ask(world, "SELECT ?s { ?s :p ?o OPTIONAL { ?o :p ?x } }", data)) == 27
@@ -235,7 +228,7 @@ def test_graphs_have_names(world: World) -> None:
 
 
 def test_a_computed_value_joins_with_stored_terms(world: World) -> None:
-    data: Graphs = {None: [(A, P, Literal("2", XSD_INTEGER)), (B, P, Literal("1", XSD_INTEGER))]}
+    data: Graphs = {None: [(A, P, Literal("2", xsd.INTEGER)), (B, P, Literal("1", xsd.INTEGER))]}
     text = "SELECT ?s ?t { ?s :p ?x BIND(?x + 1 AS ?y) ?t :p ?y }"
     assert ask(world, text, data) == [(B, A)]
     text = "SELECT ?s { { SELECT (MAX(?x) AS ?m) { ?t :p ?x } } ?s :p ?m }"
@@ -259,7 +252,7 @@ def test_a_filter_on_a_name_is_a_condition_on_ids(world: World) -> None:
 def test_a_number_and_a_subject_are_found_by_index(world: World) -> None:
     data: Graphs = {
         None: [
-            (IRI(f"http://example.org/s{n}"), P, Literal(str(n), XSD_INTEGER)) for n in range(3000)
+            (IRI(f"http://example.org/s{n}"), P, Literal(str(n), xsd.INTEGER)) for n in range(3000)
         ]
     }
     query = compiled(world, "SELECT ?s { ?s :p ?v FILTER(?v > 2990) OPTIONAL { ?s :q ?w } }", data)
@@ -269,7 +262,7 @@ def test_a_number_and_a_subject_are_found_by_index(world: World) -> None:
 
 def test_a_limit_goes_through_the_numbers_and_counts_as_before(world: World) -> None:
     data: Graphs = {
-        None: [(IRI(f"http://example.org/s{n % 7}"), P, Literal(str(n), XSD_INTEGER))
+        None: [(IRI(f"http://example.org/s{n % 7}"), P, Literal(str(n), xsd.INTEGER))
                for n in range(60)]
     }  # fmt: skip
     found = "{ ?s :p ?v FILTER(?v > 9.5) }"
@@ -293,16 +286,16 @@ def test_a_limit_goes_through_the_numbers_and_counts_as_before(world: World) -> 
 def test_the_first_of_an_order_are_those_of_the_whole(world: World, seed: int) -> None:
     chance = random.Random(seed)
     pool: list[Term] = [
-        *(Literal(str(n), kind) for n in range(5) for kind in (XSD_INTEGER, XSD_DECIMAL)),
-        *(Literal(f"2014-01-0{n}", XSD_DATE) for n in range(1, 4)),
-        *map(Literal, ("a", "B", "")), A, B, BlankNode("_:n"), Literal("x", XSD_INTEGER),
+        *(Literal(str(n), kind) for n in range(5) for kind in (xsd.INTEGER, xsd.DECIMAL)),
+        *(Literal(f"2014-01-0{n}", xsd.DATE) for n in range(1, 4)),
+        *map(Literal, ("a", "B", "")), A, B, BlankNode("_:n"), Literal("x", xsd.INTEGER),
     ]  # fmt: skip
     values = chance.sample(pool, chance.randint(1, len(pool)))
     subjects = [IRI(f"http://example.org/s{n}") for n in range(6)]
     data: Graphs = {
         None: [
             *{(chance.choice(subjects), P, chance.choice(values)) for _ in range(30)},
-            (A, Q, Literal("9", XSD_INTEGER)),
+            (A, Q, Literal("9", xsd.INTEGER)),
         ]
     }
 
@@ -326,7 +319,7 @@ def test_the_first_of_an_order_are_those_of_the_whole(world: World, seed: int) -
 def test_the_first_of_an_order_need_no_other_solutions(world: World, shown: str) -> None:
     data: Graphs = {
         None: [
-            (IRI(f"http://example.org/s{n}"), P, Literal(str(n % 50), XSD_INTEGER))
+            (IRI(f"http://example.org/s{n}"), P, Literal(str(n % 50), xsd.INTEGER))
             for n in range(20_000)
         ]
     }
@@ -348,12 +341,12 @@ def test_aggregates_of_what_differs_look_at_each_value_once(
 ) -> None:
     data: Graphs = {
         None: [
-            (IRI(f"http://example.org/s{n}"), P, Literal(str(n % 50), XSD_INTEGER))
+            (IRI(f"http://example.org/s{n}"), P, Literal(str(n % 50), xsd.INTEGER))
             for n in range(5000)
         ]
     }
     query = compiled(world, f"SELECT ({aggregate} AS ?x) {{ ?s :p ?v }}", data)
-    assert world.answer(query) == [(Literal(str(found), XSD_INTEGER),)]
+    assert world.answer(query) == [(Literal(str(found), xsd.INTEGER),)]
     rows = [
         (each["Actual Rows"], each["Node Type"])
         for each in world.ran(query)
@@ -364,7 +357,7 @@ def test_aggregates_of_what_differs_look_at_each_value_once(
 
 
 def test_what_a_group_leaves_out_makes_no_solution_come_twice(world: World) -> None:
-    one, two = Literal("1", XSD_INTEGER), Literal("2", XSD_INTEGER)
+    one, two = Literal("1", xsd.INTEGER), Literal("2", xsd.INTEGER)
     data: Graphs = {None: [(A, P, one), (B, P, one), (A, P, two), (A, Q, B)]}
     for text, expected in (
         ("SELECT (SUM(?v) AS ?x) (MAX(?v) AS ?y) { ?s :p ?v }", ["4", "2"]),

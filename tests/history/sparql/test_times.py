@@ -11,12 +11,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sensorstream.history.store import PostgresStore
+from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal, Term, Triple
-from sensorstream.model.xsd import (
-    XSD_DATE_TIME,
-    XSD_DAY_TIME_DURATION,
-    XSD_YEAR_MONTH_DURATION,
-)
 from sensorstream.network.expressions.expression_functions import value_of
 from sensorstream.sparql.algebra import (
     BGP,
@@ -48,8 +44,8 @@ def bound(values: dict[str, Term]) -> tuple[list[Triple], BGP]:
     return triples, BGP(tuple(patterns))
 
 
-DAY = Literal("P1D", XSD_DAY_TIME_DURATION)
-NO_LENGTH = Literal("PT1H", XSD_YEAR_MONTH_DURATION)
+DAY = Literal("P1D", xsd.DAY_TIME_DURATION)
+NO_LENGTH = Literal("PT1H", xsd.YEAR_MONTH_DURATION)
 
 
 @settings(max_examples=25)
@@ -103,7 +99,7 @@ def test_most_times_are_ordered_without_being_taken_apart(store: PostgresStore) 
             "'T24:00:00', 'T25:00:00']) c (text), "
             "unnest(array['Z', '+14:00', '-00:30', '', '+15:00']) z (text)"
         )
-        kind = f"'{XSD_DATE_TIME}'"
+        kind = f"'{xsd.DATE_TIME}'"
         cursor.execute(
             f"select text from said, lateral (select store.time_value(text, {kind}) as v) v where "
             f"store.time_key(text, {kind}) is distinct from store.time_utc(v) or "

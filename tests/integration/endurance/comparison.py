@@ -34,8 +34,9 @@ from sensorstream.history.opening import open_kept
 from sensorstream.history.terms import Kind, TermKey
 from sensorstream.journal.records import Record
 from sensorstream.journal.takeover import PutRules
-from sensorstream.model.xsd import RDF_LANG_STRING, XSD_STRING
-from sensorstream.settings_file import load_settings
+from sensorstream.model import xsd
+from sensorstream.model.xsd import RDF_LANG_STRING
+from sensorstream.settings.settings_file import load_settings
 from tests.integration.endurance.clients import message
 from tests.integration.endurance.oracle import Expected, Fact, run_undisturbed
 from tests.integration.endurance.people import SILENCED, compare_people
@@ -210,7 +211,7 @@ def _fact(row: Mapping[str, Mapping[str, str]]) -> Fact:
         term = TermKey(Kind.IRI, value["value"])
     else:
         language = value.get("xml:lang")
-        datatype = value.get("datatype", RDF_LANG_STRING if language else XSD_STRING)
+        datatype = value.get("datatype", RDF_LANG_STRING if language else xsd.STRING)
         term = TermKey(Kind.LITERAL, value["value"], datatype, language)
     return row["s"]["value"], row["p"]["value"], term
 

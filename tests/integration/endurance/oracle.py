@@ -18,11 +18,11 @@ from sensorstream.history.terms import TermKey, term_key
 from sensorstream.journal.effects import effects_of, in_order
 from sensorstream.journal.kinds import replay
 from sensorstream.journal.records import Effects, Record, number_of_message
+from sensorstream.model import rdf
 from sensorstream.model.events import Cleared, Ended
 from sensorstream.model.terms import BlankNode, Subject, Triple
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.settings import Settings
+from sensorstream.settings.settings import Settings
 from tests.integration.endurance.witness import plain_report
 
 Statement: TypeAlias = tuple[object, ...]
@@ -109,4 +109,4 @@ def _note_present(engine: Engine, expected: Expected) -> None:
 
 
 def _classes(engine: Engine, name: Subject) -> Sequence[str]:
-    return sorted(str(value) for _, _, value in engine.kb.match(name, RDF_TYPE, None))
+    return sorted(str(value) for _, _, value in engine.kb.match(name, rdf.TYPE, None))

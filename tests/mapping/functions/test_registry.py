@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from sensorstream.errors import LanguageError
+from sensorstream.installation import bundled
 from sensorstream.mapping.functions.definition import Library
 from sensorstream.mapping.functions.registry import builtins, call_of, compile_call, definition_of
-from sensorstream.resources import bundled
 
 LIBRARY = Library({"rooms": {"A1": "hall"}})
 BASE = "urn:sensorstream:function#"

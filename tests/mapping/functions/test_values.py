@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from sensorstream.errors import LanguageError, TermError
 from sensorstream.language import parse
 from sensorstream.language.syntax import Call, Hole
-from sensorstream.language.walk import nodes
 from sensorstream.mapping.functions.definition import Library
 from sensorstream.mapping.functions.registry import compile_call
+from sensorstream.sparql.walk import nodes
 
 LIBRARY = Library({"rooms": {"A1": "hall", "A2": "kitchen"}})
 

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from sensorstream.errors import MappingError
 from sensorstream.mapping import Mapped, MappingPlan, parse_document
 from sensorstream.mapping.rml import compile_rml, read_rml
+from sensorstream.model import rdf, xsd
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.model.xsd import XSD, XSD_INTEGER
+from sensorstream.model.xsd import XSD
 
 E = "http://e/"
 HEAD = """@prefix rml: <http://w3id.org/rml/> .
@@ -119,9 +119,9 @@ def test_a_relative_iri_is_completed_by_the_base_of_the_map_else_of_the_file() -
 
 
 def test_datatypes_are_constant_or_found() -> None:
-    assert values('rml:reference "no" ; rml:datatype xsd:integer') == [Literal("7", XSD_INTEGER)]
+    assert values('rml:reference "no" ; rml:datatype xsd:integer') == [Literal("7", xsd.INTEGER)]
     assert values(f'rml:reference "no" ; rml:datatypeMap [ rml:template "{XSD}{{@unit}}" ]') == [
-        Literal("7", XSD_INTEGER)
+        Literal("7", xsd.INTEGER)
     ]
 
 
@@ -133,11 +133,11 @@ def test_an_invalid_form_rejects_the_message_unless_it_may_be_missing() -> None:
 
 def test_of_several_values_only_the_invalid_ones_may_be_missing() -> None:
     mixed = 'rml:reference "tag | no" ; rml:datatype xsd:integer ; ss:invalid "missing"'
-    assert values(mixed) == [Literal("7", XSD_INTEGER)]
+    assert values(mixed) == [Literal("7", xsd.INTEGER)]
 
 
 def test_a_constant_text_may_have_a_datatype_or_language() -> None:
-    assert values('rml:constant "5" ; rml:datatype xsd:integer') == [Literal("5", XSD_INTEGER)]
+    assert values('rml:constant "5" ; rml:datatype xsd:integer') == [Literal("5", xsd.INTEGER)]
     assert values('rml:constant "5" ; rml:language "en"') == [Literal("5", language="en")]
     found = values('rml:constant "5" ; rml:datatypeMap [ rml:template "http://e/{@unit}" ]')
     assert found == [Literal("5", f"{E}integer")]
@@ -189,7 +189,7 @@ def test_every_predicate_goes_with_every_object() -> None:
 def test_a_subject_that_finds_nothing_makes_no_triples() -> None:
     turtle = f""":M {source()} ; rml:subjectMap [ rml:template "http://e/{{@boss}}" ;
         rml:class :Boss ] ."""
-    assert triples(turtle) == [(IRI(f"{E}a%2F1"), RDF_TYPE, IRI(f"{E}Boss"))]
+    assert triples(turtle) == [(IRI(f"{E}a%2F1"), rdf.TYPE, IRI(f"{E}Boss"))]
 
 
 def test_a_missing_value_may_leave_its_subject_out_or_reject_the_message() -> None:

@@ -12,11 +12,11 @@ from sensorstream.mapping.rml import Surroundings, compile_rml, read_rml
 from sensorstream.mapping.rml.rml_check import faults
 from sensorstream.mapping.rml.to_rules import to_rules
 from sensorstream.mapping.rml.writer import print_rml
+from sensorstream.model import xsd
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.xsd import XSD_INTEGER
 
 HEAD = """@prefix rml: <http://w3id.org/rml/> .
 @prefix rr: <http://www.w3.org/ns/r2rml#> .
@@ -98,7 +98,7 @@ def test_executions_nest() -> None:
 
 def test_the_result_has_the_datatype_and_term_type_of_its_map() -> None:
     doubled = execution("f:multiply", 'rml:reference "@x"', 'p:operand "2"')
-    assert values(f"{doubled} ; rml:datatype xsd:integer") == [Literal("14", XSD_INTEGER)]
+    assert values(f"{doubled} ; rml:datatype xsd:integer") == [Literal("14", xsd.INTEGER)]
     lower = execution("f:lower", 'rml:reference "@w"')
     assert values(f"{lower} ; rml:termType rml:IRI") == [IRI("http://w/ada")]
 

@@ -9,18 +9,19 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from sensorstream.errors import LanguageError, MappingError
+from sensorstream.installation import bundled
 from sensorstream.language import parse, print_rules, syntax
 from sensorstream.mapping import MappingPlan, check, compile_mapping, parse_document
 from sensorstream.mapping.rml import compile_rml, read_rml
 from sensorstream.mapping.rml.from_rules import from_rules, without_ancestors
 from sensorstream.mapping.rml.to_rules import to_rules
 from sensorstream.mapping.rml.writer import print_rml
+from sensorstream.model import xsd
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Subject, Term
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.xsd import XSD, XSD_INTEGER
-from sensorstream.resources import bundled
+from sensorstream.model.xsd import XSD
 
 E = "http://e/"
 PREFIXES = (syntax.Prefix("", E), syntax.Prefix("xsd", XSD))
@@ -29,7 +30,7 @@ SCHEMA = Schema(
     classes=frozenset({IRI(f"{E}C"), IRI(f"{E}D")}),
     object_properties=frozenset({IRI(f"{E}to")}),
     datatype_properties=frozenset({IRI(f"{E}n"), IRI(f"{E}t")}),
-    ranges_of={IRI(f"{E}n"): frozenset({IRI(XSD_INTEGER)})},
+    ranges_of={IRI(f"{E}n"): frozenset({IRI(xsd.INTEGER)})},
 )
 
 Said = dict[int, tuple[set[tuple[Term, Term, Term]], set[tuple[Subject, Term]]]]
@@ -356,7 +357,7 @@ def test_rml_from_elsewhere_becomes_readable_rules() -> None:
 
 
 def test_a_string_stays_one_where_the_ontology_tells_a_number() -> None:
-    schema = Schema(ranges_of={IRI(f"{E}t"): frozenset({IRI(XSD_INTEGER)})})
+    schema = Schema(ranges_of={IRI(f"{E}t"): frozenset({IRI(xsd.INTEGER)})})
     file, _ = to_rules(read_rml(RML_HEAD + MAP), schema)
     assert "; :t {y}^^<http://www.w3.org/2001/XMLSchema#string> ." in print_rules(file)
 

@@ -8,31 +8,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal, Term
-from sensorstream.model.xsd import (
-    XSD_DATE_TIME,
-    XSD_DAY_TIME_DURATION,
-    XSD_DECIMAL,
-    XSD_DOUBLE,
-    XSD_FLOAT,
-    XSD_INTEGER,
-)
 from sensorstream.network.expressions.expression_functions import truth_of, value_of
 from sensorstream.sparql.algebra import Arithmetic, Call, Comparison, Expression, Sign, Variable
 from sensorstream.sparql.values import compare, equal
 
 INT = "http://www.w3.org/2001/XMLSchema#int"
 TERMS: tuple[Term | None, ...] = (
-    *(Literal(each, XSD_INTEGER) for each in ("0", "7", "-3", "007", "9" * 4000)),
-    *(Literal(each, XSD_DECIMAL) for each in ("0.0", "2.50", "-1.16818457031250", "4000000.1")),
-    *(Literal(each, XSD_DOUBLE) for each in ("1.5E0", "-0.0E0", "NaN", "INF", "-INF", "1e308")),
-    Literal("0.1", XSD_FLOAT),
+    *(Literal(each, xsd.INTEGER) for each in ("0", "7", "-3", "007", "9" * 4000)),
+    *(Literal(each, xsd.DECIMAL) for each in ("0.0", "2.50", "-1.16818457031250", "4000000.1")),
+    *(Literal(each, xsd.DOUBLE) for each in ("1.5E0", "-0.0E0", "NaN", "INF", "-INF", "1e308")),
+    Literal("0.1", xsd.FLOAT),
     Literal("5", INT),
-    Literal("five", XSD_INTEGER),
+    Literal("five", xsd.INTEGER),
     Literal("five"),
-    Literal("2026-03-02T12:00:00Z", XSD_DATE_TIME),
-    Literal("2026-03-02T13:30:00Z", XSD_DATE_TIME),
-    Literal("PT30M", XSD_DAY_TIME_DURATION),
+    Literal("2026-03-02T12:00:00Z", xsd.DATE_TIME),
+    Literal("2026-03-02T13:30:00Z", xsd.DATE_TIME),
+    Literal("PT30M", xsd.DAY_TIME_DURATION),
     IRI("http://example.org/a"),
     None,
 )
@@ -110,12 +103,12 @@ def test_a_comparison_of_computations_is_one_of_their_terms(
     ],
 )
 def test_what_is_not_finite_is_rounded_to_itself(name: str, text: str, expected: str) -> None:
-    found = value_of(Call(name, (Literal(text, XSD_DOUBLE),)), {})(())
-    assert found == Literal(expected, XSD_DOUBLE)
+    found = value_of(Call(name, (Literal(text, xsd.DOUBLE),)), {})(())
+    assert found == Literal(expected, xsd.DOUBLE)
 
 
 def test_a_number_on_the_way_may_have_no_more_digits_than_a_result() -> None:
-    huge = Literal("9" * 4000, XSD_INTEGER)
+    huge = Literal("9" * 4000, xsd.INTEGER)
     square = Arithmetic("*", huge, huge)
     assert value_of(square, {})(()) is None
     assert value_of(Arithmetic("-", square, square), {})(()) is None

@@ -14,19 +14,9 @@ from hypothesis import strategies as st
 
 from sensorstream.errors import QueryError, UnsupportedQuery
 from sensorstream.kb.oxigraph import FUNCTIONS, from_oxigraph, same_when_stored
+from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal, Term
-from sensorstream.model.xsd import (
-    XSD_BOOLEAN,
-    XSD_DATE,
-    XSD_DATE_TIME,
-    XSD_DAY_TIME_DURATION,
-    XSD_DECIMAL,
-    XSD_DOUBLE,
-    XSD_DURATION,
-    XSD_INTEGER,
-    Duration,
-    duration_text,
-)
+from sensorstream.model.xsd import Duration, duration_text
 from sensorstream.network.expressions.expression_functions import value_of
 from sensorstream.sparql.algebra import BGP, Extend, FunctionCall, Project, Query, Select, Variable
 from sensorstream.sparql.extensions import DIVIDE, LOCAL, METRIC_DISTANCE, SF_WITHIN, WKT
@@ -67,7 +57,7 @@ def value(function: IRI, one: IRI | Literal, other: IRI | Literal) -> Term | Non
     st.sampled_from(ZONES),
 )
 def test_the_local_time_is_that_of_the_time_zone(time: datetime, zone: str) -> None:
-    found = value(LOCAL, Literal(time.isoformat(), XSD_DATE_TIME), Literal(zone))
+    found = value(LOCAL, Literal(time.isoformat(), xsd.DATE_TIME), Literal(zone))
     assert isinstance(found, Literal)
     local = datetime.fromisoformat(found.lexical)
     assert local == time
@@ -76,24 +66,24 @@ def test_the_local_time_is_that_of_the_time_zone(time: datetime, zone: str) -> N
 
 def test_an_offset_of_old_has_whole_minutes() -> None:
     # Bucharest was 1:44:24 before Greenwich until 1931.
-    time = Literal("1900-01-01T00:00:00Z", XSD_DATE_TIME)
+    time = Literal("1900-01-01T00:00:00Z", xsd.DATE_TIME)
     assert value(LOCAL, time, Literal("Europe/Bucharest")) == Literal(
-        "1900-01-01T01:44:00+01:44", XSD_DATE_TIME
+        "1900-01-01T01:44:00+01:44", xsd.DATE_TIME
     )
 
 
-NOON = Literal("2026-03-02T12:00:00Z", XSD_DATE_TIME)
+NOON = Literal("2026-03-02T12:00:00Z", xsd.DATE_TIME)
 TRIANGLE = Literal("POLYGON((0 0, 4 0, 0 4, 0 0))", WKT)
 
 
 @pytest.mark.parametrize(
     ("time", "zone"),
     [
-        (Literal("2026-03-02T12:00:00", XSD_DATE_TIME), Literal("UTC")),
-        (Literal("2026-03-02Z", XSD_DATE), Literal("UTC")),
-        (Literal("7", XSD_INTEGER), Literal("UTC")),
-        (Literal("99999-03-02T12:00:00Z", XSD_DATE_TIME), Literal("UTC")),
-        (Literal("noon", XSD_DATE_TIME), Literal("UTC")),
+        (Literal("2026-03-02T12:00:00", xsd.DATE_TIME), Literal("UTC")),
+        (Literal("2026-03-02Z", xsd.DATE), Literal("UTC")),
+        (Literal("7", xsd.INTEGER), Literal("UTC")),
+        (Literal("99999-03-02T12:00:00Z", xsd.DATE_TIME), Literal("UTC")),
+        (Literal("noon", xsd.DATE_TIME), Literal("UTC")),
         (IRI("urn:a"), Literal("UTC")),
         (NOON, Literal("Nowhere/Town")),
         (NOON, Literal("Europe")),
@@ -121,7 +111,7 @@ def test_what_has_no_local_time_is_an_error(time: IRI | Literal, zone: IRI | Lit
 )
 def test_a_point_is_within_a_polygon_or_not(point: str, expected: str | None) -> None:
     found = value(SF_WITHIN, Literal(point, WKT), TRIANGLE)
-    assert found == (None if expected is None else Literal(expected, XSD_BOOLEAN))
+    assert found == (None if expected is None else Literal(expected, xsd.BOOLEAN))
     assert value(SF_WITHIN, Literal(point), TRIANGLE) is None
 
 
@@ -142,7 +132,7 @@ def test_a_point_is_within_a_polygon_or_not(point: str, expected: str | None) ->
 def test_the_distance_on_the_globe_is_in_metres(one: str, other: str, metres: float) -> None:
     found = value(METRIC_DISTANCE, Literal(one, WKT), Literal(other, WKT))
     assert isinstance(found, Literal)
-    assert found.datatype == XSD_DOUBLE
+    assert found.datatype == xsd.DOUBLE
     assert float(found.lexical) == pytest.approx(metres, rel=3e-3 if metres % 1 == 0 else 1e-6)
 
 
@@ -160,7 +150,7 @@ def test_what_is_no_place_on_the_globe_has_no_distance(point: str) -> None:
 @given(st.integers(-(10**12), 10**12), st.integers(-(10**6), 10**6), st.integers(0, 3))
 def test_lengths_of_time_are_divided(millis: int, by: int, places: int) -> None:
     lengths = [
-        Literal(duration_text(Duration(0, each), XSD_DAY_TIME_DURATION), XSD_DAY_TIME_DURATION)
+        Literal(duration_text(Duration(0, each), xsd.DAY_TIME_DURATION), xsd.DAY_TIME_DURATION)
         for each in (Decimal(millis).scaleb(-3), Decimal(by).scaleb(-places))
     ]
     found = value(DIVIDE, *lengths)
@@ -168,18 +158,18 @@ def test_lengths_of_time_are_divided(millis: int, by: int, places: int) -> None:
         assert found is None
         return
     assert isinstance(found, Literal)
-    assert found.datatype == XSD_DECIMAL
+    assert found.datatype == xsd.DECIMAL
     exact = Fraction(millis, 1000) / (Fraction(by) / 10**places)
     assert abs(Fraction(found.lexical) - exact) <= Fraction(1, 2 * 10**18)
 
 
 def test_only_lengths_of_time_are_divided() -> None:
-    hour = Literal("PT1H", XSD_DAY_TIME_DURATION)
-    assert value(DIVIDE, Literal("7", XSD_INTEGER), hour) is None
-    found = value(DIVIDE, Literal("-P1D", XSD_DURATION), hour)
-    assert found == Literal("-24", XSD_DECIMAL)
-    assert value(DIVIDE, Literal("P1M", XSD_DURATION), hour) is None
-    tiny = Literal("PT0.000000000000000001S", XSD_DAY_TIME_DURATION)
+    hour = Literal("PT1H", xsd.DAY_TIME_DURATION)
+    assert value(DIVIDE, Literal("7", xsd.INTEGER), hour) is None
+    found = value(DIVIDE, Literal("-P1D", xsd.DURATION), hour)
+    assert found == Literal("-24", xsd.DECIMAL)
+    assert value(DIVIDE, Literal("P1M", xsd.DURATION), hour) is None
+    tiny = Literal("PT0.000000000000000001S", xsd.DAY_TIME_DURATION)
     assert value(DIVIDE, hour, tiny) is None
 
 
@@ -191,7 +181,7 @@ def test_only_lengths_of_time_are_divided() -> None:
         (f'<{SF_WITHIN}>(?p, "POLYGON(())"^^<{WKT}>)', "no pair of coordinates"),
         (f'<{SF_WITHIN}>(?p, "POLYGON((0 0))")', "no geo:wktLiteral"),
         (f'<{METRIC_DISTANCE}>(?p, "POINT(0 91)"^^<{WKT}>)', "no place on the globe"),
-        (f'<{DIVIDE}>(?t, "PT0S"^^<{XSD_DAY_TIME_DURATION}>)', "no time to divide by"),
+        (f'<{DIVIDE}>(?t, "PT0S"^^<{xsd.DAY_TIME_DURATION}>)', "no time to divide by"),
     ],
 )
 def test_a_call_that_never_has_a_value_is_refused_with_its_place(call: str, told: str) -> None:

@@ -8,8 +8,9 @@ import pyoxigraph as ox
 from hypothesis import strategies as st
 
 from sensorstream.kb.oxigraph import from_oxigraph
+from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal, Term
-from sensorstream.model.xsd import XSD, XSD_INTEGER
+from sensorstream.model.xsd import XSD
 from sensorstream.sparql.algebra import (
     BGP,
     Arithmetic,
@@ -67,7 +68,7 @@ durations = st.one_of(
 others = st.sampled_from(
     (
         *(typed(*each) for each in WRONG if each[1] != "dateTimeStamp"),
-        Literal("2", XSD_INTEGER),
+        Literal("2", xsd.INTEGER),
         Literal("PT1M"),
         IRI("http://example.org/a"),
     )

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import product
 from typing import Any, TypeAlias
 
+from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
-from sensorstream.model.xsd import XSD_BOOLEAN, XSD_DURATION, XSD_INTEGER
 from sensorstream.network.expressions.expression_functions import test_of
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Variable
@@ -146,7 +146,7 @@ def asked(
             compatible(each, solution) and (not timed(each) or each[2] <= solution[2])
             for each in found
         )
-        return Literal(str(truth).lower(), XSD_BOOLEAN)
+        return Literal(str(truth).lower(), xsd.BOOLEAN)
 
     return replaced(condition, change)
 
@@ -234,17 +234,17 @@ def _part(solution: Solution, names: Iterable[str]) -> Bindings:
 
 def _aggregate(aggregate: algebra.Aggregate, taken: list[Solution]) -> str | None:
     if aggregate.expression is None:
-        return Literal(str(len(taken)), XSD_INTEGER)
+        return Literal(str(len(taken)), xsd.INTEGER)
     assert isinstance(aggregate.expression, Variable)
     values = [dict(bindings).get(aggregate.expression.name) for bindings, _, _ in taken]
     if aggregate.name == "COUNT":
         told = [each for each in values if each is not None]
-        return Literal(str(len(set(told) if aggregate.distinct else told)), XSD_INTEGER)
+        return Literal(str(len(set(told) if aggregate.distinct else told)), xsd.INTEGER)
     assert aggregate.name == "SUM"
     numbers = [each.value for each in values if isinstance(each, Literal)]
     if len(numbers) < len(values):
         return None
-    return Literal(str(sum(numbers)), XSD_INTEGER)  # type: ignore[arg-type]
+    return Literal(str(sum(numbers)), xsd.INTEGER)  # type: ignore[arg-type]
 
 
 def _extended(solution: Solution, name: str, expression: algebra.Expression) -> Solution:
@@ -256,9 +256,9 @@ def _extended(solution: Solution, name: str, expression: algebra.Expression) -> 
             told = {"GETDURATION": end - start, "GETSTARTTIME": start, "GETENDTIME": end}
             number = str(int(told[function]))
             value = (
-                Literal(f"PT{number}S", XSD_DURATION)
+                Literal(f"PT{number}S", xsd.DURATION)
                 if function == "GETDURATION"
-                else Literal(number, XSD_INTEGER)
+                else Literal(number, xsd.INTEGER)
             )
         case algebra.Call("GETDURATION" | "GETSTARTTIME" | "GETENDTIME"):
             value = None
@@ -429,7 +429,7 @@ def holds(condition: algebra.Expression, solution: Solution) -> bool:
                     ">=": end - start >= length,
                     "=": end - start == length,
                 }[operator]
-                return Literal(str(truth).lower(), XSD_BOOLEAN)
+                return Literal(str(truth).lower(), xsd.BOOLEAN)
             case algebra.Call("GETSTARTTIME") if timed(solution):
                 return Literal(str(int(start)), "http://www.w3.org/2001/XMLSchema#integer")
             case algebra.Call("GETENDTIME") if timed(solution):

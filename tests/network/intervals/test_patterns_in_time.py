@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from sensorstream.engine.codec import decode, encode
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.kb.index import TripleIndex
+from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.model.xsd import XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.sparql.parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.report import Operation, Report
@@ -31,7 +31,7 @@ from tests.network.intervals.definition import (
 PREFIX = "PREFIX : <http://example.org/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>\n"
 NAMES = [IRI(f"http://example.org/{name}") for name in "ab"]
 PROPERTIES = [IRI(f"http://example.org/{name}") for name in "pq"]
-NUMBERS = [Literal(str(number), XSD_INTEGER) for number in (1, 2)]
+NUMBERS = [Literal(str(number), xsd.INTEGER) for number in (1, 2)]
 
 triples = st.tuples(
     st.sampled_from(NAMES), st.sampled_from(PROPERTIES), st.sampled_from([*NAMES, *NUMBERS])
@@ -353,12 +353,12 @@ def test_what_has_no_meaning_over_occurrences_is_refused_with_what_to_write(
 
 
 values = st.one_of(
-    st.integers(-3, 3).map(lambda n: Literal(str(n), XSD_INTEGER)),
-    st.decimals(-10, 10, places=2).map(lambda n: Literal(f"{n:f}", XSD_DECIMAL)),
+    st.integers(-3, 3).map(lambda n: Literal(str(n), xsd.INTEGER)),
+    st.decimals(-10, 10, places=2).map(lambda n: Literal(f"{n:f}", xsd.DECIMAL)),
     st.sampled_from(
         ["0.7", "-0", "1E308", "-1E308", "1E-310", "2E-310", "INF", "-INF", "NaN", "0.1"]
-    ).map(lambda text: Literal(text, XSD_DOUBLE)),
-    st.sampled_from([Literal(f"1{'0' * 400}", XSD_INTEGER), Literal("none"), NAMES[0]]),
+    ).map(lambda text: Literal(text, xsd.DOUBLE)),
+    st.sampled_from([Literal(f"1{'0' * 400}", xsd.INTEGER), Literal("none"), NAMES[0]]),
 )
 
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sensorstream.kb.index import TripleIndex
+from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.sparql.parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.report import Operation, Report
@@ -24,7 +24,7 @@ said = st.one_of(
     st.tuples(
         st.sampled_from("ab"),
         st.just(VALUE),
-        st.integers(0, 3).map(lambda n: Literal(str(n), XSD_INTEGER)),
+        st.integers(0, 3).map(lambda n: Literal(str(n), xsd.INTEGER)),
     ),
 ).map(lambda t: (IRI(EX + t[0]), t[1], t[2]))
 queries = st.tuples(st.integers(1, 9), st.integers(-1, 3))

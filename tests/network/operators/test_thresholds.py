@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sensorstream.kb.index import TripleIndex
+from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.model.xsd import XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.network.build import build
 from sensorstream.network.expressions.expression_functions import test_of as holds_of
 from sensorstream.network.network import Network
@@ -26,10 +26,10 @@ from sensorstream.sparql.parser import parse_query
 P, Q = IRI("http://example.org/p"), IRI("http://example.org/q")
 SUBJECTS = tuple(IRI(f"http://example.org/{name}") for name in "abc")
 VALUES: tuple[Any, ...] = (
-    *(Literal(str(n), XSD_INTEGER) for n in range(4)),
-    Literal("1.5", XSD_DECIMAL),
-    Literal("2.0", XSD_DOUBLE),
-    Literal("NaN", XSD_DOUBLE),
+    *(Literal(str(n), xsd.INTEGER) for n in range(4)),
+    Literal("1.5", xsd.DECIMAL),
+    Literal("2.0", xsd.DOUBLE),
+    Literal("NaN", xsd.DOUBLE),
     Literal("text"),
     SUBJECTS[0],
 )
@@ -132,7 +132,7 @@ def test_only_the_readers_a_row_concerns_are_woken() -> None:
     readers = [Follower(network, index, text.replace("0)", f"{n})")) for n in range(100)]
     woken: list[int] = []
     network.observers.append(lambda nodes: woken.append(len(nodes)))
-    index.add((SUBJECTS[0], P, Literal("3", XSD_INTEGER)))
+    index.add((SUBJECTS[0], P, Literal("3", xsd.INTEGER)))
     network.settle()
     assert [bool(reader.answer()) for reader in readers] == [n < 3 for n in range(100)]
     # The triples, the comparison, and the three.

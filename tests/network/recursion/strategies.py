@@ -7,8 +7,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, Triple
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.network.recursion.rule import DerivationRule
 from sensorstream.sparql.algebra import (
     BGP,
@@ -59,7 +59,7 @@ _facts = st.builds(
     st.sampled_from(NODES),
 )
 _typings = st.builds(
-    lambda s, c: (s, RDF_TYPE, c), st.sampled_from(NODES), st.sampled_from(CLASSES)
+    lambda s, c: (s, rdf.TYPE, c), st.sampled_from(NODES), st.sampled_from(CLASSES)
 )
 _changes = st.builds(
     Change,
@@ -73,7 +73,7 @@ def _triple(draw: st.DrawFn, layer: int, paths: bool = True) -> TriplePattern:
     """A pattern over what is of the layers up to one."""
     subject, object_ = draw(st.sampled_from(VARIABLES)), draw(st.sampled_from(VARIABLES))
     if draw(st.integers(0, 5)) == 0:
-        return TriplePattern(subject, RDF_TYPE, draw(st.sampled_from(CLASSES[: layer + 1])))
+        return TriplePattern(subject, rdf.TYPE, draw(st.sampled_from(CLASSES[: layer + 1])))
     steps = [each for properties in PROPERTIES[: layer + 1] for each in properties]
     # The layer's own properties, more often: that makes recursion.
     steps += [*PROPERTIES[layer], *PROPERTIES[layer]]
@@ -132,7 +132,7 @@ def _rules(draw: st.DrawFn, layer: int, name: str) -> DerivationRule:
     head = []
     for _ in range(draw(st.sampled_from([1, 1, 1, 2]))):
         if draw(st.integers(0, 5)) == 0:
-            head.append(TriplePattern(draw(ends), RDF_TYPE, CLASSES[layer]))
+            head.append(TriplePattern(draw(ends), rdf.TYPE, CLASSES[layer]))
         else:
             predicate = draw(st.sampled_from(PROPERTIES[layer]))
             head.append(TriplePattern(draw(ends), predicate, draw(ends)))

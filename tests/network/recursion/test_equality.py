@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from sensorstream.errors import Overrun
 from sensorstream.kb.graph import Origin
+from sensorstream.model import owl, rdf
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
-from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
 from sensorstream.network.budget import Budget, Limits
 from sensorstream.network.recursion.equality_rules import EQUALITY, equality_among
 from sensorstream.network.recursion.linear import FlatClosure, parted
@@ -55,17 +55,17 @@ REGIMES: dict[str, tuple[tuple[DerivationRule, ...], tuple[DerivationRule, ...]]
 """Rules of equality, and others that they need beside them."""
 _same = st.tuples(
     st.sampled_from(NODES[:3]),
-    st.just(OWL_SAME_AS),
+    st.just(owl.SAME_AS),
     st.sampled_from([*NODES, *NODES, BlankNode("_:n"), *VALUES]),
 )
 _any_same = st.tuples(
-    st.sampled_from([*NAMES, OWL_SAME_AS]),
-    st.just(OWL_SAME_AS),
-    st.sampled_from([*NAMES, OWL_SAME_AS, *VALUES]),
+    st.sampled_from([*NAMES, owl.SAME_AS]),
+    st.just(owl.SAME_AS),
+    st.sampled_from([*NAMES, owl.SAME_AS, *VALUES]),
 )
 _facts = st.tuples(
     st.sampled_from([*NODES, BlankNode("_:n")]),
-    st.sampled_from([*PROPERTIES[0], *PROPERTIES[1], RDF_TYPE]),
+    st.sampled_from([*PROPERTIES[0], *PROPERTIES[1], rdf.TYPE]),
     st.sampled_from([*NODES, IRI("http://example.org/B"), IRI("http://example.org/C"), *VALUES]),
 )
 changes = st.lists(
@@ -140,7 +140,7 @@ def iri(name: str) -> IRI:
 
 
 def chain(names: int) -> list[Triple]:
-    return [(iri(f"n{each}"), OWL_SAME_AS, iri(f"n{each + 1}")) for each in range(names - 1)]
+    return [(iri(f"n{each}"), owl.SAME_AS, iri(f"n{each + 1}")) for each in range(names - 1)]
 
 
 def toggle(world: World, *facts: Triple) -> Delta:

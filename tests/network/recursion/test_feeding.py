@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, Term
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.network.recursion.equality import feeding
 from sensorstream.network.recursion.linear import FlatClosure, parted
 from sensorstream.network.recursion.reads import Kind
@@ -20,11 +20,11 @@ def kind(name: str) -> Kind:
 class Subclasses:
     """A table of rules: whoever is of class A is of class B."""
 
-    predicate = RDF_TYPE
-    heads: Sequence[Kind] = (Kind(RDF_TYPE, IRI("http://example.org/B")),)
+    predicate = rdf.TYPE
+    heads: Sequence[Kind] = (Kind(rdf.TYPE, IRI("http://example.org/B")),)
 
     def said(self, object_: Term) -> Sequence[tuple[IRI, Term]]:
-        return [(RDF_TYPE, IRI("http://example.org/B"))] if self.names(object_) else []
+        return [(rdf.TYPE, IRI("http://example.org/B"))] if self.names(object_) else []
 
     def names(self, term: Term) -> bool:
         return term == IRI("http://example.org/A")
@@ -37,8 +37,8 @@ def test_premises_are_found_over_joins_single_premises_and_tables() -> None:
     found = feeding(kind("goal"), [*joins, *other], FlatClosure(linear, [Subclasses()]))
     assert found == {
         *map(kind, ("goal", "p", "r")),
-        Kind(RDF_TYPE, IRI("http://example.org/B")),
-        Kind(RDF_TYPE, None),
+        Kind(rdf.TYPE, IRI("http://example.org/B")),
+        Kind(rdf.TYPE, None),
     }
 
 

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model import rdf
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.network.recursion.implied import Implied, unknown
 from sensorstream.network.recursion.linear import FlatClosure, parted
 from sensorstream.network.recursion.reads import Kind
@@ -38,7 +38,7 @@ SUBJECT, PREDICATE, OBJECT = map(Variable, ("s", "p", "o"))
 LITERALS: list[PatternTerm] = [Literal("x")]
 SUBJECTS: list[IRI | Variable] = [SUBJECT, SUBJECT, SUBJECT, SUBJECT, A]
 NODES = [A, B, C]
-PROPERTIES = [P, Q, R, RDF_TYPE]
+PROPERTIES = [P, Q, R, rdf.TYPE]
 PREDICATES: list[IRI | Variable] = [*PROPERTIES, *PROPERTIES, PREDICATE]
 facts: st.SearchStrategy[Triple] = st.tuples(
     st.sampled_from([A, B, C, P, IRI("http://example.org/other"), BlankNode("_:b")]),

@@ -9,9 +9,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sensorstream.kb.graph import Origin
+from sensorstream.model import owl
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.model.vocabulary import OWL_SAME_AS
 from sensorstream.network.recursion.linear import FlatClosure, parted
 from sensorstream.network.recursion.links import transitive
 from sensorstream.network.recursion.rule import DerivationRule, clauses
@@ -34,7 +34,7 @@ BESIDE = (
     rule("chained", "{ ?x :p ?z } WHERE { ?x :q ?y . ?y :r ?z }"),
     rule("from below", "{ ?x :p ?y } WHERE { ?x :s ?y . ?y :s ?y }"),
     rule("both ways", "{ ?x :r ?y } WHERE { ?x :p ?y . ?y :p ?x }"),
-    rule("same", f"{{ ?x <{OWL_SAME_AS}> ?y }} WHERE {{ ?x :p ?y . ?y :p ?x }}"),
+    rule("same", f"{{ ?x <{owl.SAME_AS}> ?y }} WHERE {{ ?x :p ?y . ?y :p ?x }}"),
     rule("any", "{ ?x ?q ?y } WHERE { ?x :p ?y . ?y :s ?q }"),
 )
 
@@ -43,7 +43,7 @@ triples = st.one_of(
     st.tuples(st.sampled_from(NODES), st.sampled_from([Q, R, S]), st.sampled_from([*NODES, P])),
     st.tuples(st.sampled_from(NODES), st.just(P), st.just(Literal("end"))),
     st.tuples(
-        st.sampled_from([*NODES, P, Q]), st.just(OWL_SAME_AS), st.sampled_from([*NODES, P, Q])
+        st.sampled_from([*NODES, P, Q]), st.just(owl.SAME_AS), st.sampled_from([*NODES, P, Q])
     ),
 )
 streams = st.lists(
@@ -76,7 +76,7 @@ streams = st.lists(
             Change((NODES[0], P, NODES[1]), False),
             Change((NODES[0], P, NODES[0]), False),
             Change((NODES[1], P, Literal("end")), False),
-            Change((NODES[0], OWL_SAME_AS, NODES[1]), False),
+            Change((NODES[0], owl.SAME_AS, NODES[1]), False),
         ],
         [Change(0, False)],
     ],

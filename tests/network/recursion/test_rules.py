@@ -8,9 +8,9 @@ import pytest
 
 from sensorstream.errors import ProgramError
 from sensorstream.kb.graph import Origin
+from sensorstream.model import xsd
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node
 from sensorstream.network.operators.simple import RowByRow
@@ -114,7 +114,7 @@ def test_a_value_may_be_computed_outside_of_recursion() -> None:
     )
     world = World([count, TRANSITIVE])
     toggle(world, "x p y", "y p z")
-    assert (iri("x"), iri("n"), Literal("2", XSD_INTEGER)) in world.derived()
+    assert (iri("x"), iri("n"), Literal("2", xsd.INTEGER)) in world.derived()
 
 
 def test_ill_formed_triples_are_left_out() -> None:

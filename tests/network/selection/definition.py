@@ -15,8 +15,8 @@ import pyoxigraph as ox
 
 from sensorstream.dotr.syntax import Aggregation, Between, Pick, Rule, Selection, attribute
 from sensorstream.kb.oxigraph import from_oxigraph
+from sensorstream.model import xsd
 from sensorstream.model.terms import Literal, Term, Triple
-from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.network.expressions.expression_functions import test_of, value_of
 from sensorstream.sparql.scope import names_in
 from sensorstream.sparql.values import compare
@@ -148,7 +148,7 @@ def _of(part: Aggregation, fits: list[Event]) -> Term | None:
 
 
 def _number(value: int) -> Term:
-    return Literal(str(value), XSD_INTEGER)
+    return Literal(str(value), xsd.INTEGER)
 
 
 def _is_in(scope: Any, event: Event, bound: Bound) -> bool:

@@ -7,8 +7,8 @@ from decimal import Decimal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal, Term
-from sensorstream.model.xsd import XSD_DATE_TIME, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
 from sensorstream.network.expressions import expression_functions
 from sensorstream.network.selection.member_tests import MemberTests
 from sensorstream.sparql.algebra import Comparison, Expression, Variable
@@ -17,10 +17,10 @@ NAMES = ("v", "r")
 numbers = st.integers(-3, 3).flatmap(
     lambda each: st.sampled_from(
         [
-            Literal(str(each), XSD_INTEGER),
-            Literal(f"{each}.5", XSD_DECIMAL),
-            Literal(f"{each}.0", XSD_DOUBLE),
-            Literal(f"{each}e-1", XSD_DOUBLE),
+            Literal(str(each), xsd.INTEGER),
+            Literal(f"{each}.5", xsd.DECIMAL),
+            Literal(f"{each}.0", xsd.DOUBLE),
+            Literal(f"{each}e-1", xsd.DOUBLE),
         ]
     )
 )
@@ -31,11 +31,11 @@ terms = st.one_of(
             IRI("urn:a"),
             IRI("urn:b"),
             Literal("a"),
-            Literal("NaN", XSD_DOUBLE),
-            Literal("INF", XSD_DOUBLE),
-            Literal("x", XSD_INTEGER),
-            Literal("2020-01-01T00:00:00Z", XSD_DATE_TIME),
-            Literal("2020-01-01T01:00:00+01:00", XSD_DATE_TIME),
+            Literal("NaN", xsd.DOUBLE),
+            Literal("INF", xsd.DOUBLE),
+            Literal("x", xsd.INTEGER),
+            Literal("2020-01-01T00:00:00Z", xsd.DATE_TIME),
+            Literal("2020-01-01T01:00:00+01:00", xsd.DATE_TIME),
         ]
     ),
 )
@@ -104,8 +104,8 @@ def test_an_event_costs_the_rules_that_it_concerns() -> None:
 
 
 def test_a_number_between_two_constants_of_other_types_is_in_its_place() -> None:
-    least = [Literal("1", XSD_INTEGER), Literal("2.5", XSD_DECIMAL), Literal("3", XSD_INTEGER)]
+    least = [Literal("1", xsd.INTEGER), Literal("2.5", xsd.DECIMAL), Literal("3", xsd.INTEGER)]
     together = MemberTests([[Comparison(">", Variable("v"), each)] for each in least], NAMES)
     assert Decimal("2.5") == least[1].value
-    assert list(together.passed((Literal("2.75", XSD_DECIMAL), None))) == [0, 1]
-    assert list(together.passed((Literal("2.75", XSD_DOUBLE), None))) == [0, 1]
+    assert list(together.passed((Literal("2.75", xsd.DECIMAL), None))) == [0, 1]
+    assert list(together.passed((Literal("2.75", xsd.DOUBLE), None))) == [0, 1]

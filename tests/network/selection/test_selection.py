@@ -15,9 +15,8 @@ from sensorstream.dotr.reader import read_program
 from sensorstream.engine.codec import decode, encode
 from sensorstream.errors import Position, UnsupportedQuery
 from sensorstream.kb.index import TripleIndex
+from sensorstream.model import rdf, xsd
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.report import Report
 from sensorstream.streams.state import ProcessorState
@@ -39,7 +38,7 @@ def term(name: str) -> IRI:
 
 
 def number(value: int) -> Literal:
-    return Literal(str(value), XSD_INTEGER)
+    return Literal(str(value), xsd.INTEGER)
 
 
 @st.composite
@@ -109,7 +108,7 @@ def triples_of(number_: int, said_: Any) -> tuple[Triple, ...]:
     label, key, value = said_
     subject = term(f"s{number_}")
     return (
-        (subject, RDF_TYPE, term(label)),
+        (subject, rdf.TYPE, term(label)),
         (subject, term("k"), term(key)),
         (subject, term("v"), number(value)),
     )
@@ -309,7 +308,7 @@ facts = st.lists(
     st.one_of(
         st.tuples(places, st.just(term("part")), places),
         st.tuples(st.sampled_from([term("s"), term("t")]), st.just(term("at")), places),
-        st.tuples(places, st.just(RDF_TYPE), st.just(term("Hidden"))),
+        st.tuples(places, st.just(rdf.TYPE), st.just(term("Hidden"))),
     ),
     max_size=4,
     unique=True,
@@ -321,7 +320,7 @@ def derived(graph: set[Triple]) -> set[tuple[Any, Any]]:
     part = {(s, o) for s, p, o in graph if p == term("part")}
     while new := {(a, d) for a, b in part for c, d in part if b == c} - part:
         part |= new
-    hidden = {s for s, p, _ in graph if p == RDF_TYPE}
+    hidden = {s for s, p, _ in graph if p == rdf.TYPE}
     at = [(s, o) for s, p, o in graph if p == term("at")]
     return {(s, r) for s, place in at for one, r in part if one == place and r not in hidden}
 
@@ -398,7 +397,7 @@ def test_identifiers_are_those_of_the_firing() -> None:
 def test_a_selector_that_holds_in_the_background_holds_at_every_moment() -> None:
     machine = Machine(
         "define { :it :at ?r } from R(SELECT ?r { ?r a :Room }) with ?r = R.?r",
-        background=[(term("room"), RDF_TYPE, term("Room"))],
+        background=[(term("room"), rdf.TYPE, term("Room"))],
     )
     for time in (1, 4):
         machine.push(time, triples_of(time, ("T", "x", 1)))
@@ -411,7 +410,7 @@ def test_in_window_mode_a_solution_happens_when_it_becomes_one() -> None:
         "rule r mode window define { :it :saw ?s } from T(SELECT ?s { ?s a :T ; :k ?k }) "
         "with ?s = T.?s"
     )
-    one = (term("s"), RDF_TYPE, term("T"))
+    one = (term("s"), rdf.TYPE, term("T"))
     two = (term("s"), term("k"), term("x"))
     for time, triple in ((1, one), (2, two), (3, (term("o"), term("k"), term("x")))):
         # As an engine does: the moment before ends before the window changes.

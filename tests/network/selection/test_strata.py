@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from sensorstream.dotr.reader import read_program
 from sensorstream.errors import Position, UnsupportedQuery
+from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, Triple
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.network.recursion.reads import Kind, reads, written
 from sensorstream.network.selection.plan import plan_rules
 from sensorstream.network.selection.ruleset import Member, Ruleset
@@ -43,10 +43,10 @@ def conclusions(triple: Triple) -> Iterable[Triple]:
     subject, predicate, object_ = triple
     if predicate == term("p0"):
         yield subject, term("p1"), object_
-    if predicate == RDF_TYPE and object_ == term("C0"):
-        yield subject, RDF_TYPE, term("C1")
+    if predicate == rdf.TYPE and object_ == term("C0"):
+        yield subject, rdf.TYPE, term("C1")
     if predicate == term("p2"):
-        yield object_, RDF_TYPE, term("C2")  # type: ignore[misc]
+        yield object_, rdf.TYPE, term("C2")  # type: ignore[misc]
 
 
 Read: TypeAlias = tuple[list[str], list[tuple[str, str]]]

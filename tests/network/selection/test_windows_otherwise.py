@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from sensorstream.model import rdf
 from sensorstream.model.terms import Triple
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.sparql.parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 from sensorstream.streams.report import Report
@@ -21,7 +21,7 @@ WHERE {{ WINDOW <w> {{ ?x a :X ; :at ?s . ?y a :Y ; :at ?t FILTER(?s <= ?t && ?t
 
 def happens(name: str, kind: str, time: int) -> tuple[int, tuple[Triple, ...]]:
     return time, (
-        (term(name), RDF_TYPE, term(kind)),
+        (term(name), rdf.TYPE, term(kind)),
         (term(name), term("at"), number(time)),
     )
 

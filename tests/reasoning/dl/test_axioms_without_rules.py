@@ -14,14 +14,9 @@ from hypothesis import HealthCheck, assume, example, given, note, settings
 from hypothesis import strategies as st
 
 from sensorstream.errors import ReasonerError
+from sensorstream.model import owl, rdf, rdfs
 from sensorstream.model.terms import BlankNode, Triple
-from sensorstream.model.vocabulary import (
-    OWL,
-    OWL_EQUIVALENT_PROPERTY,
-    OWL_INVERSE_OF,
-    RDF_TYPE,
-    RDFS_SUBPROPERTY_OF,
-)
+from sensorstream.model.vocabulary import OWL
 from sensorstream.reasoning.dl import terminology as probes
 from sensorstream.reasoning.dl.bounds import expressions
 from sensorstream.reasoning.dl.bounds.clauses import Clause, Untreated
@@ -44,7 +39,7 @@ from tests.reasoning.dl.test_random_ontologies import (
 __all__ = ["java", "oracle"]
 
 # Inclusions of properties and inverses have rules always: no reasoner is asked what they imply.
-_LINEAR = {RDFS_SUBPROPERTY_OF, OWL_EQUIVALENT_PROPERTY, OWL_INVERSE_OF}
+_LINEAR = {rdfs.SUBPROPERTY_OF, owl.EQUIVALENT_PROPERTY, owl.INVERSE_OF}
 _AXIOMS = LINKS.keys() - _LINEAR
 
 
@@ -113,6 +108,6 @@ def _is_axiom(triple: Triple) -> bool:
     _, p, o = triple
     kinds = {"SymmetricProperty", "Class", "ObjectProperty", "DatatypeProperty", "Restriction"}
     kinds |= {"Datatype", "Axiom", "Ontology", "Variable", "NamedIndividual"}
-    if p == RDF_TYPE:
+    if p == rdf.TYPE:
         return isinstance(o, BlankNode) or (o.startswith(OWL) and o.removeprefix(OWL) not in kinds)
     return p in _AXIOMS

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from sensorstream.clock import Clock, SystemClock
 from sensorstream.errors import Inconsistent
 from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model import rdf
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.reasoning.dl.contradictions import Explainer
 from sensorstream.reasoning.dl.process import JavaProcess, Worker
 from sensorstream.reasoning.dl.reasoner import DlReasoner
@@ -60,7 +60,7 @@ INDIVIDUALS = [IRI(f"{EX}{name}") for name in "xyz"]
 ASSERTIONS = st.one_of(
     st.tuples(
         st.sampled_from(INDIVIDUALS),
-        st.just(IRI(RDF_TYPE)),
+        st.just(IRI(rdf.TYPE)),
         st.sampled_from([IRI(f"{EX}{name}") for name in "ABCD"]),
     ),
     st.tuples(
@@ -213,7 +213,7 @@ def test_owlready2_agrees_that_it_is_a_contradiction_and_minimal(asked: Deployme
     found = refused.contradiction
     assert found is not None
     assert found.triples == (
-        f"<{EX}x> <{RDF_TYPE}> <{EX}C> .",
+        f"<{EX}x> <{rdf.TYPE}> <{EX}C> .",
         f"<{EX}x> <{EX}r> <{EX}y> .",
     )
     assert sorted(found.axioms) == ["A DisjointWith C", "r Domain A"]

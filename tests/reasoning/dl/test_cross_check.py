@@ -12,10 +12,10 @@ import pytest
 from sensorstream.clock import SystemClock
 from sensorstream.errors import ReasonerError
 from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model import owl, rdf, xsd
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
-from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
-from sensorstream.model.xsd import XSD, XSD_INTEGER
+from sensorstream.model.xsd import XSD
 from sensorstream.reasoning.dl.cross_check import Differences, compare, cross_check
 from sensorstream.reasoning.dl.process import JavaProcess, Worker
 from sensorstream.reasoning.dl.reasoner import DlReasoner
@@ -51,23 +51,23 @@ def iri(name: str) -> IRI:
 
 
 WINDOW = (
-    (iri("a"), IRI(RDF_TYPE), iri("Human")),
+    (iri("a"), IRI(rdf.TYPE), iri("Human")),
     (iri("a"), iri("in"), iri("cellar")),
-    (iri("cellar"), IRI(RDF_TYPE), iri("Room")),
-    (iri("b"), iri("age"), Literal("30", XSD_INTEGER)),
+    (iri("cellar"), IRI(rdf.TYPE), iri("Room")),
+    (iri("b"), iri("age"), Literal("30", xsd.INTEGER)),
     (iri("b"), iri("born"), Literal("2000-01-01", f"{XSD}date")),
-    (iri("b"), iri("note"), Literal("no number", XSD_INTEGER)),
+    (iri("b"), iri("note"), Literal("no number", xsd.INTEGER)),
     (BlankNode("_:guest"), iri("in"), iri("attic")),
-    (BlankNode("_:guest"), iri("age"), Literal("40", XSD_INTEGER)),
-    (iri("attic"), IRI(RDF_TYPE), iri("Room")),
+    (BlankNode("_:guest"), iri("age"), Literal("40", xsd.INTEGER)),
+    (iri("attic"), IRI(rdf.TYPE), iri("Room")),
     (iri("c"), iri("badge"), iri("n7")),
     (iri("d"), iri("badge"), iri("n7")),
-    (iri("c"), iri("score"), Literal(" 007", XSD_INTEGER)),
+    (iri("c"), iri("score"), Literal(" 007", xsd.INTEGER)),
     (iri("c"), iri("label"), Literal("seven")),
     (iri("c"), iri("label"), Literal("sieben", language="de")),
 )
 Check = Callable[..., Differences]
-ZERO = Literal("0", XSD_INTEGER)
+ZERO = Literal("0", xsd.INTEGER)
 
 
 @pytest.fixture(scope="module")
@@ -126,11 +126,11 @@ def check(ontology: Ontology, kb: KnowledgeBase, process: JavaProcess) -> Check:
 
 
 def test_right_inferences_are_passed_over_in_silence(check: Check, kb: KnowledgeBase) -> None:
-    assert (iri("cellar"), IRI(RDF_TYPE), iri("Busy")) in kb
-    assert (iri("hall"), IRI(RDF_TYPE), iri("Busy")) in kb
-    assert (BlankNode("_:guest"), IRI(RDF_TYPE), iri("Adult")) in kb
-    assert (iri("c"), IRI(OWL_SAME_AS), iri("d")) in kb
-    assert (iri("d"), iri("mark"), Literal(" 007", XSD_INTEGER)) in kb
+    assert (iri("cellar"), IRI(rdf.TYPE), iri("Busy")) in kb
+    assert (iri("hall"), IRI(rdf.TYPE), iri("Busy")) in kb
+    assert (BlankNode("_:guest"), IRI(rdf.TYPE), iri("Adult")) in kb
+    assert (iri("c"), IRI(owl.SAME_AS), iri("d")) in kb
+    assert (iri("d"), iri("mark"), Literal(" 007", xsd.INTEGER)) in kb
     assert (iri("d"), iri("label"), Literal("sieben", language="de")) in kb
     assert (iri("hall"), iri("floor"), ZERO) in kb
     assert check() == Differences()
@@ -138,16 +138,16 @@ def test_right_inferences_are_passed_over_in_silence(check: Check, kb: Knowledge
 
 def test_wrong_inferences_are_named_each_on_its_side(check: Check) -> None:
     wrong = (
-        (iri("a"), IRI(RDF_TYPE), iri("Adult")),
-        (iri("a"), IRI(OWL_SAME_AS), iri("b")),
-        (iri("a"), iri("mark"), Literal("7", XSD_INTEGER)),
+        (iri("a"), IRI(rdf.TYPE), iri("Adult")),
+        (iri("a"), IRI(owl.SAME_AS), iri("b")),
+        (iri("a"), iri("mark"), Literal("7", xsd.INTEGER)),
         (iri("d"), iri("label"), Literal("sieben")),
     )
     lost = (
-        (iri("cellar"), IRI(RDF_TYPE), iri("Busy")),
+        (iri("cellar"), IRI(rdf.TYPE), iri("Busy")),
         (iri("cellar"), iri("floor"), ZERO),
         (iri("d"), iri("label"), Literal("sieben", language="de")),
-        (BlankNode("_:guest"), IRI(RDF_TYPE), iri("Human")),
+        (BlankNode("_:guest"), IRI(rdf.TYPE), iri("Human")),
     )
     found = check(wrong, lost)
     assert found == Differences(tuple(sorted(lost)), tuple(sorted(wrong)))
@@ -157,7 +157,7 @@ def test_wrong_inferences_are_named_each_on_its_side(check: Check) -> None:
 
 
 def test_a_value_written_in_another_way_is_no_difference(check: Check) -> None:
-    seven, padded = Literal("7", XSD_INTEGER), Literal(" 007", XSD_INTEGER)
+    seven, padded = Literal("7", xsd.INTEGER), Literal(" 007", xsd.INTEGER)
     assert check([(iri("d"), iri("mark"), seven)], [(iri("d"), iri("mark"), padded)]) == (
         Differences()
     )
@@ -175,16 +175,16 @@ def test_names_that_one_model_merges_by_chance_raise_no_false_alarm(
         :B a owl:Class . :C a owl:Class . :r a owl:ObjectProperty . :n a owl:DatatypeProperty .
         :a a :B ; :r :a ; :n 1 . :b a :C ; :r :b ; :n 2 .""",
     )
-    kb = derived(chance, [(iri("c"), IRI(RDF_TYPE), iri("A"))])
+    kb = derived(chance, [(iri("c"), IRI(rdf.TYPE), iri("A"))])
     marks = marks_of(kb)
-    document = to_ntriples([*chance.triples, (iri("c"), IRI(RDF_TYPE), iri("A"))]).decode()
+    document = to_ntriples([*chance.triples, (iri("c"), IRI(rdf.TYPE), iri("A"))]).decode()
     statements = process.exchange(partial(Served.realise, document=document, values=[]), 60)
     assert statements is not None
-    listed = {o for s, p, o in statements if s == f"<{EX}c>" and p == f"<{RDF_TYPE}>"}
+    listed = {o for s, p, o in statements if s == f"<{EX}c>" and p == f"<{rdf.TYPE}>"}
     assert listed > {f"<{EX}A>"}, "HermiT lists no chance findings any more"
     assert compare(chance, marks, process, seconds=60, clock=SystemClock()) == Differences()
     # Nor is it an excuse: what is wrongly inferred is found, listed by HermiT or not.
-    wrong = [(iri("c"), IRI(RDF_TYPE), iri(name)) for name in ("B", "C")]
+    wrong = [(iri("c"), IRI(rdf.TYPE), iri(name)) for name in ("B", "C")]
     marks.update(dict.fromkeys(wrong, Origin.INFERRED))
     found = compare(chance, marks, process, seconds=60, clock=SystemClock())
     assert found == Differences(unfounded=tuple(wrong))
@@ -214,7 +214,7 @@ def test_what_is_certain_when_the_time_is_up_is_told(
     process = Ending("the cross-check", heap=256, clock=SystemClock())
     process.launch()
     marks = marks_of(kb)
-    wrong = [(iri(name), IRI(RDF_TYPE), iri("Adult")) for name in ("a", "c", "d")]
+    wrong = [(iri(name), IRI(rdf.TYPE), iri("Adult")) for name in ("a", "c", "d")]
     marks.update(dict.fromkeys(wrong, Origin.INFERRED))
     try:
         found = compare(ontology, marks, process, seconds=60, clock=SystemClock())

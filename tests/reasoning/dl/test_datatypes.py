@@ -10,9 +10,10 @@ import pytest
 from sensorstream.clock import SystemClock
 from sensorstream.errors import Inconsistent, OntologyError
 from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model import rdf
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.model.vocabulary import OWL, RDF_TYPE
+from sensorstream.model.vocabulary import OWL
 from sensorstream.model.xsd import GEO_WKT, XSD
 from sensorstream.reasoning.dl.cross_check import Differences, compare, disputed
 from sensorstream.reasoning.dl.process import JavaProcess
@@ -117,7 +118,7 @@ class Window:
             inferred = self.reasoner.react(self.kb, delta)
         finally:
             self.kb.apply(Origin.WINDOW, delta.inverse())
-        found = {o for s, p, o in inferred.added if s == triples[0][0] and p == RDF_TYPE}
+        found = {o for s, p, o in inferred.added if s == triples[0][0] and p == rdf.TYPE}
         self.reasoner.react(self.kb, delta.inverse())
         return {each.removeprefix(BASE) for each in found}
 
@@ -165,7 +166,7 @@ def test_values_are_known_to_the_cross_check_and_to_both_reasoners(window: Windo
     assert window.check(*sent) == Differences()
     marks = marks_of(window.kb)
     assert disputed(window.ontology, marks, window.java, seconds=60) == ()
-    dated = (x("s1"), RDF_TYPE, x("Dated"))
+    dated = (x("s1"), rdf.TYPE, x("Dated"))
     marks[dated] = Origin.INFERRED
     assert disputed(window.ontology, marks, window.java, seconds=60) == (dated,)
     window.retract(*sent)
@@ -213,12 +214,12 @@ NAMES_ONE = """
 @pytest.mark.parametrize("reasoner", ["hermit", "pellet"])
 def test_rules_may_name_individuals_and_values(java: JavaProcess, reasoner: str) -> None:
     window = Window(java, reasoner, NAMES_ONE)
-    delta = Delta(0, added=((x("a"), RDF_TYPE, x("A")), (x("a"), x("e"), literal("integer", "5"))))
+    delta = Delta(0, added=((x("a"), rdf.TYPE, x("A")), (x("a"), x("e"), literal("integer", "5"))))
     window.kb.apply(Origin.WINDOW, delta)
     assert set(window.reasoner.react(window.kb, delta).added) == {
-        (x("a"), RDF_TYPE, x("C")),
+        (x("a"), rdf.TYPE, x("C")),
         (x("a"), x("p"), x("o1")),
-        (x("o1"), RDF_TYPE, x("B")),
+        (x("o1"), rdf.TYPE, x("B")),
         (x("a"), x("d"), literal("date", "2014-08-01")),
     }
 
@@ -233,7 +234,7 @@ def test_a_rule_that_copies_values_is_refused_with_its_property() -> None:
 
 
 def declared(name: str) -> str:
-    return f"<{BASE}{name}> <{RDF_TYPE}> <{OWL}DatatypeProperty> ."
+    return f"<{BASE}{name}> <{rdf.TYPE}> <{OWL}DatatypeProperty> ."
 
 
 WORDS = ["date", "time", "duration", "dayTimeDuration", "yearMonthDuration", "dateTime"]
@@ -283,7 +284,7 @@ def test_a_value_that_clashes_is_shown_as_its_author_wrote_it(java: JavaProcess)
     numbers = told.datatypes.numbers()
     other = numbers.literal(literal("date", "2014-08-02"))
     text = (
-        f"{declared('once')} <{BASE}a> <{BASE}once> {other.n3} . <{BASE}a> <{RDF_TYPE}> <{BASE}A> ."
+        f"{declared('once')} <{BASE}a> <{BASE}once> {other.n3} . <{BASE}a> <{rdf.TYPE}> <{BASE}A> ."
     )
     axioms = told.document().decode()
     explain = partial(Served.explain, axioms=axioms, triples=text, seconds=60)

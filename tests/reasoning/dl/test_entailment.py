@@ -8,8 +8,8 @@ import pytest
 
 from sensorstream.clock import SystemClock
 from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model import owl, rdf
 from sensorstream.model.terms import IRI, Triple
-from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
 from sensorstream.reasoning.dl.contradictions import Entailed, assertions_near, entailed
 from sensorstream.reasoning.ontology import Ontology, load_ontology
 from sensorstream.testing import triples
@@ -73,12 +73,12 @@ def named(found: Entailed) -> set[str]:
     ("triple", "assertions", "axioms"),
     [
         (
-            (x("s"), RDF_TYPE, x("Hot")),
+            (x("s"), rdf.TYPE, x("Hot")),
             {"s value"},
             {"Hot EquivalentTo value some integer[>= 30]"},
         ),
         (
-            (x("s"), RDF_TYPE, x("Alarming")),
+            (x("s"), rdf.TYPE, x("Alarming")),
             {"s in", "lab type"},
             {"Alarming EquivalentTo in some Occupied"},
         ),
@@ -102,12 +102,12 @@ def test_other_names_are_entailed_with_nodes_that_have_none(ontology: Ontology) 
     kb = KnowledgeBase()
     kb.add(Origin.WINDOW, triples(PREFIXES + SAID))
     (there,) = [o for _, _, o in kb.match(x("s"), x("in"), None) if o != x("lab")]
-    found = why_in(ontology, kb, (x("lab"), OWL_SAME_AS, there))
+    found = why_in(ontology, kb, (x("lab"), owl.SAME_AS, there))
     assert (named(found), found.axioms) == ({"s in"}, ("Functional: in",))
     assert len(found.assertions) == 2
 
 
 def test_what_does_not_follow_has_no_such_set(ontology: Ontology) -> None:
-    found = why(ontology, (x("t"), RDF_TYPE, x("Hot")))
+    found = why(ontology, (x("t"), rdf.TYPE, x("Hot")))
     assert found.assertions == ()
     assert found.limits.startswith("HermiT does not find it in the ")

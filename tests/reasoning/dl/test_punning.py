@@ -8,9 +8,9 @@ import pytest
 
 from sensorstream.clock import SystemClock
 from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model import rdf
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Triple
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.reasoning.dl.cross_check import Differences, compare
 from sensorstream.reasoning.dl.process import JavaProcess
 from sensorstream.reasoning.dl.reasoner import DlReasoner
@@ -51,23 +51,23 @@ def test_class_property_and_individual_of_one_name_do_not_meet(
     kb = KnowledgeBase()
     kb.add(Origin.STATIC, loaded.triples)
     reasoner.start(kb)
-    assert kb.marks((x("Eagle"), RDF_TYPE, x("Kind")))
+    assert kb.marks((x("Eagle"), rdf.TYPE, x("Kind")))
     window: tuple[Triple, ...] = (
-        (x("n1"), RDF_TYPE, x("Eagle")),
+        (x("n1"), rdf.TYPE, x("Eagle")),
         (x("n1"), x("q"), x("Eagle")),
         (x("n1"), x("p"), x("p")),
-        (x("n2"), RDF_TYPE, x("r")),
+        (x("n2"), rdf.TYPE, x("r")),
         (x("n3"), x("r"), x("r")),
     )
     delta = Delta(0, window)
     kb.apply(Origin.WINDOW, delta)
     inferred = reasoner.react(kb, delta)
     kb.apply(Origin.INFERRED, inferred)
-    assert {o for s, p, o in inferred.added if s == x("n1") and p == RDF_TYPE} == {
+    assert {o for s, p, o in inferred.added if s == x("n1") and p == rdf.TYPE} == {
         x("Bird"),
         x("Observed"),
     }
-    assert not kb.marks((x("Eagle"), RDF_TYPE, x("Bird")))
+    assert not kb.marks((x("Eagle"), rdf.TYPE, x("Bird")))
     assert kb.marks((x("n1"), x("s"), x("p")))
     assert {(s, o) for s, _, o in inferred.added if s == x("n2")} == {(x("n2"), x("Kind"))}
     assert kb.marks((x("n3"), x("s"), x("r")))

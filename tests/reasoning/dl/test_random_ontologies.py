@@ -24,16 +24,10 @@ from sensorstream.clock import SystemClock
 from sensorstream.errors import Inconsistent, OntologyError, ReasonerError
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.kb.oxigraph import from_oxigraph
+from sensorstream.model import owl, rdf, xsd
 from sensorstream.model.events import Delta
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.model.vocabulary import (
-    OWL_DIFFERENT_FROM,
-    OWL_NAMED_INDIVIDUAL,
-    OWL_SAME_AS,
-    RDF_TYPE,
-)
-from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.reasoning.dl import terminology as probes
 from sensorstream.reasoning.dl.cross_check import Differences, compare
 from sensorstream.reasoning.dl.process import JavaProcess, Worker
@@ -58,7 +52,7 @@ CLASSES = [IRI(f"{BASE}{name}") for name in "ABCDE"]
 ROLES = [IRI(f"{BASE}{name}") for name in "pqsrt"]
 DATA = [IRI(f"{BASE}{name}") for name in "de"]
 NODES = [IRI(f"{BASE}{name}") for name in ("n1", "n2", "n3", "n4", "o1")]
-VALUES = [Literal(str(value), XSD_INTEGER) for value in (3, 4, 5)]
+VALUES = [Literal(str(value), xsd.INTEGER) for value in (3, 4, 5)]
 
 names = st.sampled_from([":A", ":B", ":C", ":D", ":E"])
 # Only simple properties may be counted; transitive ones and those with chains are not.
@@ -215,12 +209,12 @@ def ontologies(draw: st.DrawFn) -> str:
 
 nodes = st.sampled_from(NODES)
 facts: st.SearchStrategy[Triple] = st.one_of(
-    st.tuples(nodes, st.just(RDF_TYPE), st.sampled_from(CLASSES)),
+    st.tuples(nodes, st.just(rdf.TYPE), st.sampled_from(CLASSES)),
     st.tuples(nodes, st.sampled_from(ROLES), nodes),
     st.tuples(nodes, st.sampled_from(ROLES[:3]), nodes),
     st.tuples(nodes, st.sampled_from(DATA), st.sampled_from(VALUES)),
     # OWLAPI reads "different from itself" as nothing, so the oracle is not asked about it.
-    st.tuples(nodes, st.sampled_from([OWL_SAME_AS, OWL_DIFFERENT_FROM]), nodes).filter(
+    st.tuples(nodes, st.sampled_from([owl.SAME_AS, owl.DIFFERENT_FROM]), nodes).filter(
         lambda fact: fact[0] != fact[2]
     ),
 )
@@ -246,7 +240,7 @@ class Oracle:
     def entailed(self, triples: list[Triple]) -> set[tuple[str, str, str]] | None:
         """All statements that follow; None if the triples contradict each other."""
         who = individuals_of(triples)
-        declared = [(IRI(each), RDF_TYPE, OWL_NAMED_INDIVIDUAL) for each in who]
+        declared = [(IRI(each), rdf.TYPE, owl.NAMED_INDIVIDUAL) for each in who]
         request = {
             "triples": to_ntriples([*triples, *declared]).decode(),
             "individuals": who,
@@ -254,7 +248,7 @@ class Oracle:
             "roles": ROLES,
             "data": DATA,
             "values": [value.lexical for value in VALUES],
-            "datatype": XSD_INTEGER,
+            "datatype": xsd.INTEGER,
         }
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -325,9 +319,9 @@ def said(kb: KnowledgeBase) -> set[tuple[str, str, str]]:
     vocabulary = {*CLASSES, *ROLES, *DATA}
     found = set()
     for s, p, o in kb.match(None, None, None):
-        if p == RDF_TYPE and o in vocabulary and s not in vocabulary:
+        if p == rdf.TYPE and o in vocabulary and s not in vocabulary:
             found.add((str(s), "type", str(o)))
-        elif p == OWL_SAME_AS and s != o:
+        elif p == owl.SAME_AS and s != o:
             found.add((str(s), "same", str(o)))
         elif p in vocabulary and not isinstance(o, Literal):
             found.add((str(s), str(p), str(o)))

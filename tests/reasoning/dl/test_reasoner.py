@@ -14,16 +14,10 @@ from hypothesis import strategies as st
 
 from sensorstream.errors import Inconsistent
 from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model import owl, rdf, rdfs, xsd
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple
-from sensorstream.model.vocabulary import (
-    OWL_DIFFERENT_FROM,
-    OWL_NAMED_INDIVIDUAL,
-    OWL_SAME_AS,
-    RDF_TYPE,
-    RDFS_SUBCLASS_OF,
-)
-from sensorstream.model.xsd import XSD, XSD_DOUBLE, XSD_INTEGER
+from sensorstream.model.xsd import XSD
 from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.questions import whole_window
 from sensorstream.reasoning.dl.reasoner import DlReasoner
@@ -46,13 +40,13 @@ def s(name: str) -> IRI:
 
 
 def number(value: int) -> Literal:
-    return Literal(str(value), XSD_INTEGER)
+    return Literal(str(value), xsd.INTEGER)
 
 
 def human(name: Subject, certainty: int = 100, x: int = 72) -> set[Triple]:
     """What the mapping rule makes of the paper's message."""
     return {
-        (name, RDF_TYPE, t("Human")),
+        (name, rdf.TYPE, t("Human")),
         (name, t("hasTime"), number(2678)),
         (name, t("hasXLocation"), number(x)),
         (name, t("hasYLocation"), number(8)),
@@ -63,8 +57,8 @@ def human(name: Subject, certainty: int = 100, x: int = 72) -> set[Triple]:
 
 def traffic(name: Subject, speed: str, count: int) -> set[Triple]:
     return {
-        (name, RDF_TYPE, c("TrafficObservation")),
-        (name, c("averageSpeed"), Literal(speed, XSD_DOUBLE)),
+        (name, rdf.TYPE, c("TrafficObservation")),
+        (name, c("averageSpeed"), Literal(speed, xsd.DOUBLE)),
         (name, c("vehicleCount"), number(count)),
         (name, s("madeBySensor"), c("sensor-1")),
     }
@@ -111,7 +105,7 @@ class Run:
     def types(self, node: Subject) -> set[str]:
         """The classes that the knowledge base, asserted or inferred, gives an individual."""
         known = self.terminology.schema.classes
-        return {o for _, _, o in self.kb.match(node, RDF_TYPE, None) if o in known}
+        return {o for _, _, o in self.kb.match(node, rdf.TYPE, None) if o in known}
 
     def individuals(self) -> set[Subject]:
         roles = self.terminology.schema.object_properties
@@ -136,7 +130,7 @@ def run(ontology: Ontology, worker: Worker) -> Run:
 
 
 def typed(node: Subject, *classes: IRI) -> set[Triple]:
-    return {(node, RDF_TYPE, each) for each in classes}
+    return {(node, rdf.TYPE, each) for each in classes}
 
 
 ANNA, BOB, ROOM = t("anna"), t("bob"), t("room-1")
@@ -149,7 +143,7 @@ def test_facets_unions_and_superclasses_are_found_for_a_tracker_message(run: Run
 
 
 def test_hierarchies_of_the_ontology_are_known_in_full(run: Run) -> None:
-    below = {s for s, _, _ in run.kb.match(None, RDFS_SUBCLASS_OF, t("Actor"))}
+    below = {s for s, _, _ in run.kb.match(None, rdfs.SUBCLASS_OF, t("Actor"))}
     assert below == {
         name
         for name, above in run.terminology.schema.superclasses_of.items()
@@ -193,10 +187,10 @@ def test_a_static_individual_gains_types_from_the_window_only_while_it_lasts(run
     sensor = c("sensor-1")
     assert run.types(sensor) == {c("TrafficSensor"), s("Sensor")}
     run.change(traffic(c("o1"), "12.5", 11))
-    assert (sensor, RDF_TYPE, c("CongestedSensor")) in run.inferred()
+    assert (sensor, rdf.TYPE, c("CongestedSensor")) in run.inferred()
     run.change(traffic(c("o2"), "50.0", 11), traffic(c("o1"), "12.5", 11))
     assert run.types(sensor) == {c("TrafficSensor"), s("Sensor")}
-    assert (sensor, RDF_TYPE, s("Sensor")) not in run.inferred()
+    assert (sensor, rdf.TYPE, s("Sensor")) not in run.inferred()
 
 
 def test_a_blank_node_is_an_individual_like_others(run: Run) -> None:
@@ -208,9 +202,9 @@ def test_a_blank_node_is_an_individual_like_others(run: Run) -> None:
 
 def test_individuals_told_the_same_share_their_types(run: Run) -> None:
     run.change(human(ANNA) | typed(BOB, t("Visitor")))
-    run.change({(ANNA, OWL_SAME_AS, BOB)})
+    run.change({(ANNA, owl.SAME_AS, BOB)})
     assert run.types(ANNA) == run.types(BOB)
-    run.change(set(), {(ANNA, OWL_SAME_AS, BOB)})
+    run.change(set(), {(ANNA, owl.SAME_AS, BOB)})
     assert t("Visitor") not in run.types(ANNA)
 
 
@@ -219,7 +213,7 @@ def test_a_functional_role_merges_its_values(run: Run) -> None:
     run.change({(ANNA, t("hasSeat"), seat), (ANNA, t("hasSeat"), chair)} | typed(seat, t("Door")))
     assert t("Door") in run.types(chair)
     with pytest.raises(Inconsistent):
-        run.change({(seat, OWL_DIFFERENT_FROM, chair)})
+        run.change({(seat, owl.DIFFERENT_FROM, chair)})
 
 
 def test_the_property_above_is_inferred_too(run: Run) -> None:
@@ -247,7 +241,7 @@ def test_a_value_out_of_its_range_is_inconsistent(run: Run) -> None:
 
 def test_an_invalid_literal_is_refused_before_it_reaches_the_reasoner(run: Run) -> None:
     with pytest.raises(Inconsistent, match="'many' is not an xsd:integer"):
-        run.change({(ANNA, t("hasCertainty"), Literal("many", XSD_INTEGER))})
+        run.change({(ANNA, t("hasCertainty"), Literal("many", xsd.INTEGER))})
     run.change(human(ANNA))
     assert t("ConfidentDetection") in run.types(ANNA)
 
@@ -255,14 +249,14 @@ def test_an_invalid_literal_is_refused_before_it_reaches_the_reasoner(run: Run) 
 def test_every_way_to_write_a_value_is_understood(run: Run) -> None:
     for text in ("+080", " 80 ", "80"):
         run.change(
-            {(ANNA, t("hasCertainty"), Literal(text, XSD_INTEGER)), *typed(ANNA, t("Human"))}
+            {(ANNA, t("hasCertainty"), Literal(text, xsd.INTEGER)), *typed(ANNA, t("Human"))}
         )
         assert t("ConfidentDetection") in run.types(ANNA)
         run.change(set(), run.window())
     run.change(
         {
             (ANNA, t("hasLabel"), Literal('"Anna"\n\\', language="en-GB")),
-            (ANNA, t("hasSpeed"), Literal("-INF", XSD_DOUBLE)),
+            (ANNA, t("hasSpeed"), Literal("-INF", xsd.DOUBLE)),
             (ANNA, t("hasName"), Literal("Ἄννα")),
             (ANNA, t("born"), Literal("1990-02-03", f"{XSD}date")),
             (c("o1"), s("resultTime"), Literal("2014-08-01T24:00:00", f"{XSD}dateTime")),
@@ -274,7 +268,7 @@ def test_every_way_to_write_a_value_is_understood(run: Run) -> None:
 
 def test_one_way_to_write_a_value_may_go_while_another_stays(run: Run) -> None:
     certainty = t("hasCertainty")
-    ways: set[Triple] = {(ANNA, certainty, Literal(w, XSD_INTEGER)) for w in ("80", "+80", "080")}
+    ways: set[Triple] = {(ANNA, certainty, Literal(w, xsd.INTEGER)) for w in ("80", "+80", "080")}
     run.change(typed(ANNA, t("Human")) | ways)
     for gone in sorted(ways)[:2]:
         run.change(set(), {gone})
@@ -310,10 +304,10 @@ CLASSES = ["Human", "Staff", "Visitor", "Room", "RestrictedZone", "Luggage", "Ob
 nodes = st.sampled_from(NODES)
 links = st.sampled_from([t(name) for name in ("hasLocation", "hasSeat", "detectedBy", "near")])
 facts: st.SearchStrategy[Triple] = st.one_of(
-    st.tuples(nodes, st.just(RDF_TYPE), st.sampled_from([t(name) for name in CLASSES])),
+    st.tuples(nodes, st.just(rdf.TYPE), st.sampled_from([t(name) for name in CLASSES])),
     st.tuples(nodes, links, nodes),
     st.tuples(nodes, links, nodes),
-    st.tuples(nodes, st.just(OWL_SAME_AS), nodes),
+    st.tuples(nodes, st.just(owl.SAME_AS), nodes),
     st.tuples(
         nodes,
         st.sampled_from([t("hasCertainty"), t("hasXLocation")]),
@@ -343,7 +337,7 @@ def follow(run: Run, steps: list[tuple[set[Triple], set[Triple]]]) -> int:
         whole = run.whole()
         assert whole is not None
         assert {node: run.types(node) for node in whole} == whole
-        typed_now = {s for s, p, _ in run.inferred() if p == RDF_TYPE}
+        typed_now = {s for s, p, _ in run.inferred() if p == rdf.TYPE}
         assert typed_now <= whole.keys()
         compared += 1
     return compared
@@ -378,11 +372,11 @@ def test_a_shared_room_and_a_shared_sensor_join_nobody(
     gained = run.change(typed(ROOM, t("RestrictedZone")))
     assert len(gained.added) == 30
     gained = run.change(traffic(c("o2"), "12.5", 11))
-    assert (sensor, RDF_TYPE, c("CongestedSensor")) in gained.added
+    assert (sensor, rdf.TYPE, c("CongestedSensor")) in gained.added
     # The inverse property, told from the sensor's side.
     inverse: Triple = (t("s2"), s("madeObservation"), c("o2"))
     gained = run.change({inverse, *typed(t("s2"), c("TrafficSensor"))})
-    assert (t("s2"), RDF_TYPE, c("CongestedSensor")) in gained.added
+    assert (t("s2"), rdf.TYPE, c("CongestedSensor")) in gained.added
     lost = run.change(set(), traffic(c("o2"), "12.5", 11))
     assert set(lost.removed) >= typed(sensor, c("CongestedSensor"))
     assert c("CongestedSensor") not in run.types(t("s2"))
@@ -393,9 +387,9 @@ def test_a_shared_room_and_a_shared_sensor_join_nobody(
 @pytest.mark.parametrize(
     "spoiler",
     [
-        (t("person"), OWL_SAME_AS, ANNA),
-        (ANNA, RDF_TYPE, t("InRestrictedZone")),
-        (c("s2"), RDF_TYPE, c("CongestedSensor")),
+        (t("person"), owl.SAME_AS, ANNA),
+        (ANNA, rdf.TYPE, t("InRestrictedZone")),
+        (c("s2"), rdf.TYPE, c("CongestedSensor")),
     ],
 )
 def test_equality_and_asserted_definitions_are_reasoned_about_in_full(
@@ -416,12 +410,12 @@ places = st.sampled_from(PLACES)
 roles = [t("hasLocation"), t("detectedBy"), s("madeBySensor"), s("madeObservation")]
 kinds = [t("Human"), t("RestrictedZone"), c("TrafficSensor"), c("Congestion"), s("Observation")]
 told: st.SearchStrategy[Triple] = st.one_of(
-    st.tuples(places, st.just(RDF_TYPE), st.sampled_from(kinds)),
+    st.tuples(places, st.just(rdf.TYPE), st.sampled_from(kinds)),
     st.tuples(places, st.sampled_from(roles), places),
     st.tuples(places, st.sampled_from(roles), places),
-    st.tuples(places, st.just(OWL_DIFFERENT_FROM), places),
+    st.tuples(places, st.just(owl.DIFFERENT_FROM), places),
     st.tuples(places, st.just(c("vehicleCount")), st.sampled_from([number(9), number(10)])),
-    st.tuples(places, st.just(c("averageSpeed")), st.just(Literal("19.9", XSD_DOUBLE))),
+    st.tuples(places, st.just(c("averageSpeed")), st.just(Literal("19.9", xsd.DOUBLE))),
 )
 moves = st.lists(st.tuples(st.sets(told, max_size=4), st.sets(told, max_size=3)), max_size=6)
 
@@ -446,7 +440,7 @@ def oracle(run: Run, ontology: Ontology, reasoner: str) -> dict[Subject, set[str
     # HermiT refuses whole ontologies for a datatype outside OWL's map.
     known: list[Triple] = [x for x in ontology.triples if t("born") not in x]
     known += [x for x in run.window() if t("born") not in x]
-    known += [(node, RDF_TYPE, OWL_NAMED_INDIVIDUAL) for node in sorted(run.individuals())]
+    known += [(node, rdf.TYPE, owl.NAMED_INDIVIDUAL) for node in sorted(run.individuals())]
     world = owlready2.World()
     try:
         loaded = world.get_ontology("urn:oracle#").load(fileobj=io.BytesIO(to_ntriples(known)))
@@ -476,9 +470,9 @@ def test_a_moving_window_equals_owlready2(
     run.change(human(ANNA) | human(BOB, certainty=10, x=400) | typed(ROOM, t("RestrictedZone")))
     run.change({(ANNA, t("hasLocation"), ROOM), (BOB, t("hasLocation"), ROOM)})
     run.change(traffic(c("o1"), "12.5", 11) | traffic(c("o2"), "60.0", 3))
-    run.change({(c("o3"), RDF_TYPE, c("PollutionObservation")), (c("o3"), c("ozone"), number(130))})
+    run.change({(c("o3"), rdf.TYPE, c("PollutionObservation")), (c("o3"), c("ozone"), number(130))})
     run.change({(ANNA, t("hasSeat"), t("lobby")), (ANNA, t("performs"), t("act"))})
-    run.change({(BOB, OWL_SAME_AS, t("robert")), (t("robert"), t("hasLocation"), t("vault"))})
+    run.change({(BOB, owl.SAME_AS, t("robert")), (t("robert"), t("hasLocation"), t("vault"))})
     assert {node: run.types(node) for node in run.individuals()} == oracle(run, ontology, reasoner)
     # The room and the congestion expire; their neighbours stay.
     run.change(human(t("carol"), x=20), typed(ROOM, t("RestrictedZone")))

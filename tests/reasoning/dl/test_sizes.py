@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model import rdf
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Triple
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.protocol import IslandFacts, Types
 from sensorstream.reasoning.dl.reasoner import DlReasoner
@@ -22,7 +22,7 @@ from .test_random_ontologies import BASE, ontology, restriction
 NODES = [IRI(f"{BASE}n{n}") for n in range(6)]
 P, A = IRI(f"{BASE}p"), IRI(f"{BASE}A")
 links = st.tuples(st.sampled_from(NODES), st.just(P), st.sampled_from(NODES))
-kinds = st.tuples(st.sampled_from(NODES), st.just(RDF_TYPE), st.just(A))
+kinds = st.tuples(st.sampled_from(NODES), st.just(rdf.TYPE), st.just(A))
 changes = st.lists(st.sets(st.one_of(links, kinds), max_size=7), min_size=1, max_size=6)
 EXAMPLES = int(os.environ.get("TEST_ONTOLOGIES", "40"))
 
@@ -65,7 +65,7 @@ def test_the_largest_island_is_that_of_the_links_after_every_change(
     for window in windows:
         # No two are alike: of others, two are asked about.
         ends = {end for s, p, o in window for end in ((s, o) if p == P else (s,))}
-        window = window | {(IRI(end), RDF_TYPE, IRI(f"{end}-own")) for end in ends}
+        window = window | {(IRI(end), rdf.TYPE, IRI(f"{end}-own")) for end in ends}
         delta = Delta(0, tuple(sorted(window - before)), tuple(sorted(before - window)))
         kb.apply(Origin.WINDOW, delta)
         reasoner.react(kb, delta)

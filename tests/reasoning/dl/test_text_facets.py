@@ -8,9 +8,9 @@ import pytest
 
 from sensorstream.errors import Inconsistent
 from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model import rdf
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.reasoning.dl.reasoner import ResilientReasoner
 from sensorstream.reasoning.profiles import make_reasoner
 from sensorstream.reasoning.reasoner import Reasoner
@@ -47,7 +47,7 @@ def make() -> Iterator[Make]:
 def say(kb: KnowledgeBase, reasoner: Reasoner, name: str, text: str) -> bool:
     """Whether an A with a text contradicts nothing; then it is in the window."""
     one = IRI(f"{BASE}{name}")
-    delta = Delta(0, ((one, RDF_TYPE, A), (one, D, Literal(text))))
+    delta = Delta(0, ((one, rdf.TYPE, A), (one, D, Literal(text))))
     kb.apply(Origin.WINDOW, delta)
     try:
         reasoner.react(kb, delta)
@@ -72,7 +72,7 @@ def test_values_of_a_range_with_facets_of_texts_are_told_apart(make: Make, profi
     ]
     assert not say(kb, reasoner, "n7", "AB-1234")
     assert not say(kb, reasoner, "n8", "ab-1")
-    assert (IRI(f"{BASE}n0"), RDF_TYPE, B) not in set(kb.triples(Origin.INFERRED))
+    assert (IRI(f"{BASE}n0"), rdf.TYPE, B) not in set(kb.triples(Origin.INFERRED))
 
 
 @pytest.mark.parametrize("profile", ["hermit", "pellet"])

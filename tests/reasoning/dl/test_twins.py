@@ -14,13 +14,8 @@ from hypothesis import strategies as st
 
 from sensorstream.clock import SystemClock
 from sensorstream.errors import Inconsistent, ReasonerError
+from sensorstream.model import owl, rdf, xsd
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.model.vocabulary import (
-    OWL_DIFFERENT_FROM,
-    OWL_SAME_AS,
-    RDF_TYPE,
-)
-from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.reasoning.dl.axioms import Axioms
 from sensorstream.reasoning.dl.process import JavaProcess, Worker
 from sensorstream.reasoning.dl.questions import Island, Memo, Questions, of_facts
@@ -37,24 +32,24 @@ from tests.reasoning.dl.test_random_ontologies import (
 )
 
 HUBS = [IRI(f"{BASE}o1"), IRI(f"{BASE}h")]
-VALUES = [Literal(str(value), XSD_INTEGER) for value in (3, 4, 5, 6)]
+VALUES = [Literal(str(value), xsd.INTEGER) for value in (3, 4, 5, 6)]
 # Places in a part: of one member or of two.
 ends = st.sampled_from(["0", "1"])
 hubs = st.sampled_from(HUBS)
 told = st.one_of(
-    st.tuples(ends, st.just(RDF_TYPE), st.sampled_from(CLASSES)),
+    st.tuples(ends, st.just(rdf.TYPE), st.sampled_from(CLASSES)),
     st.tuples(ends, st.sampled_from(ROLES), hubs),
     st.tuples(hubs, st.sampled_from(ROLES), ends),
     st.tuples(ends, st.sampled_from(ROLES), ends),
     st.tuples(ends, st.sampled_from(DATA), st.sampled_from([*VALUES, "own"])),
-    st.tuples(ends, st.sampled_from([OWL_SAME_AS, OWL_DIFFERENT_FROM]), hubs),
+    st.tuples(ends, st.sampled_from([owl.SAME_AS, owl.DIFFERENT_FROM]), hubs),
 )
 kinds = st.lists(
     st.tuples(st.sets(told, min_size=1, max_size=4), st.integers(1, 4)), min_size=1, max_size=2
 )
 of_hubs = st.sets(
     st.one_of(
-        st.tuples(hubs, st.just(RDF_TYPE), st.sampled_from(CLASSES)),
+        st.tuples(hubs, st.just(rdf.TYPE), st.sampled_from(CLASSES)),
         st.tuples(hubs, st.sampled_from(ROLES), hubs),
     ),
     max_size=3,

@@ -6,8 +6,9 @@ import pyoxigraph as ox
 import pytest
 
 from sensorstream.kb.oxigraph import from_oxigraph
+from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal
-from sensorstream.model.xsd import XSD, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER, XSD_STRING
+from sensorstream.model.xsd import XSD
 from sensorstream.reasoning.dl.axioms import Axioms
 from sensorstream.reasoning.dl.value_classes import ValueClasses
 
@@ -41,39 +42,39 @@ def distinct(found: ValueClasses, datatype: str, *values: str) -> int:
 
 def test_numbers_between_the_same_bounds_are_alike() -> None:
     found = classes(FACETS)
-    assert distinct(found, XSD_INTEGER, "-7", "0", "9", "+009") == 1
-    assert distinct(found, XSD_INTEGER, "11", "15", "20") == 1
-    assert distinct(found, XSD_INTEGER, "9", "10", "11", "21") == 4
-    assert distinct(found, XSD_DECIMAL, "20.4", "20.5", "20.6") == 3
+    assert distinct(found, xsd.INTEGER, "-7", "0", "9", "+009") == 1
+    assert distinct(found, xsd.INTEGER, "11", "15", "20") == 1
+    assert distinct(found, xsd.INTEGER, "9", "10", "11", "21") == 4
+    assert distinct(found, xsd.DECIMAL, "20.4", "20.5", "20.6") == 3
 
 
 def test_an_integer_and_a_fraction_are_told_apart() -> None:
-    assert distinct(classes(FACETS), XSD_DECIMAL, "12.0", "12.5") == 2
+    assert distinct(classes(FACETS), xsd.DECIMAL, "12.0", "12.5") == 2
 
 
 def test_doubles_have_bounds_of_their_own() -> None:
     found = classes(FACETS)
-    assert distinct(found, XSD_DOUBLE, "1.5", "10", "20.5") == 2
-    assert distinct(found, XSD_DOUBLE, "2.4", "2.5", "2.6") == 3
-    assert distinct(found, XSD_DOUBLE, "0", "-0", "NaN", "INF", "-INF") == 5
+    assert distinct(found, xsd.DOUBLE, "1.5", "10", "20.5") == 2
+    assert distinct(found, xsd.DOUBLE, "2.4", "2.5", "2.6") == 3
+    assert distinct(found, xsd.DOUBLE, "0", "-0", "NaN", "INF", "-INF") == 5
 
 
 def test_only_the_texts_that_axioms_write_are_told_apart() -> None:
     found = classes(FACETS)
-    assert distinct(found, XSD_STRING, "anna", "bob") == 1
-    assert distinct(found, XSD_STRING, "yes", "no", "anna") == 3
+    assert distinct(found, xsd.STRING, "anna", "bob") == 1
+    assert distinct(found, xsd.STRING, "yes", "no", "anna") == 3
 
 
 def test_a_bounded_integer_type_brings_its_bounds() -> None:
     found = classes(":d rdfs:range xsd:byte .")
-    assert distinct(found, XSD_INTEGER, "127", "128", "5", "-128", "-129") == 5
+    assert distinct(found, xsd.INTEGER, "127", "128", "5", "-128", "-129") == 5
 
 
 def test_datatypes_are_told_apart() -> None:
     found = classes(FACETS)
-    assert found.of("12", XSD_INTEGER, None) != found.of("12", XSD_DECIMAL, None)
-    assert found.of("12", XSD_INTEGER, None) != found.of("12", XSD_STRING, None)
-    assert found.of("a", XSD_STRING, "en") != found.of("b", XSD_STRING, "en")
+    assert found.of("12", xsd.INTEGER, None) != found.of("12", xsd.DECIMAL, None)
+    assert found.of("12", xsd.INTEGER, None) != found.of("12", xsd.STRING, None)
+    assert found.of("a", xsd.STRING, "en") != found.of("b", xsd.STRING, "en")
 
 
 @pytest.mark.parametrize(
@@ -91,12 +92,12 @@ def test_datatypes_are_told_apart() -> None:
     ],
 )
 def test_where_values_are_compared_each_is_a_class_of_its_own(axiom: str) -> None:
-    assert distinct(classes(axiom), XSD_INTEGER, "1", "2", "3") == 3
+    assert distinct(classes(axiom), xsd.INTEGER, "1", "2", "3") == 3
 
 
 def test_counting_neighbours_compares_no_values() -> None:
     axiom = ":p a owl:FunctionalProperty ."
-    assert distinct(classes(axiom), XSD_INTEGER, "1", "2", "3") == 1
+    assert distinct(classes(axiom), xsd.INTEGER, "1", "2", "3") == 1
 
 
 @pytest.mark.parametrize("facet", ["length 3", 'pattern "a+"', "minLength 1", "maxLength 9"])
@@ -104,8 +105,8 @@ def test_where_texts_are_measured_each_is_a_class_of_its_own(facet: str) -> None
     found = classes(f"""
         :d rdfs:range [ a rdfs:Datatype ; owl:onDatatype xsd:string ;
             owl:withRestrictions ( [ xsd:{facet} ] ) ] .""")
-    assert distinct(found, XSD_STRING, "a", "b") == 2
-    assert distinct(found, XSD_INTEGER, "1", "2") == 1 or "length" in facet.lower()
+    assert distinct(found, xsd.STRING, "a", "b") == 2
+    assert distinct(found, xsd.INTEGER, "1", "2") == 1 or "length" in facet.lower()
 
 
 def test_a_value_of_any_other_type_is_a_class_of_its_own() -> None:
@@ -145,5 +146,5 @@ def test_opaque_values_are_one_class_per_datatype_and_value_of_the_axioms() -> N
 
 def test_numbers_of_any_length_have_a_class() -> None:
     found = classes(FACETS)
-    assert distinct(found, XSD_INTEGER, "9" * 5000, "8" * 5000) == 2
-    assert distinct(found, XSD_DECIMAL, f"{'9' * 60}.5", f"{'9' * 60}.25") == 1
+    assert distinct(found, xsd.INTEGER, "9" * 5000, "8" * 5000) == 2
+    assert distinct(found, xsd.DECIMAL, f"{'9' * 60}.5", f"{'9' * 60}.25") == 1

@@ -9,9 +9,9 @@ import pytest
 
 from sensorstream.errors import Inconsistent, OntologyError, SettingsError
 from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model import owl, rdf
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
 from sensorstream.reasoning.ontology import Ontology, load_ontology
 from sensorstream.reasoning.profiles import make_reasoner
 from sensorstream.reasoning.reasoner import NoReasoner, Reasoner, SchemaClosure
@@ -66,20 +66,20 @@ def test_unconnected_individuals_reach_each_other(ontology: Ontology, reasoner: 
         return set(kb.triples(Origin.INFERRED))
 
     badge = Literal("7")
-    anna: set[Triple] = {(x("anna"), RDF_TYPE, x("Person")), (x("anna"), x("badge"), badge)}
-    bob: set[Triple] = {(x("bob"), RDF_TYPE, x("Person")), (x("bob"), x("badge"), badge)}
-    guard: Triple = (x("bob"), RDF_TYPE, x("Guard"))
+    anna: set[Triple] = {(x("anna"), rdf.TYPE, x("Person")), (x("anna"), x("badge"), badge)}
+    bob: set[Triple] = {(x("bob"), rdf.TYPE, x("Person")), (x("bob"), x("badge"), badge)}
+    guard: Triple = (x("bob"), rdf.TYPE, x("Guard"))
     assert change(anna, set()) == set()
     assert change(bob | {guard}, set()) == {
-        (x("anna"), RDF_TYPE, x("Guard")),
-        (x("anna"), OWL_SAME_AS, x("bob")),
-        (x("bob"), OWL_SAME_AS, x("anna")),
+        (x("anna"), rdf.TYPE, x("Guard")),
+        (x("anna"), owl.SAME_AS, x("bob")),
+        (x("bob"), owl.SAME_AS, x("anna")),
     }
     assert change({(x("carol"), x("in"), x("hall"))}, bob | {guard}) == {
-        (x("carol"), RDF_TYPE, x("Guest"))
+        (x("carol"), rdf.TYPE, x("Guest"))
     }
     with pytest.raises(Inconsistent):
-        change({(x("hall"), RDF_TYPE, x("Empty"))}, set())
+        change({(x("hall"), rdf.TYPE, x("Empty"))}, set())
     assert change(set(), anna | {(x("carol"), x("in"), x("hall"))}) == set()
 
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 
 from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model import rdf
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import Triple
-from sensorstream.model.vocabulary import RDF_FIRST, RDF_REST
 from sensorstream.reasoning.rulesets.derivation import Applications, Derivation, derivation, minimal
 from sensorstream.reasoning.rulesets.lists import unrolled
 from sensorstream.reasoning.rulesets.reader import bundled_rules, text_of
@@ -58,7 +58,7 @@ def test_the_rules_conclude_each_triple_from_the_leaves_of_its_derivation(
     name: str, static: set[Triple], changes: list[list[Triple]]
 ) -> None:
     world = World(bundled_rules(name), static, {each for change in changes for each in change})
-    lists = {each for each in static if each[1] in (RDF_FIRST, RDF_REST)}
+    lists = {each for each in static if each[1] in (rdf.FIRST, rdf.REST)}
     derived = world.derived()
     for triple in derived[:: 1 + len(derived) // 10]:
         found = world.why(triple)
@@ -163,7 +163,7 @@ def test_without_any_leaf_of_a_minimal_derivation_the_others_do_not_conclude_it(
     name: str, static: set[Triple], changes: list[list[Triple]]
 ) -> None:
     world = World(bundled_rules(name), static, {each for change in changes for each in change})
-    lists = {each for each in static if each[1] in (RDF_FIRST, RDF_REST)}
+    lists = {each for each in static if each[1] in (rdf.FIRST, rdf.REST)}
     derived = world.derived()
     for triple in derived[:: 1 + len(derived) // 6]:
         found = minimal(triple, world.rules, world.kb, world.facts)

@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from sensorstream.model.vocabulary import CONTRADICTION, RDF_TYPE
-from sensorstream.model.xsd import XSD_INTEGER
+from sensorstream.model import rdf, xsd
+from sensorstream.model.vocabulary import CONTRADICTION
 from sensorstream.reasoning.rulesets.reader import SUMMARIES, bundled_rules, text_of
 from sensorstream.reasoning.rulesets.rule_set import RuleSet, combined, renamed
 from tests.reasoning.rulesets.graphs import graph
@@ -325,8 +325,8 @@ def test_a_contradiction_is_found_at_its_place(name: str, rule: str) -> None:
 def test_each_literal_of_a_triple_gets_a_node_of_its_datatype() -> None:
     known = graph(":a :p 1 . :b :p 1 . :a :q :b")
     found = concluded(SETS["rdf-literals"], known) - known
-    typed = {s: o for s, p, o in found if p == RDF_TYPE}
-    assert set(typed.values()) == {XSD_INTEGER}
+    typed = {s: o for s, p, o in found if p == rdf.TYPE}
+    assert set(typed.values()) == {xsd.INTEGER}
     assert {(s, p) for s, p, o in found if o in typed} == {
         (s, p) for s, p, o in known if p.endswith("p")
     }

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from sensorstream.errors import Inconsistent, OntologyError, ProgramError
 from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model import owl, rdf
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Triple
-from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
 from sensorstream.network.recursion.reads import Kind
 from sensorstream.reasoning.rulesets.blocks import excerpt
 from sensorstream.reasoning.rulesets.minimising import kinds_asked, minimised
@@ -53,8 +53,8 @@ some_rules = st.lists(st.sampled_from(POOL), min_size=2, max_size=9, unique=True
 )
 KINDS = [
     *(Kind(IRI(f"http://example.org/{name}"), None) for name in "pqr"),
-    *(Kind(RDF_TYPE, IRI(f"http://example.org/{name}")) for name in "CDEF"),
-    *(Kind(OWL_SAME_AS, None), Kind(RDF_TYPE, None)),
+    *(Kind(rdf.TYPE, IRI(f"http://example.org/{name}")) for name in "CDEF"),
+    *(Kind(owl.SAME_AS, None), Kind(rdf.TYPE, None)),
 ]
 goals = st.none() | st.lists(st.sampled_from(KINDS), min_size=1, max_size=2, unique=True)
 
@@ -115,9 +115,9 @@ def check(
         said = [
             each
             for each in change
-            if (each[1] in names or each[1] == RDF_TYPE)
-            and (each[1] != RDF_TYPE or each[2] in names)
-            and each[1] != OWL_SAME_AS
+            if (each[1] in names or each[1] == rdf.TYPE)
+            and (each[1] != rdf.TYPE or each[2] in names)
+            and each[1] != owl.SAME_AS
         ]
         delta = Delta(
             0,

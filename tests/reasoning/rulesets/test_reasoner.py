@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from sensorstream.errors import Inconsistent, OntologyError, Overrun
 from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model import rdf
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Triple
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.network.budget import NO_LIMITS, Limits
 from sensorstream.reasoning.rulesets.reader import bundled_rules, text_of
 from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
@@ -244,10 +244,10 @@ def test_what_a_rule_with_not_exists_concludes_of_the_static_graph_the_window_ta
         window = set(world.kb.triples(Origin.WINDOW))
         facts = static | window
         busy = {s for s, p, _ in facts if p.endswith("/p")}
-        free = {s for s, p, o in facts if (p, o) == (RDF_TYPE, C) and s not in busy}
+        free = {s for s, p, o in facts if (p, o) == (rdf.TYPE, C) and s not in busy}
         told = {(s, o) for s, p, o in facts if p.endswith("/q") and s in free}
         found = set(world.kb.index)
-        assert {s for s, p, o in found if p == RDF_TYPE and o.endswith("/Free")} == free
+        assert {s for s, p, o in found if p == rdf.TYPE and o.endswith("/Free")} == free
         assert {(s, o) for s, p, o in found if p.endswith("/told")} == told
 
 

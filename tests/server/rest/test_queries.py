@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.settings import (
+from sensorstream.settings.settings import (
     HistorySettings,
     OntologySettings,
     RuleSettings,

@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.demo.output import Receiver
-from sensorstream.settings import (
+from sensorstream.cli.demo.output import Receiver
+from sensorstream.settings.settings import (
     HistorySettings,
     OntologySettings,
     RuleSettings,

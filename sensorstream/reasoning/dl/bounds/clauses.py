@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from sensorstream.model import rdf
 from sensorstream.model.terms import IRI
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.sparql.algebra import PatternTerm, TriplePattern, Variable
 
 PREFIX: Final = "urn:sensorstream:bound#"
@@ -75,7 +75,7 @@ def implies(name: str, body: tuple[TriplePattern, ...], head: TriplePattern) -> 
 
 def member(one: PatternTerm, of_class: IRI) -> TriplePattern:
     """An individual is of a class."""
-    return TriplePattern(one, RDF_TYPE, of_class)
+    return TriplePattern(one, rdf.TYPE, of_class)
 
 
 def renamed(triple: TriplePattern, terms: Mapping[Variable, PatternTerm]) -> TriplePattern:

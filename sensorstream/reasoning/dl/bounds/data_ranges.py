@@ -12,112 +12,29 @@ from __future__ import annotations
 import itertools
 import operator
 import re
-import struct
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from math import ceil, floor
 from typing import Any, Final
 
 from sensorstream.errors import TermError
+from sensorstream.model import owl, xsd
 from sensorstream.model.regex import xpath_regex
 from sensorstream.model.terms import IRI, Literal, Term
-from sensorstream.model.vocabulary import (
-    OWL,
-    OWL_COMPLEMENT_OF,
-    OWL_EQUIVALENT_CLASS,
-    OWL_INTERSECTION_OF,
-    OWL_ON_DATATYPE,
-    OWL_ONE_OF,
-    RDF,
-    RDFS,
-)
+from sensorstream.model.vocabulary import OWL, RDF, RDFS
 from sensorstream.model.xsd import (
     DURATIONS,
     INTEGER_BOUNDS,
     NUMERIC_TYPES,
     RDF_LANG_STRING,
     XSD,
-    XSD_ANY_URI,
-    XSD_BOOLEAN,
-    XSD_DATE_TIME,
-    XSD_DECIMAL,
-    XSD_DOUBLE,
-    XSD_DURATION,
-    XSD_FLOAT,
-    XSD_STRING,
     is_among,
     primitive_of,
 )
 from sensorstream.reasoning.dl.axioms import Axioms
 from sensorstream.reasoning.dl.bounds.clauses import Untreated
-from sensorstream.reasoning.dl.datatypes import meaning
-
-REAL: Final = XSD_DECIMAL
-NOT_A_NUMBER: Final = "NaN"
-"""The content of that value of ``xsd:double`` and ``xsd:float``."""
-_STORED: Final = {XSD_DOUBLE: ("d", "q"), XSD_FLOAT: ("f", "i")}
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """A value: the primitive datatype it is of, and what tells it from others of that.
-
-    The content is a fraction for numbers, the :func:`place` for ``xsd:double`` and ``xsd:float``,
-    a moment for times, months and seconds for durations, and mostly text for the others.
-    """
-
-    space: str
-    content: Hashable
-
-
-def value_of(literal: Literal) -> Value:
-    """The value of a literal; of an unknown datatype, each text is a value.
-
-    Raises:
-        TermError: the text is not in the datatype's lexical space.
-    """
-    if literal.language is not None:
-        return Value(RDF_LANG_STRING, (literal.lexical, literal.language))
-    space, value = primitive_of(literal.datatype), literal.value
-    match value:
-        case bool():
-            return Value(space, value)
-        case int() | Decimal():
-            return Value(space, Fraction(value))
-        case float():
-            return Value(space, place(value, space))
-        case tuple():
-            return Value(space, _exact(value))
-    if space == XSD_STRING:
-        return Value(space, literal.lexical)
-    if space == XSD_ANY_URI:
-        return Value(space, literal.lexical.strip())
-    key = meaning(literal)
-    assert isinstance(key, tuple)
-    return Value(space, key[1])
-
-
-def _exact(parts: Iterable[object]) -> tuple[object, ...]:
-    """The parts, with equal decimals in one form: 60 and 60.0 are written alike."""
-    return tuple(Fraction(each) if isinstance(each, Decimal) else each for each in parts)
-
-
-def place(number: float, kind: str) -> Hashable:
-    """The place of a number among all of ``xsd:double`` or ``xsd:float``: zero is 0, -0.0 is -1."""
-    if number != number:
-        return NOT_A_NUMBER
-    written, read = _STORED[kind]
-    try:
-        stored = struct.pack(f">{written}", number)
-    except OverflowError:
-        stored = struct.pack(f">{written}", float("inf") if number > 0 else float("-inf"))
-    bits: int = struct.unpack(f">{read}", stored)[0]
-    if bits >= 0:
-        return bits
-    return -1 - (bits + (1 << 8 * len(stored) - 1))
-
+from sensorstream.reasoning.dl.datatypes import NOT_A_NUMBER, REAL, Value, place, value_of
 
 _UNION_OF: Final = f"{OWL}unionOf"
 _COMPLEMENT: Final = f"{OWL}datatypeComplementOf"
@@ -185,19 +102,19 @@ class Datatype(DataRange):
         if self.name in _EVERYTHING:
             return True
         if self.name == _PLAIN:
-            return value.space in (XSD_STRING, RDF_LANG_STRING)
+            return value.space in (xsd.STRING, RDF_LANG_STRING)
         return is_among(value.content, value.space, self.name)
 
     def of_space(self, space: str) -> bool | None:
         if self.name in _EVERYTHING or self.name == space:
             return True
         if self.name == _PLAIN:
-            return space in (XSD_STRING, RDF_LANG_STRING)
+            return space in (xsd.STRING, RDF_LANG_STRING)
         return None if primitive_of(self.name) == space else False
 
     def own_marks(self) -> Iterable[Value]:
         bounds = INTEGER_BOUNDS.get(self.name, ())
-        return [value_of(Literal(str(each), XSD_DECIMAL)) for each in bounds if each is not None]
+        return [value_of(Literal(str(each), xsd.DECIMAL)) for each in bounds if each is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,14 +148,14 @@ class TextFacet(DataRange):
     limit: int | str
 
     def holds(self, value: Value) -> bool:
-        if value.space != XSD_STRING:
+        if value.space != xsd.STRING:
             return False
         if isinstance(self.limit, str):
             return xpath_regex(self.limit).fullmatch(str(value.content)) is not None
         return _LENGTHS[self.name](len(str(value.content)), self.limit)
 
     def of_space(self, space: str) -> bool | None:
-        return None if space == XSD_STRING else False
+        return None if space == xsd.STRING else False
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,19 +233,19 @@ def read_range(axioms: Axioms, node: Term, depth: int = 0) -> DataRange:
     def parts(word: str) -> tuple[DataRange, ...]:
         return tuple(read_range(axioms, each, depth + 1) for each in axioms.members(about[word]))
 
-    if OWL_ONE_OF in about:
-        return _listed(axioms.members(about[OWL_ONE_OF]))
-    if OWL_ON_DATATYPE in about:
+    if owl.ONE_OF in about:
+        return _listed(axioms.members(about[owl.ONE_OF]))
+    if owl.ON_DATATYPE in about:
         return _restricted(axioms, about, depth)
     if _UNION_OF in about:
         return Combined(parts(_UNION_OF), some=True)
-    if OWL_INTERSECTION_OF in about:
-        return Combined(parts(OWL_INTERSECTION_OF), some=False)
-    for word in (_COMPLEMENT, OWL_COMPLEMENT_OF):
+    if owl.INTERSECTION_OF in about:
+        return Combined(parts(owl.INTERSECTION_OF), some=False)
+    for word in (_COMPLEMENT, owl.COMPLEMENT_OF):
         if word in about:
             return without(read_range(axioms, about[word], depth + 1))
-    if OWL_EQUIVALENT_CLASS in about:
-        return read_range(axioms, about[OWL_EQUIVALENT_CLASS], depth + 1)
+    if owl.EQUIVALENT_CLASS in about:
+        return read_range(axioms, about[owl.EQUIVALENT_CLASS], depth + 1)
     if isinstance(node, Literal) or node.startswith("_:") or node in _UNDECIDED:
         raise Untreated(f"the data range {node.n3}")
     return EVERYTHING if node in _EVERYTHING else Datatype(str(node))
@@ -358,14 +275,14 @@ def known_value(literal: Literal) -> Value:
 
 
 def _restricted(axioms: Axioms, about: Mapping[str, Term], depth: int) -> DataRange:
-    base = read_range(axioms, about[OWL_ON_DATATYPE], depth + 1)
+    base = read_range(axioms, about[owl.ON_DATATYPE], depth + 1)
     facets: list[DataRange] = [base]
     for member in axioms.members(about[_WITH]) if _WITH in about else ():
         for _, facet, limit in axioms.about(member):
             if (
                 (facet in _LENGTHS or facet == _PATTERN)
                 and isinstance(base, Datatype)
-                and primitive_of(base.name) == XSD_STRING
+                and primitive_of(base.name) == xsd.STRING
             ):
                 facets.append(_text_facet(facet, limit))
                 continue
@@ -374,7 +291,7 @@ def _restricted(axioms: Axioms, about: Mapping[str, Term], depth: int) -> DataRa
             known = known_value(limit)
             # Of a named base alone it is certain which space it is of.
             if not isinstance(base, Datatype) or base.name not in NUMERIC_TYPES:
-                raise Untreated(f"the facet {facet.n3} of {about[OWL_ON_DATATYPE].n3}")
+                raise Untreated(f"the facet {facet.n3} of {about[owl.ON_DATATYPE].n3}")
             if known.space != primitive_of(base.name):
                 raise Untreated(f"the facet {facet.n3} {limit.n3} of {base.name}")
             facets.append(Facet(str(facet), known))
@@ -410,7 +327,7 @@ _LONGEST: Final = 100_000
 _TIMES: Final = ((0, None), (0, 0))
 _DURATIONS: Final = ((1, 0), (0, 1), (1, 1))
 _NAMED: Final = frozenset(
-    {REAL, XSD_DOUBLE, XSD_FLOAT, XSD_STRING, XSD_BOOLEAN, XSD_DATE_TIME, XSD_DURATION}
+    {REAL, xsd.DOUBLE, xsd.FLOAT, xsd.STRING, xsd.BOOLEAN, xsd.DATE_TIME, xsd.DURATION}
 )
 _OTHER: Final = "urn:other-datatype"
 
@@ -428,19 +345,19 @@ def cells(ranges: Iterable[DataRange]) -> list[Cell]:
     ranges = tuple(ranges)
     parts = [part for each in ranges for part in each.parts()]
     marks = {mark for part in parts for mark in part.own_marks()}
-    found = [*_numbers(marks), *_stored(marks, XSD_DOUBLE), *_stored(marks, XSD_FLOAT)]
-    found += [Cell(Value(XSD_BOOLEAN, each), many=False) for each in (True, False)]
+    found = [*_numbers(marks), *_stored(marks, xsd.DOUBLE), *_stored(marks, xsd.FLOAT)]
+    found += [Cell(Value(xsd.BOOLEAN, each), many=False) for each in (True, False)]
     found += [Cell(mark, many=False) for mark in sorted(marks, key=repr) if _is_point(mark)]
     found += _texts(ranges, marks)
     for clock, zone in _TIMES:
         moments = ((clock + number, zone) for number in itertools.count())
-        found.append(Cell(_free(XSD_DATE_TIME, moments, marks), many=True))
-    found.append(Cell(Value(XSD_DURATION, (0, 0)), many=False))
+        found.append(Cell(_free(xsd.DATE_TIME, moments, marks), many=True))
+    found.append(Cell(Value(xsd.DURATION, (0, 0)), many=False))
     for months, seconds in _DURATIONS:
         lengths = ((months * number, seconds * number) for number in itertools.count(1))
-        found.append(Cell(_free(XSD_DURATION, lengths, marks), many=True))
+        found.append(Cell(_free(xsd.DURATION, lengths, marks), many=True))
     spaces = {part.name for part in parts if isinstance(part, Datatype)}
-    spaces |= {mark.space for mark in marks} | {_OTHER, RDF_LANG_STRING, XSD_ANY_URI}
+    spaces |= {mark.space for mark in marks} | {_OTHER, RDF_LANG_STRING, xsd.ANY_URI}
     for space in sorted(spaces - _NAMED - DURATIONS):
         found.append(Cell(_free(space, _texts_of("zq-"), marks), many=True))
     return found
@@ -456,7 +373,7 @@ def _texts(ranges: Sequence[DataRange], marks: set[Value]) -> Iterator[Cell]:
     limits = [part.limit for part in parts if isinstance(part, TextFacet)]
     if not limits:
         for beginning in _TEXTS:
-            yield Cell(_free(XSD_STRING, _texts_of(beginning), marks), many=True)
+            yield Cell(_free(xsd.STRING, _texts_of(beginning), marks), many=True)
         return
     measured = [each for each in limits if isinstance(each, int)]
     tried = {max(0, each + more) for each in measured for more in (-1, 0, 1)}
@@ -465,7 +382,7 @@ def _texts(ranges: Sequence[DataRange], marks: set[Value]) -> Iterator[Cell]:
     for length in sorted({min(each, _LONGEST) for each in tried}):
         for beginning in _TEXTS:
             text = beginning[:length] + "x" * (length - len(beginning))
-            value = Value(XSD_STRING, text)
+            value = Value(xsd.STRING, text)
             if value not in marks:
                 sort = tuple(each.holds(value) for each in ranges)
                 many = len(measured) == len(limits) and length - len(beginning) >= _VARIED
@@ -475,9 +392,9 @@ def _texts(ranges: Sequence[DataRange], marks: set[Value]) -> Iterator[Cell]:
 
 
 def _is_point(mark: Value) -> bool:
-    if mark.space == XSD_DURATION:
+    if mark.space == xsd.DURATION:
         return mark.content != (0, 0)
-    return mark.space not in (REAL, XSD_DOUBLE, XSD_FLOAT, XSD_BOOLEAN)
+    return mark.space not in (REAL, xsd.DOUBLE, xsd.FLOAT, xsd.BOOLEAN)
 
 
 def _numbers(marks: set[Value]) -> Iterator[Cell]:

@@ -12,22 +12,9 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Final
 
+from sensorstream.model import owl
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
-from sensorstream.model.vocabulary import (
-    OWL,
-    OWL_COMPLEMENT_OF,
-    OWL_DIFFERENT_FROM,
-    OWL_HAS_VALUE,
-    OWL_INTERSECTION_OF,
-    OWL_INVERSE_OF,
-    OWL_NOTHING,
-    OWL_ON_PROPERTY,
-    OWL_ONE_OF,
-    OWL_SAME_AS,
-    OWL_SOME_VALUES_FROM,
-    OWL_THING,
-    RDFS,
-)
+from sensorstream.model.vocabulary import OWL, RDFS
 from sensorstream.network.recursion.rule import constant
 from sensorstream.reasoning.dl.axioms import COUNTS, Axioms
 from sensorstream.reasoning.dl.bounds.clauses import (
@@ -57,12 +44,12 @@ ALL: Final = IRI(f"{OWL}allValuesFrom")
 SELF: Final = IRI(f"{OWL}hasSelf")
 _KINDS: Final = frozenset(
     {
-        OWL_INTERSECTION_OF,
+        owl.INTERSECTION_OF,
         UNION,
-        OWL_COMPLEMENT_OF,
-        OWL_ONE_OF,
-        OWL_SOME_VALUES_FROM,
-        OWL_HAS_VALUE,
+        owl.COMPLEMENT_OF,
+        owl.ONE_OF,
+        owl.SOME_VALUES_FROM,
+        owl.HAS_VALUE,
         SELF,
         ALL,
         *map(IRI, COUNTS),
@@ -160,7 +147,7 @@ class Expressions:
         """
         forward = True
         while isinstance(term, BlankNode):
-            inner = self._axioms.value(term, OWL_INVERSE_OF)
+            inner = self._axioms.value(term, owl.INVERSE_OF)
             if inner == term:
                 raise Untreated("an unknown property expression")
             forward, term = (forward, _unknown(term)) if inner is None else (not forward, inner)
@@ -175,7 +162,7 @@ class Expressions:
     def include(self, name: str, lower: Term, upper: Term) -> None:
         """Every member of ``lower`` is one of ``upper``."""
         for left in self._parts(lower, UNION):
-            for right in self._parts(upper, OWL_INTERSECTION_OF):
+            for right in self._parts(upper, owl.INTERSECTION_OF):
                 draft = _Draft(name)
                 self._say(draft, left, _X, positive=False)
                 self._say(draft, right, _X, positive=True)
@@ -226,8 +213,8 @@ class Expressions:
         self._depth += 1
         if self._depth > _DEPTH:
             raise Untreated("an expression that is nested too deeply")
-        if node in (OWL_THING, OWL_NOTHING):
-            draft.certain |= (node == OWL_THING) is positive
+        if node in (owl.THING, owl.NOTHING):
+            draft.certain |= (node == owl.THING) is positive
         elif (of_class := self._known(node)) is not None:
             draft.add(member(one, of_class), positive)
         else:
@@ -236,27 +223,27 @@ class Expressions:
 
     def _say_kind(self, draft: _Draft, node: Term, one: Variable, positive: bool) -> None:
         kind, value = kind_of(self._axioms, node)
-        if kind == (UNION if positive else OWL_INTERSECTION_OF):
+        if kind == (UNION if positive else owl.INTERSECTION_OF):
             for each in self._axioms.members(value):
                 self._say(draft, each, one, positive=positive)
-        elif kind in (UNION, OWL_INTERSECTION_OF) or (kind == OWL_ONE_OF and not positive):
+        elif kind in (UNION, owl.INTERSECTION_OF) or (kind == owl.ONE_OF and not positive):
             named = self._name(BELOW if positive else ABOVE, node, draft.name)
             draft.add(member(one, named), positive)
-        elif kind == OWL_ONE_OF:
+        elif kind == owl.ONE_OF:
             for each in self._axioms.members(value):
-                draft.add(TriplePattern(one, OWL_SAME_AS, self._individual(each)), positive)
-        elif kind == OWL_COMPLEMENT_OF:
+                draft.add(TriplePattern(one, owl.SAME_AS, self._individual(each)), positive)
+        elif kind == owl.COMPLEMENT_OF:
             self._say(draft, value, one, positive=not positive)
-        elif kind in (OWL_SOME_VALUES_FROM, ALL):
+        elif kind in (owl.SOME_VALUES_FROM, ALL):
             if (kind == ALL) is positive:
                 self._link(draft, node, value, one, positive=positive)
             else:
                 self._some(draft, node, one, value, positive=positive)
-        elif kind == OWL_HAS_VALUE and isinstance(value, Literal) and not positive:
+        elif kind == owl.HAS_VALUE and isinstance(value, Literal) and not positive:
             role, other = self._role(node), draft.variable()
             listed = self.values.within(role, Listed((known_value(value),)))
             draft.body += [role.between(one, other), member(other, listed)]
-        elif kind == OWL_HAS_VALUE:
+        elif kind == owl.HAS_VALUE:
             role = self._role(node)
             draft.add(role.between(one, self._value(role, value)), positive)
         elif kind == SELF:
@@ -269,7 +256,7 @@ class Expressions:
     ) -> None:
         """Somebody, or a value, in the filler is linked, or outside of it if not ``positive``."""
         role = self._role(node)
-        values = self._axioms.value(filler, OWL_ONE_OF) if role.of_values and positive else None
+        values = self._axioms.value(filler, owl.ONE_OF) if role.of_values and positive else None
         if values is None:
             self._at_least(draft, node, one, 1, filler, positive=positive)
             return
@@ -322,7 +309,7 @@ class Expressions:
         if number > 1 and not of_values:
             draft.alike.append(tuple(others))
         for pair in combinations(others, 2):
-            same = TriplePattern(pair[0], OWL_SAME_AS, pair[1])
+            same = TriplePattern(pair[0], owl.SAME_AS, pair[1])
             draft.heads.append(Alternative((self.values.same(*pair) if of_values else same,)))
 
     def _crowded(self, draft: _Draft, node: Term, one: Variable, number: int) -> None:
@@ -354,20 +341,20 @@ class Expressions:
             raise Untreated(f"at least {number} neighbours")
         role = self._role(node)
         filler = self._filler(node) if filler is None else filler
-        of_class, mark = OWL_THING, OWL_THING
+        of_class, mark = owl.THING, owl.THING
         if role.of_values:
             asked = read_range(self._axioms, filler)
             of_class, mark = self.values.some(role, asked if positive else without(asked))
         elif positive:
             of_class = self.within(draft.name, filler)
-        elif filler != OWL_NOTHING:
+        elif filler != owl.NOTHING:
             of_class = self._name(OUTSIDE, filler, draft.name)
-        different = DIFFERENT_VALUE if role.of_values else OWL_DIFFERENT_FROM
+        different = DIFFERENT_VALUE if role.of_values else owl.DIFFERENT_FROM
         others = [draft.variable() for _ in range(number)]
         triples = []
         for place, other in enumerate(others):
             triples.append(role.between(one, other))
-            if of_class != OWL_THING:
+            if of_class != owl.THING:
                 triples.append(member(other, of_class))
             triples += [TriplePattern(each, different, other) for each in others[:place]]
         made = [member(other, mark) for other in others if role.of_values]
@@ -388,7 +375,7 @@ class Expressions:
             self._finish(draft)
             return
         kind, value = kind_of(self._axioms, node)
-        if word == ABOVE and kind == OWL_ONE_OF:
+        if word == ABOVE and kind == owl.ONE_OF:
             for each in self._axioms.members(value):
                 head = Alternative((member(self._individual(each), found),))
                 self.clauses.append(Clause(name, (), (head,)))
@@ -404,7 +391,7 @@ class Expressions:
             self.include(name, found, node)
 
     def _role(self, node: Term) -> Role:
-        term = self._axioms.value(node, OWL_ON_PROPERTY)
+        term = self._axioms.value(node, owl.ON_PROPERTY)
         if term is None:
             raise Untreated("a restriction of several properties")
         return self.role(term)
@@ -412,7 +399,7 @@ class Expressions:
     def _filler(self, node: Term) -> Term:
         if self._role(node).of_values:
             return self._axioms.value(node, f"{OWL}onDataRange") or RDFS_LITERAL
-        return self._axioms.value(node, f"{OWL}onClass") or OWL_THING
+        return self._axioms.value(node, f"{OWL}onClass") or owl.THING
 
     def _value(self, role: Role, value: Term) -> IRI:
         """The name of a value, or an individual."""

@@ -22,8 +22,8 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from sensorstream.kb.index import TripleIndex
+from sensorstream.model import owl, rdf
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
 from sensorstream.network.recursion.kinds import KindIndex
 from sensorstream.network.recursion.reads import Kind, written
 from sensorstream.reasoning.dl.bounds.clauses import (
@@ -74,7 +74,7 @@ def _concluded(certain: Certain, clause: Clause) -> Iterator[Clause]:
     more = [ground(triple, names) for triple in head.triples]
     without = certain.closure(body)
     for s, p, o in sorted(certain.closure([*body, *more]) - without, key=str):
-        if p == RDF_TYPE and isinstance(o, IRI) and o != THING:
+        if p == rdf.TYPE and isinstance(o, IRI) and o != THING:
             for variable, name in names.items():
                 if name == s and variable not in head.unnamed:
                     yield implies(clause.name, clause.body, member(variable, o))
@@ -98,7 +98,7 @@ class Certain:
 
     def add(self, clause: Clause) -> None:
         """Use one more clause; equality is left to the rules."""
-        if clause.heads[0].triples[0].predicate not in (OWL_SAME_AS, SAME_VALUE):
+        if clause.heads[0].triples[0].predicate not in (owl.SAME_AS, SAME_VALUE):
             for triple in clause.body:
                 self._found.add(written(triple), (clause, triple))
 
@@ -153,7 +153,7 @@ class Enumerations:
         found = [
             self.members[o]
             for s, p, o in self.certain.closure(facts)
-            if s == one and p == RDF_TYPE and isinstance(o, IRI) and o in self.members
+            if s == one and p == rdf.TYPE and isinstance(o, IRI) and o in self.members
         ]
         return min(found, key=lambda each: (len(each), each), default=None)
 
@@ -163,7 +163,7 @@ def enumerations(clauses: Iterable[Clause]) -> Enumerations:
     clauses = tuple(clauses)
     members: dict[IRI, tuple[IRI, ...]] = {}
     for clause in clauses:
-        if len(clause.body) != 1 or clause.body[0].predicate != RDF_TYPE or not clause.heads:
+        if len(clause.body) != 1 or clause.body[0].predicate != rdf.TYPE or not clause.heads:
             continue
         one, of_class = clause.body[0].subject, clause.body[0].object
         names = [_name(head, one) for head in clause.heads]
@@ -177,7 +177,7 @@ def enumerations(clauses: Iterable[Clause]) -> Enumerations:
 def _name(head: Alternative, one: PatternTerm) -> IRI | None:
     """The individual that the alternative says this is."""
     (triple, *more) = head.triples
-    if more or triple.predicate != OWL_SAME_AS or triple.subject != one:
+    if more or triple.predicate != owl.SAME_AS or triple.subject != one:
         return None
     return triple.object if isinstance(triple.object, IRI) else None
 
@@ -243,7 +243,7 @@ def _shape(head: Alternative) -> tuple[TriplePattern, ...]:
 
 def _disjoint(clause: Clause) -> set[tuple[IRI, IRI]]:
     """The two classes, in both orders, of which nobody is a member."""
-    kinds = [each.object for each in clause.body if each.predicate == RDF_TYPE]
+    kinds = [each.object for each in clause.body if each.predicate == rdf.TYPE]
     ones = {each.subject for each in clause.body}
     if clause.heads or len(kinds) != 2 or len(clause.body) != 2 or len(ones) != 1:
         return set()
@@ -265,7 +265,7 @@ def _pairs(
         known = certain.closure([ground(triple, names) for triple in shape])
         for variable, name in names.items():
             if variable != _SAID_OF:
-                found = {o for s, p, o in known if s == name and p == RDF_TYPE}
+                found = {o for s, p, o in known if s == name and p == rdf.TYPE}
                 classes[f"{number}-{variable.name}"] = {o for o in found if isinstance(o, IRI)}
     against: dict[IRI, set[IRI]] = {}
     for one, other in disjoint:

@@ -12,20 +12,9 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
 
+from sensorstream.model import owl, rdf
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
-from sensorstream.model.vocabulary import (
-    OWL,
-    OWL_COMPLEMENT_OF,
-    OWL_DIFFERENT_FROM,
-    OWL_EQUIVALENT_CLASS,
-    OWL_INTERSECTION_OF,
-    OWL_NOTHING,
-    OWL_ONE_OF,
-    OWL_SAME_AS,
-    OWL_THING,
-    RDF_FIRST,
-    RDF_TYPE,
-)
+from sensorstream.model.vocabulary import OWL
 from sensorstream.model.xsd import XSD
 from sensorstream.network.recursion.rule import constant
 from sensorstream.reasoning.dl.axioms import EQUALITY, SWRL, Axioms, named_individuals
@@ -39,11 +28,12 @@ from sensorstream.reasoning.dl.bounds.clauses import (
     implies,
     member,
 )
-from sensorstream.reasoning.dl.bounds.data_ranges import Value, known_value
+from sensorstream.reasoning.dl.bounds.data_ranges import known_value
 from sensorstream.reasoning.dl.bounds.expressions import UNION, Expressions
 from sensorstream.reasoning.dl.bounds.foreseen import Enumerations, enumerations, foreseen
 from sensorstream.reasoning.dl.bounds.stated import NUMBER, Needs, Stated
 from sensorstream.reasoning.dl.bounds.values import Values, stand_ins
+from sensorstream.reasoning.dl.datatypes import Value
 from sensorstream.sparql.algebra import TriplePattern, Variable
 
 _X, _Y = Variable("x"), Variable("y")
@@ -67,7 +57,7 @@ def alternatives_apart(clauses: Sequence[Clause]) -> Iterator[Clause]:
             for head in clause.heads
             for triple in head.triples
             for end in (triple.subject, triple.object)
-            if isinstance(end, IRI) and triple.predicate != RDF_TYPE
+            if isinstance(end, IRI) and triple.predicate != rdf.TYPE
         }
         if len(clause.heads) > 1:
             chosen.append(ends)
@@ -80,21 +70,21 @@ def alternatives_apart(clauses: Sequence[Clause]) -> Iterator[Clause]:
     for members in lists.values():
         for ends in chosen:
             for one, other in combinations(sorted(ends & members.keys()), 2):
-                yield implies(members[one], (), TriplePattern(one, OWL_DIFFERENT_FROM, other))
+                yield implies(members[one], (), TriplePattern(one, owl.DIFFERENT_FROM, other))
 
 
 def tells_pairs_apart(clauses: Iterable[Clause]) -> bool:
     """Whether any clause has alternatives that differences leave, or needs different ones."""
     for clause in clauses:
         links = [triple.predicate for head in clause.heads for triple in head.triples]
-        if len(links) > 1 and (OWL_SAME_AS in links or OWL_DIFFERENT_FROM in links):
+        if len(links) > 1 and (owl.SAME_AS in links or owl.DIFFERENT_FROM in links):
             return True
     return False
 
 
 def things(axioms: Axioms, clauses: list[Clause]) -> Iterator[Clause]:
     """Everything an assertion or an axiom speaks of is an individual."""
-    classes = set(axioms.typed(f"{OWL}Class")) | {OWL_THING, IRI(f"{OWL}NamedIndividual")}
+    classes = set(axioms.typed(f"{OWL}Class")) | {owl.THING, IRI(f"{OWL}NamedIndividual")}
     links = {*axioms.typed(f"{OWL}ObjectProperty"), *EQUALITY}
     values = set(axioms.typed(f"{OWL}DatatypeProperty"))
     # Also where an axiom that names them has no clauses.
@@ -103,7 +93,7 @@ def things(axioms: Axioms, clauses: list[Clause]) -> Iterator[Clause]:
         heads = [triple for head in clause.heads for triple in head.triples]
         for triple in (*clause.body, *heads):
             ends = {triple.subject, triple.object}
-            if triple.predicate == RDF_TYPE:
+            if triple.predicate == rdf.TYPE:
                 ends = {triple.subject}
                 if isinstance(triple.object, IRI) and triple.object != THING:
                     classes.add(triple.object)
@@ -124,7 +114,7 @@ def _of_individuals(names: Iterable[Term]) -> list[IRI]:
     return sorted(each for each in names if isinstance(each, IRI) and not each.startswith(VALUES))
 
 
-_OF_CLASSES: Final = frozenset({OWL_INTERSECTION_OF, UNION, OWL_COMPLEMENT_OF, OWL_ONE_OF})
+_OF_CLASSES: Final = frozenset({owl.INTERSECTION_OF, UNION, owl.COMPLEMENT_OF, owl.ONE_OF})
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,14 +207,14 @@ def _defined(triples: tuple[Triple, ...]) -> Iterator[Triple]:
     for place, (s, p, o) in enumerate(triples):
         if p == f"{OWL}disjointUnionOf":
             union, apart = BlankNode(f"_:union-{place}"), BlankNode(f"_:apart-{place}")
-            yield s, OWL_EQUIVALENT_CLASS, union
+            yield s, owl.EQUIVALENT_CLASS, union
             yield union, UNION, o
-            yield apart, RDF_TYPE, IRI(f"{OWL}AllDisjointClasses")
+            yield apart, rdf.TYPE, IRI(f"{OWL}AllDisjointClasses")
             yield apart, IRI(f"{OWL}members"), o
             continue
         if p in _OF_CLASSES and isinstance(s, IRI):
             expression = BlankNode(f"_:definition-{place}")
-            yield s, OWL_EQUIVALENT_CLASS, expression
+            yield s, owl.EQUIVALENT_CLASS, expression
             yield expression, p, o
         else:
             yield s, p, o
@@ -234,7 +224,7 @@ def _mentioned(triples: Iterable[Triple]) -> dict[Value, Literal]:
     """The values that axioms mention, other than in assertions and annotations."""
     found: dict[Value, Literal] = {}
     for _, p, o in triples:
-        if isinstance(o, Literal) and p.startswith((OWL, XSD, SWRL, RDF_FIRST)):
+        if isinstance(o, Literal) and p.startswith((OWL, XSD, SWRL, rdf.FIRST)):
             with suppress(Untreated):
                 found.setdefault(known_value(o), o)
     return found
@@ -242,7 +232,7 @@ def _mentioned(triples: Iterable[Triple]) -> dict[Value, Literal]:
 
 def _always() -> Iterator[Clause]:
     """What holds in every ontology."""
-    yield Clause("owl:Nothing", (member(_X, OWL_NOTHING),), ())
-    different = TriplePattern(_X, OWL_DIFFERENT_FROM, _Y)
-    yield Clause("owl:differentFrom", (TriplePattern(_X, OWL_DIFFERENT_FROM, _X),), ())
-    yield implies("owl:differentFrom", (different,), TriplePattern(_Y, OWL_DIFFERENT_FROM, _X))
+    yield Clause("owl:Nothing", (member(_X, owl.NOTHING),), ())
+    different = TriplePattern(_X, owl.DIFFERENT_FROM, _Y)
+    yield Clause("owl:differentFrom", (TriplePattern(_X, owl.DIFFERENT_FROM, _X),), ())
+    yield implies("owl:differentFrom", (different,), TriplePattern(_Y, owl.DIFFERENT_FROM, _X))

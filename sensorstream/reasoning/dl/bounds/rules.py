@@ -15,13 +15,9 @@ from functools import reduce
 from itertools import pairwise
 from typing import NamedTuple
 
+from sensorstream.model import owl, rdf
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
-from sensorstream.model.vocabulary import (
-    CONTRADICTION,
-    OWL_DIFFERENT_FROM,
-    OWL_SAME_AS,
-    RDF_TYPE,
-)
+from sensorstream.model.vocabulary import CONTRADICTION
 from sensorstream.reasoning.dl.bounds.clauses import (
     NAMED,
     PREFIX,
@@ -36,16 +32,8 @@ from sensorstream.reasoning.dl.bounds.foreseen import MadeNames
 from sensorstream.reasoning.dl.bounds.normal_form import NormalForm, normal_form
 from sensorstream.reasoning.dl.bounds.stated import Needs
 from sensorstream.reasoning.dl.bounds.values import Values, loosened
-from sensorstream.sparql.algebra import (
-    And,
-    Call,
-    Comparison,
-    Expression,
-    Not,
-    Or,
-    TriplePattern,
-    Variable,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Expression, TriplePattern, Variable
 
 
 class Naming(NamedTuple):
@@ -110,7 +98,7 @@ class Bound:
         """
         if isinstance(term, Literal):
             return self._values.facts_of(term)
-        return ((term, RDF_TYPE, NAMED),) if self._names_matter else ()
+        return ((term, rdf.TYPE, NAMED),) if self._names_matter else ()
 
 
 def lower(axioms: tuple[Triple, ...], left_out: frozenset[str] = frozenset()) -> Bound:
@@ -160,7 +148,7 @@ def upper(axioms: tuple[Triple, ...], left_out: frozenset[str] = frozenset()) ->
                 body = body.unless(*head.triples)
         elif any(map(_merges, clause.heads)):
             ((same,),) = (head.triples for head in clause.heads)
-            differ = TriplePattern(same.subject, OWL_DIFFERENT_FROM, same.object)
+            differ = TriplePattern(same.subject, owl.DIFFERENT_FROM, same.object)
             different = replace(clause, body=(*clause.body, differ), heads=())
             rules.extend(_conclusions(different, _body(different)))
         if clause.heads and all(map(_merges, clause.heads)):
@@ -216,17 +204,17 @@ def _certain(clause: Clause, values: Values) -> Iterator[Clause]:
                 body += values.different(one, other)
                 apart.append((one, other))
             else:
-                body.append(TriplePattern(one, OWL_DIFFERENT_FROM, other))
+                body.append(TriplePattern(one, owl.DIFFERENT_FROM, other))
         yield Clause(clause.name, tuple(body), others, tuple(apart), clause.alike)
 
 
 def _is_equality(head: Alternative) -> bool:
-    return head.triples[0].predicate in (OWL_SAME_AS, SAME_VALUE)
+    return head.triples[0].predicate in (owl.SAME_AS, SAME_VALUE)
 
 
 def _merges(head: Alternative) -> bool:
     """Whether two individuals are the same then."""
-    return head.triples[0].predicate == OWL_SAME_AS
+    return head.triples[0].predicate == owl.SAME_AS
 
 
 def _body(clause: Clause) -> Conclusion:
@@ -239,7 +227,7 @@ def _body(clause: Clause) -> Conclusion:
         if isinstance(one, Variable) or isinstance(other, Variable):
             assert not isinstance(one, BlankNode)
             assert not isinstance(other, BlankNode)
-            tests.append(Comparison("!=", one, other))
+            tests.append(algebra.Comparison("!=", one, other))
     tests += [_in_order(*pair) for group in clause.alike for pair in pairwise(group)]
     return Conclusion(clause.name, tuple(dict.fromkeys(clause.body)), tests=tuple(tests))
 
@@ -248,8 +236,10 @@ def _in_order(one: Variable, other: Variable) -> Expression:
     """Of the ways in which variables that are alike can change places, one; blank nodes have no
     order.
     """
-    order = Comparison("<", Call("STR", (one,)), Call("STR", (other,)))
-    return Or(order, Or(Call("ISBLANK", (one,)), Call("ISBLANK", (other,))))
+    order = algebra.Comparison("<", algebra.Call("STR", (one,)), algebra.Call("STR", (other,)))
+    return algebra.Or(
+        order, algebra.Or(algebra.Call("ISBLANK", (one,)), algebra.Call("ISBLANK", (other,)))
+    )
 
 
 def _conclusions(clause: Clause, body: Conclusion) -> Iterator[Conclusion]:
@@ -267,7 +257,7 @@ def _not_merged(clause: Clause, body: Conclusion, made: MadeNames) -> Iterator[C
     pairs = [_variables(head) for head in clause.heads]
     tests: list[Expression] = [made.apart(*pair) for pair in pairs if pair is not None]
     if tests:
-        yield from _conclusions(replace(clause, heads=()), body.but(reduce(Or, tests)))
+        yield from _conclusions(replace(clause, heads=()), body.but(reduce(algebra.Or, tests)))
 
 
 def _variables(head: Alternative) -> tuple[Variable, Variable] | None:
@@ -298,10 +288,10 @@ def _alternatives(
             yield from _existences(head, body, made, tied)
         elif _merges(head):
             ((same,),) = (head.triples,)
-            differ = TriplePattern(same.subject, OWL_DIFFERENT_FROM, same.object)
+            differ = TriplePattern(same.subject, owl.DIFFERENT_FROM, same.object)
             possible = body.unless(differ)
             if (pair := _variables(head)) is not None:
-                possible = possible.but(Not(made.apart(*pair)))
+                possible = possible.but(algebra.Not(made.apart(*pair)))
             yield replace(possible, heads=(same, *tied))
         else:
             yield replace(body, heads=(*head.triples, *tied))
@@ -318,10 +308,10 @@ def _existences(
     constants = made.constants(head)
     triples = (*head.triples, *head.made, *tied)
     linked = _linked(head)
-    is_made = Call("STRSTARTS", (Call("STR", (linked,)), Literal(PREFIX)))
-    named = And(Call("ISIRI", (linked,)), Not(is_made))
+    is_made = algebra.Call("STRSTARTS", (algebra.Call("STR", (linked,)), Literal(PREFIX)))
+    named = algebra.And(algebra.Call("ISIRI", (linked,)), algebra.Not(is_made))
     shared = {each: IRI(name) for each, name in constants.items()}
-    yield replace(body.but(Not(named)), heads=tuple(renamed(t, shared) for t in triples))
+    yield replace(body.but(algebra.Not(named)), heads=tuple(renamed(t, shared) for t in triples))
     own = tuple(Naming(each, f"{name}:", linked) for each, name in constants.items())
     yield replace(body.but(named), heads=triples, names=own)
 

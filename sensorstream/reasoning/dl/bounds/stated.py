@@ -17,28 +17,9 @@ from itertools import combinations
 from typing import Final, TypeAlias
 from urllib.parse import quote
 
+from sensorstream.model import owl, rdf, rdfs
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
-from sensorstream.model.vocabulary import (
-    OWL,
-    OWL_DIFFERENT_FROM,
-    OWL_EQUIVALENT_CLASS,
-    OWL_EQUIVALENT_PROPERTY,
-    OWL_HAS_VALUE,
-    OWL_INTERSECTION_OF,
-    OWL_INVERSE_OF,
-    OWL_NEGATIVE_ASSERTION,
-    OWL_NOTHING,
-    OWL_ON_PROPERTY,
-    OWL_SAME_AS,
-    OWL_SOME_VALUES_FROM,
-    OWL_THING,
-    RDF_TYPE,
-    RDFS,
-    RDFS_DOMAIN,
-    RDFS_RANGE,
-    RDFS_SUBCLASS_OF,
-    RDFS_SUBPROPERTY_OF,
-)
+from sensorstream.model.vocabulary import OWL, RDFS
 from sensorstream.network.recursion.rule import constant
 from sensorstream.reasoning.dl.axioms import COUNTS, RULE, Atom, Axioms, atoms_of, name_of
 from sensorstream.reasoning.dl.bounds.clauses import (
@@ -97,7 +78,7 @@ class Stated:
             Untreated: it has none here.
         """
         _, p, o = self.triple
-        if p == RDF_TYPE and isinstance(o, BlankNode):
+        if p == rdf.TYPE and isinstance(o, BlankNode):
             return self.reach(member(_X, IRI(str(constant(o)))), o)
         says, _ = self._entry
         return says(self)
@@ -113,7 +94,7 @@ class Stated:
     @property
     def _entry(self) -> _Entry:
         _, p, o = self.triple
-        return _TYPES.get(str(o), _NOTHING) if p == RDF_TYPE else LINKS.get(p, _NOTHING)
+        return _TYPES.get(str(o), _NOTHING) if p == rdf.TYPE else LINKS.get(p, _NOTHING)
 
     def _needs(self, needed: str) -> Needs:
         one, other = self.ends
@@ -143,9 +124,9 @@ class Stated:
     def reach(self, premise: TriplePattern, of_class: Term) -> Iterator[Clause]:
         """Where the premise holds, ``?x`` is in a class expression."""
         target = self.expressions.within(self.name, of_class)
-        if target == OWL_NOTHING:
+        if target == owl.NOTHING:
             yield Clause(self.name, (premise,), ())
-        elif target != OWL_THING:
+        elif target != owl.THING:
             yield implies(self.name, (premise,), member(_X, target))
 
     def apart(self, classes: Sequence[Term]) -> Iterator[Clause]:
@@ -167,7 +148,7 @@ def _subclass(axiom: Stated) -> Iterator[Clause]:
 
 def _equal_classes(axiom: Stated) -> Iterator[Clause]:
     one, other = axiom.ends
-    of_data = ((each, RDF_TYPE, _DATATYPE) in axiom.axioms.about(each) for each in (one, other))
+    of_data = ((each, rdf.TYPE, _DATATYPE) in axiom.axioms.about(each) for each in (one, other))
     if not any(of_data):  # a datatype is read where it is used
         axiom.expressions.include(axiom.name, one, other)
         axiom.expressions.include(axiom.name, other, one)
@@ -239,14 +220,14 @@ def _key(axiom: Stated) -> Iterator[Clause]:
         body += [role.between(_X, shared), role.between(_Y, shared)]
         if not role.of_values:
             body.append(member(shared, NAMED))
-    yield implies(axiom.name, tuple(body), TriplePattern(_X, OWL_SAME_AS, _Y))
+    yield implies(axiom.name, tuple(body), TriplePattern(_X, owl.SAME_AS, _Y))
 
 
 def _kind(axiom: Stated) -> Iterator[Clause]:
     """What a property is, beside one of objects or values."""
     name, (role,) = axiom.name, axiom.roles(axiom.triple[0])
     one, back = role.between(_X, _Y), role.between(_Y, _X)
-    same = TriplePattern(_Y, OWL_SAME_AS, _Z)
+    same = TriplePattern(_Y, owl.SAME_AS, _Z)
     match str(axiom.triple[2]).removeprefix(OWL).removesuffix("Property"):
         case "Functional":
             if role.of_values:
@@ -273,7 +254,7 @@ def _all_different(axiom: Stated) -> Iterator[Clause]:
     if len(members) <= _FEW:
         for place, one in enumerate(members):
             for other in members[:place]:
-                yield implies(name, (), TriplePattern(other, OWL_DIFFERENT_FROM, one))
+                yield implies(name, (), TriplePattern(other, owl.DIFFERENT_FROM, one))
         return
     number, one_number, other_number = (
         IRI(f"{NUMBER}{quote(name, safe='')}"),
@@ -285,7 +266,7 @@ def _all_different(axiom: Stated) -> Iterator[Clause]:
     apart = ((one_number, other_number),)
     first = TriplePattern(_X, number, one_number)
     yield Clause(name, (first, TriplePattern(_X, number, other_number)), (), apart)
-    differ = Alternative((TriplePattern(_X, OWL_DIFFERENT_FROM, _Y),))
+    differ = Alternative((TriplePattern(_X, owl.DIFFERENT_FROM, _Y),))
     yield Clause(name, (first, TriplePattern(_Y, number, other_number)), (differ,), apart)
 
 
@@ -346,7 +327,7 @@ class _Rule:
                     asked = Listed((known_value(value),))
                     self.body.append(member(end, self._expressions.values.within(role, asked)))
             case "DifferentIndividualsAtom":
-                self.otherwise.append(Alternative((self._pair(atom, OWL_SAME_AS),)))
+                self.otherwise.append(Alternative((self._pair(atom, owl.SAME_AS),)))
             case kind:
                 raise Untreated(f"a {kind} in the body of a rule")
 
@@ -365,9 +346,9 @@ class _Rule:
                 end = self._expressions.values.known(role, value)
                 triple = role.between(self._individual(atom, 1), end)
             case "SameIndividualAtom":
-                triple = self._pair(atom, OWL_SAME_AS)
+                triple = self._pair(atom, owl.SAME_AS)
             case "DifferentIndividualsAtom":
-                triple = self._pair(atom, OWL_DIFFERENT_FROM)
+                triple = self._pair(atom, owl.DIFFERENT_FROM)
             case kind:
                 raise Untreated(f"a {kind} in the head of a rule")
         return Alternative((triple,))
@@ -412,16 +393,16 @@ def _of_property(axiom: Stated, term: Term) -> Needs:
 
 def _of_class(axiom: Stated, node: Term) -> Needs:
     """What membership in a class expression needs."""
-    if node == OWL_THING:
+    if node == owl.THING:
         return ANYBODY
-    if node == OWL_NOTHING:
+    if node == owl.NOTHING:
         return ()
     if isinstance(node, IRI):
         return (member(_X, node),)
     if not isinstance(node, BlankNode):
         return ANYBODY
     kind, value = kind_of(axiom.axioms, node)
-    if kind == OWL_INTERSECTION_OF:
+    if kind == owl.INTERSECTION_OF:
         parts = [_of_class(axiom, each) for each in axiom.axioms.members(value)]
         return min(parts, key=_width, default=ANYBODY)
     if kind == UNION:
@@ -430,8 +411,8 @@ def _of_class(axiom: Stated, node: Term) -> Needs:
     if kind in COUNTS:
         number, least, _ = limits_of(kind, value)
         at_least = least and number > 0
-    if at_least or kind in (OWL_SOME_VALUES_FROM, OWL_HAS_VALUE, SELF):
-        on = axiom.axioms.value(node, OWL_ON_PROPERTY)
+    if at_least or kind in (owl.SOME_VALUES_FROM, owl.HAS_VALUE, SELF):
+        on = axiom.axioms.value(node, owl.ON_PROPERTY)
         return ANYBODY if on is None else _of_property(axiom, on)
     return ANYBODY
 
@@ -446,15 +427,15 @@ or the one that is its object (2), of the narrower of both classes, or of the fi
 """
 _NOTHING: Final[_Entry] = (lambda _: iter(()), "")
 LINKS: Final[Mapping[str, _Entry]] = {
-    RDFS_SUBCLASS_OF: (_subclass, "class 1"),
-    OWL_EQUIVALENT_CLASS: (_equal_classes, "class 1 or 2"),
+    rdfs.SUBCLASS_OF: (_subclass, "class 1"),
+    owl.EQUIVALENT_CLASS: (_equal_classes, "class 1 or 2"),
     f"{OWL}disjointWith": (lambda each: each.apart(each.ends), "class 1 and 2"),
     f"{OWL}hasKey": (_key, "class 1"),
-    RDFS_DOMAIN: (_domain, "property 1"),
-    RDFS_RANGE: (_range, "property 1"),
-    RDFS_SUBPROPERTY_OF: (lambda each: _below(each, *each.ends), "property 1"),
-    OWL_EQUIVALENT_PROPERTY: (_equal_properties, "property 1 or 2"),
-    OWL_INVERSE_OF: (_inverse, "property 1 or 2"),
+    rdfs.DOMAIN: (_domain, "property 1"),
+    rdfs.RANGE: (_range, "property 1"),
+    rdfs.SUBPROPERTY_OF: (lambda each: _below(each, *each.ends), "property 1"),
+    owl.EQUIVALENT_PROPERTY: (_equal_properties, "property 1 or 2"),
+    owl.INVERSE_OF: (_inverse, "property 1 or 2"),
     f"{OWL}propertyDisjointWith": (lambda each: each.disjoint(each.ends), "property 1"),
     f"{OWL}propertyChainAxiom": (_chain, "property first"),
 }
@@ -471,7 +452,7 @@ _TYPES: Final[Mapping[str, _Entry]] = {
     f"{OWL}AllDisjointClasses": (lambda each: each.apart(each.listed("members")), ""),
     f"{OWL}AllDisjointProperties": (lambda each: each.disjoint(each.listed("members")), ""),
     f"{OWL}AllDifferent": (_all_different, ""),
-    OWL_NEGATIVE_ASSERTION: (_negative, ""),
+    owl.NEGATIVE_ASSERTION: (_negative, ""),
     RULE: (_rule, ""),
 }
 """The same by the type that the main triple gives."""

@@ -18,13 +18,9 @@ from itertools import combinations
 from typing import Final, TypeAlias
 from urllib.parse import quote
 
+from sensorstream.model import owl, rdf, rdfs
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.model.vocabulary import (
-    OWL,
-    OWL_EQUIVALENT_PROPERTY,
-    RDF_TYPE,
-    RDFS_SUBPROPERTY_OF,
-)
+from sensorstream.model.vocabulary import OWL
 from sensorstream.reasoning.dl.axioms import Axioms
 from sensorstream.reasoning.dl.bounds.clauses import (
     DIFFERENT_VALUE,
@@ -40,13 +36,11 @@ from sensorstream.reasoning.dl.bounds.data_ranges import (
     EVERYTHING,
     Cell,
     DataRange,
-    Value,
     cells,
     known_value,
-    value_of,
     without,
 )
-from sensorstream.reasoning.dl.datatypes import Datatypes
+from sensorstream.reasoning.dl.datatypes import Datatypes, Value, value_of
 from sensorstream.sparql.algebra import TriplePattern, Variable
 
 WRITTEN: Final = IRI(f"{VALUES}written")
@@ -205,8 +199,8 @@ class Values:
             self._checks[value.space] = self._checked(value.space)
         always, sometimes = self._checks[value.space]
         facts: list[Triple] = [(name, WRITTEN, literal)]
-        facts += [(name, RDF_TYPE, each) for each in always]
-        facts += [(name, RDF_TYPE, each) for asked, each in sometimes if asked.holds(value)]
+        facts += [(name, rdf.TYPE, each) for each in always]
+        facts += [(name, rdf.TYPE, each) for asked, each in sometimes if asked.holds(value)]
         return tuple(facts)
 
     def _checked(self, space: str) -> _Checks:
@@ -260,7 +254,7 @@ def _families(axioms: Axioms, properties: frozenset[IRI]) -> dict[IRI, IRI]:
         return each
 
     for s, p, o in axioms.triples:
-        if p in (RDFS_SUBPROPERTY_OF, OWL_EQUIVALENT_PROPERTY) and {s, o} <= properties:
+        if p in (rdfs.SUBPROPERTY_OF, owl.EQUIVALENT_PROPERTY) and {s, o} <= properties:
             assert isinstance(s, IRI)
             assert isinstance(o, IRI)
             found[first(s)] = first(o)

@@ -6,12 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from sensorstream.errors import Inconsistent, TermError
+from sensorstream.model import owl, rdf
 from sensorstream.model.terms import Literal, Subject, Term, Triple
-from sensorstream.model.vocabulary import (
-    CONTRADICTION,
-    OWL_SAME_AS,
-    RDF_TYPE,
-)
+from sensorstream.model.vocabulary import CONTRADICTION
 from sensorstream.reasoning.dl.bounds.clauses import THING
 from sensorstream.reasoning.dl.gap.components import (
     Component,
@@ -180,7 +177,7 @@ class Answers:
     def _check_equalities(self, moved: Moved, decided: dict[Component, _Decided]) -> None:
         """Nobody for whom others are told of may be the same as somebody else."""
         confirmed = (fact for now in decided.values() for fact in now.confirmed)
-        same = (f for f in (*moved.least.added, *confirmed) if f[1] == OWL_SAME_AS)
+        same = (f for f in (*moved.least.added, *confirmed) if f[1] == owl.SAME_AS)
         kinds = [kind for fact in same for kind in self._twins.kinds_of(fact)]
         if kinds:
             raise _Equal(kinds)
@@ -204,7 +201,7 @@ class Answers:
         }
         twins = Twins(self._terminology, self._questions.classes, "question")
         # Those of whom nothing is given are twins, too.
-        anything = [(one, RDF_TYPE, THING) for one in individuals]
+        anything = [(one, rdf.TYPE, THING) for one in individuals]
         given = unlinked(self._terminology, component.given)
         told = twins.update([*given, *anything], ()).come
         members = {one: None for fact in told for one in individuals_of(fact)}
@@ -227,12 +224,12 @@ class Answers:
                     found.append(fact)
         for one in asked if component.whole else ():
             follow = triples_of(told[one], numbers[one], asked)
-            types = ((one, RDF_TYPE, each) for each in told[one].types)
+            types = ((one, rdf.TYPE, each) for each in told[one].types)
             for of_samples in (*types, *follow):
                 for fact in twins.all_of(of_samples):
                     if fact[0] in component.whole and self._is_news(fact):
                         found.append(fact)
-        same = {fact: None for fact in found if fact[1] == OWL_SAME_AS}
+        same = {fact: None for fact in found if fact[1] == owl.SAME_AS}
         if same:
             found += [
                 fact for fact in component.roots if fact not in same and self._is_shared(fact, same)
@@ -246,7 +243,7 @@ class Answers:
         Properties that the reasoner answers are left out, because it knows the equality.
         """
         s, p, o = fact
-        if p in (RDF_TYPE, OWL_SAME_AS) or not self._is_sayable(fact):
+        if p in (rdf.TYPE, owl.SAME_AS) or not self._is_sayable(fact):
             return False
         subjects = [other for one, _, other in same if one == s and not isinstance(other, Literal)]
         objects: list[Term] = [other for one, _, other in same if one == o]
@@ -264,7 +261,7 @@ class Answers:
                 for s, p, o in self._pair.least.all_about(node):
                     for one in (s, *names.get(s, ())):
                         for other in (o, *names.get(o, ())):
-                            if p not in (RDF_TYPE, OWL_SAME_AS):
+                            if p not in (rdf.TYPE, owl.SAME_AS):
                                 yield one, p, other
 
     def _is_news(self, fact: Triple) -> bool:
@@ -284,9 +281,9 @@ class Answers:
         schema = self._terminology.schema
         if is_own(fact):
             return False
-        if p == RDF_TYPE:
+        if p == rdf.TYPE:
             return o in schema.classes
-        if p == OWL_SAME_AS:
+        if p == owl.SAME_AS:
             return s != o
         if isinstance(o, Literal):
             return p in schema.datatype_properties
@@ -308,9 +305,9 @@ class Answers:
 
 def _says(entailed: Entailed, fact: Triple, numbers: dict[Subject, int]) -> bool:
     _, p, o = fact
-    if p == RDF_TYPE:
+    if p == rdf.TYPE:
         return o in entailed.types
     if isinstance(o, Literal):
         return (p, o) in entailed.values
     number = numbers[o]
-    return number in entailed.same if p == OWL_SAME_AS else (p, number) in entailed.links
+    return number in entailed.same if p == owl.SAME_AS else (p, number) in entailed.links

@@ -23,8 +23,9 @@ from itertools import chain
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from sensorstream.errors import Overrun, TooCostly
+from sensorstream.model import owl, rdf
 from sensorstream.model.terms import Literal, Subject, Term, Triple
-from sensorstream.model.vocabulary import CONTRADICTION, OWL_SAME_AS, RDF_TYPE
+from sensorstream.model.vocabulary import CONTRADICTION
 from sensorstream.network.budget import Budget, Limits, Meter
 from sensorstream.network.components import reached
 from sensorstream.reasoning.dl.bounds.rules import Conclusion
@@ -52,13 +53,13 @@ class _Functions(NamedTuple):
 
     def enter(self, triple: TriplePattern, rule: Conclusion, find: Find) -> None:
         """Add a function for triples like this one."""
-        functions = self.properties if triple.predicate != RDF_TYPE else self.classes
+        functions = self.properties if triple.predicate != rdf.TYPE else self.classes
         functions.setdefault(kind_of(triple), []).append((rule.name, find))
 
     def of(self, triple: Triple) -> Sequence[_Named]:
         """The functions for a triple."""
         _, p, o = triple
-        return (self.classes.get(o) if p == RDF_TYPE else self.properties.get(p)) or ()
+        return (self.classes.get(o) if p == rdf.TYPE else self.properties.get(p)) or ()
 
 
 _Made = TypeVar("_Made", Row, Derivation)
@@ -116,7 +117,7 @@ class Closure:
                 self._by_head.enter(triple, rule, find)
             if not rule.premises:
                 alone = RuleWriter(rule, store).without_premises()
-                self._first += alone(RDF_TYPE, RDF_TYPE) or ()
+                self._first += alone(rdf.TYPE, rdf.TYPE) or ()
         self.sought = frozenset(chain(*self._by_absence))
 
     def __contains__(self, triple: Triple) -> bool:
@@ -213,7 +214,7 @@ class Closure:
 
     def _equating(self) -> Counter[str]:
         """The names of the rules that derive equalities, and how often, by a sample of these."""
-        facts = [each for each in self._store.ranks if each[1] == OWL_SAME_AS]
+        facts = [each for each in self._store.ranks if each[1] == owl.SAME_AS]
         found: Counter[str] = Counter()
         with suppress(Overrun), self._budget.within(Limits(_SEARCHED)):
             for fact in facts[:: len(facts) // _SAMPLE + 1]:
@@ -263,7 +264,7 @@ class Closure:
                 continue
             rows = self._rows(triple)
             store.remove(triple)
-            self._equalities -= triple[1] == OWL_SAME_AS
+            self._equalities -= triple[1] == owl.SAME_AS
             self._grounded.pop(triple, None)
             self._weigh(triple, -1)
             gone[triple] = None
@@ -283,12 +284,12 @@ class Closure:
             for triple in batch:
                 rank, grounded = entry = ahead.pop(triple)
                 store.insert(triple, rank)
-                self._equalities += triple[1] == OWL_SAME_AS
+                self._equalities += triple[1] == owl.SAME_AS
                 try:
                     rows = self._rows(triple)
                 except Overrun:
                     store.remove(triple)
-                    self._equalities -= triple[1] == OWL_SAME_AS
+                    self._equalities -= triple[1] == owl.SAME_AS
                     ahead[triple] = entry
                     raise
                 if grounded:
@@ -360,19 +361,19 @@ class Closure:
         own = ranks[triple]
         if _is_of_one_name(triple):
             return
-        if p == OWL_SAME_AS and not isinstance(o, Literal):
+        if p == owl.SAME_AS and not isinstance(o, Literal):
             yield Row(own, ((o, p, s),))
             for other in self.all_about(s):
                 if other != triple and not _is_of_one_name(other):
                     for new in _replaced(other, s, o):
                         yield Row(max(own, ranks[other]), (new,))
-        for equality in match(s, OWL_SAME_AS, None):
+        for equality in match(s, owl.SAME_AS, None):
             same = equality[2]
-            if p != OWL_SAME_AS or same != o:
+            if p != owl.SAME_AS or same != o:
                 for new in _replaced(triple, s, same, object_too=False):
                     yield Row(max(own, ranks[equality]), (new,))
-        if p != RDF_TYPE and not isinstance(o, Literal):
-            for equality in match(o, OWL_SAME_AS, None):
+        if p != rdf.TYPE and not isinstance(o, Literal):
+            for equality in match(o, owl.SAME_AS, None):
                 for new in _replaced(triple, o, equality[2], subject_too=False):
                     yield Row(max(own, ranks[equality]), (new,))
 
@@ -389,21 +390,21 @@ class Closure:
                 rank = max(rank, ranks[equality])
                 yield Derivation(rank, (equality, other), (triple,))
 
-        if p == OWL_SAME_AS and not isinstance(o, Literal):
+        if p == owl.SAME_AS and not isinstance(o, Literal):
             rank = ranks.get((o, p, s))
             if rank is not None:
                 yield Derivation(rank, ((o, p, s),), (triple,))
-        for equality in match(None, OWL_SAME_AS, s):
+        for equality in match(None, owl.SAME_AS, s):
             yield from made(equality, (equality[0], p, o))
-        if p != RDF_TYPE and not isinstance(o, Literal):
-            for equality in match(None, OWL_SAME_AS, o):
+        if p != rdf.TYPE and not isinstance(o, Literal):
+            for equality in match(None, owl.SAME_AS, o):
                 yield from made(equality, (s, p, equality[0]))
 
     def all_about(self, node: Subject) -> Iterator[Triple]:
         """The triples with an individual at either end."""
         yield from self.about(node)
         for triple in self._store.index.match(None, None, node):
-            if triple[1] != RDF_TYPE and triple[0] != node:
+            if triple[1] != rdf.TYPE and triple[0] != node:
                 yield triple
 
 
@@ -417,10 +418,10 @@ def _replaced(
 ) -> Iterator[Triple]:
     """The triple with one end replaced, if it says something then."""
     s, p, o = triple
-    if subject_too and s == old and not (p == OWL_SAME_AS and new == o):
+    if subject_too and s == old and not (p == owl.SAME_AS and new == o):
         assert not isinstance(new, Literal)
         yield new, p, o
-    if object_too and o == old and p != RDF_TYPE and not (p == OWL_SAME_AS and new == s):
+    if object_too and o == old and p != rdf.TYPE and not (p == owl.SAME_AS and new == s):
         yield s, p, new
 
 

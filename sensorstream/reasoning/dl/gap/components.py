@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 from sensorstream.errors import Overrun, TooCostly
+from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.network.budget import Meter
 from sensorstream.network.components import reached
 from sensorstream.reasoning.dl.bounds.clauses import PREFIX, THING
@@ -383,7 +383,7 @@ def individuals_of(fact: Triple) -> Iterable[Subject]:
     """The individuals that a fact is about, by their names or by names made for them."""
     s, p, o = fact
     found = []
-    for end in (s,) if p == RDF_TYPE else (s, o):
+    for end in (s,) if p == rdf.TYPE else (s, o):
         one = _individual(end)
         if one is not None:
             found.append(one)

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from sensorstream.errors import Overrun
+from sensorstream.model import rdf
 from sensorstream.model.events import Delta, net_delta
 from sensorstream.model.terms import IRI, Literal, Subject, Term, Triple
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.network.budget import NO_LIMITS, Budget, Limits
 from sensorstream.network.recursion.implied import Implied
 from sensorstream.network.recursion.rule import constant
@@ -75,13 +75,13 @@ def whole_rules(
 
 def whole(one: Subject) -> Triple:
     """The fact that an individual is to be asked about with all that it is connected with."""
-    return one, RDF_TYPE, WHOLE
+    return one, rdf.TYPE, WHOLE
 
 
 def is_whole(fact: Triple) -> bool:
     """Whether a fact says that an individual is asked about as a whole."""
     s, p, o = fact
-    return p == RDF_TYPE and o == WHOLE and not s.startswith(PREFIX)
+    return p == rdf.TYPE and o == WHOLE and not s.startswith(PREFIX)
 
 
 class Crowds:
@@ -112,7 +112,7 @@ class Crowds:
             if not now:
                 del self._counts[key]
             if (now >= crowd.number) != (had >= crowd.number):
-                (gone if now < had else come).append((one, RDF_TYPE, crowd.kind))
+                (gone if now < had else come).append((one, rdf.TYPE, crowd.kind))
         return Change(tuple(come), tuple(gone))
 
 
@@ -293,7 +293,7 @@ class Pair:
         s, p, o = triple
         terminology = self._terminology
         schema = terminology.schema
-        if p == RDF_TYPE:
+        if p == rdf.TYPE:
             name = o if o in schema.classes else terminology.helpers.get(o)
             if name is not None:
                 yield s, p, name
@@ -307,8 +307,8 @@ class Pair:
             yield from self._lower.facts_of(o)
         yield from self._lower.facts_of(s)
         if self._counts_things:
-            yield s, RDF_TYPE, THING
+            yield s, rdf.TYPE, THING
 
 
 def _of_kinds(facts: Iterable[Triple], kinds: frozenset[Term]) -> list[Triple]:
-    return [fact for fact in facts if (fact[2] if fact[1] == RDF_TYPE else fact[1]) in kinds]
+    return [fact for fact in facts if (fact[2] if fact[1] == rdf.TYPE else fact[1]) in kinds]

@@ -8,8 +8,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from sensorstream.errors import InternalFault
 from sensorstream.kb.index import TripleIndex
+from sensorstream.model import owl, rdf
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
-from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
 from sensorstream.network.budget import Meter
 from sensorstream.network.operators.delta_join import JoinWriter, Pattern
 from sensorstream.network.plan.nodes import End
@@ -17,17 +17,8 @@ from sensorstream.network.recursion.rule import meant
 from sensorstream.reasoning.dl.bounds.clauses import PREFIX, renamed
 from sensorstream.reasoning.dl.bounds.foreseen import APART, OWN, apart
 from sensorstream.reasoning.dl.bounds.rules import Conclusion
-from sensorstream.sparql.algebra import (
-    And,
-    Call,
-    Comparison,
-    Expression,
-    Not,
-    Or,
-    PatternTerm,
-    TriplePattern,
-    Variable,
-)
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Expression, PatternTerm, TriplePattern, Variable
 from sensorstream.sparql.walk import triple_variables, variables
 
 FOUND: Final = f"{PREFIX}found-"
@@ -69,7 +60,7 @@ class Searches:
         if head is None:
             kind = IRI(f"{FOUND}{len(self._heads)}")
             one = places[shared[0]] if shared else _NOBODY
-            head = TriplePattern(one, RDF_TYPE, kind)
+            head = TriplePattern(one, rdf.TYPE, kind)
             if len(shared) == _PAIR:
                 head = TriplePattern(one, kind, places[shared[1]])
             self._heads[key] = head
@@ -141,13 +132,13 @@ def predicate_of(triple: TriplePattern) -> IRI:
 
 def is_search(triple: TriplePattern) -> bool:
     """Whether a premise is a fact that the lower bound finds."""
-    kind = triple.object if triple.predicate == RDF_TYPE else triple.predicate
+    kind = triple.object if triple.predicate == rdf.TYPE else triple.predicate
     return isinstance(kind, IRI) and kind.startswith(FOUND)
 
 
 def is_found(triple: Triple) -> bool:
     """Whether a fact stands for what a search has found."""
-    return triple[1].startswith(FOUND) or (triple[1] == RDF_TYPE and triple[2].startswith(FOUND))
+    return triple[1].startswith(FOUND) or (triple[1] == rdf.TYPE and triple[2].startswith(FOUND))
 
 
 def owner_of(name: IRI) -> IRI | None:
@@ -204,7 +195,7 @@ class RankedTriples:
 def kind_of(triple: TriplePattern) -> IRI:
     """What finds the functions for a triple: its property, or its class if that is rdf:type."""
     predicate = predicate_of(triple)
-    if predicate == RDF_TYPE and isinstance(triple.object, IRI):
+    if predicate == rdf.TYPE and isinstance(triple.object, IRI):
         return triple.object
     return predicate
 
@@ -279,7 +270,7 @@ class RuleWriter(JoinWriter):
         """The ends of a triple are the arguments."""
         self._agree(_end(triple.subject), "s")
         # The class of a triple has found the function.
-        if triple.predicate != RDF_TYPE or isinstance(triple.object, Variable):
+        if triple.predicate != rdf.TYPE or isinstance(triple.object, Variable):
             self._agree(_end(triple.object), "o")
 
     def _made(self, ahead: list[Pattern], trigger: int | None = None) -> Find:
@@ -325,7 +316,7 @@ class RuleWriter(JoinWriter):
 
     def _head(self, triple: TriplePattern) -> str:
         conditions = []
-        if triple.predicate == OWL_SAME_AS:
+        if triple.predicate == owl.SAME_AS:
             conditions.append(f"{self._cell(triple.subject)} != {self._cell(triple.object)}")
         if triple.subject in self._may_be_literals:
             conditions.append(f"not isinstance({self._cell(triple.subject)}, literal)")
@@ -335,25 +326,27 @@ class RuleWriter(JoinWriter):
     def _condition(self, test: Expression) -> str:
         """A condition on names: they are compared as they are written."""
         match test:
-            case Not(operand):
+            case algebra.Not(operand):
                 return f"not {self._condition(operand)}"
-            case And(left, right):
+            case algebra.And(left, right):
                 return f"({self._condition(left)} and {self._condition(right)})"
-            case Or(left, right):
+            case algebra.Or(left, right):
                 return f"({self._condition(left)} or {self._condition(right)})"
-            case Comparison("!=", left, right):
+            case algebra.Comparison("!=", left, right):
                 return f"{self._cell(left)} != {self._cell(right)}"
-            case Comparison("<", Call("STR", (left,)), Call("STR", (right,))):
+            case algebra.Comparison(
+                "<", algebra.Call("STR", (left,)), algebra.Call("STR", (right,))
+            ):
                 return f"{self._cell(left)} < {self._cell(right)}"
-            case Call("ISIRI", (one,)):
+            case algebra.Call("ISIRI", (one,)):
                 return f"isinstance({self._cell(one)}, iri)"
-            case Call("ISBLANK", (one,)):
+            case algebra.Call("ISBLANK", (one,)):
                 return f"isinstance({self._cell(one)}, blank)"
-            case Call("STRSTARTS", (Call("STR", (one,)), Literal() as start)):
+            case algebra.Call("STRSTARTS", (algebra.Call("STR", (one,)), Literal() as start)):
                 name = f"start{len(self._given)}"
                 self._given[name] = start.lexical
                 return f"{self._cell(one)}.startswith({name})"
-            case Call(name, (one, other, Literal() as table)) if name == APART:
+            case algebra.Call(name, (one, other, Literal() as table)) if name == APART:
                 name = f"apart{len(self._given)}"
                 self._given[name] = apart(table.lexical)
                 return f"{name}({self._cell(one)}, {self._cell(other)})"

@@ -18,15 +18,10 @@ from random import Random
 from typing import Final, NamedTuple
 
 from sensorstream.errors import TermError, TooCostly
+from sensorstream.model import owl, rdf
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Term, Triple
-from sensorstream.model.vocabulary import (
-    CONTRADICTION,
-    OWL,
-    OWL_INVERSE_OF,
-    OWL_ON_PROPERTY,
-    RDF_TYPE,
-)
+from sensorstream.model.vocabulary import CONTRADICTION, OWL
 from sensorstream.network.budget import Budget, Limits
 from sensorstream.network.components import reached
 from sensorstream.reasoning.dl.axioms import AT_MOST, Axioms, name_of
@@ -148,7 +143,7 @@ def _try_hubs(pair: Pair, terminology: Terminology) -> None:
             for number in range(_AT_A_HUB):
                 said = way.said(IRI(f"{_NAME}{number}"), _HUB)
                 if way.hub is not None and not come:
-                    said.append((_HUB, RDF_TYPE, way.hub))
+                    said.append((_HUB, rdf.TYPE, way.hub))
                 budget.end()
                 with budget.within(Limits(_ROWS_AT_A_HUB)):
                     moved = pair.update(said, ())
@@ -177,7 +172,7 @@ class Way(NamedTuple):
     def said(self, one: IRI, hub: IRI) -> list[Triple]:
         """What is said of one of them."""
         link: Triple = (hub, self.link, one) if self.outward else (one, self.link, hub)
-        return [link] if self.kind is None else [link, (one, RDF_TYPE, self.kind)]
+        return [link] if self.kind is None else [link, (one, rdf.TYPE, self.kind)]
 
 
 def ways(axioms: Axioms, schema: Schema, names: frozenset[str]) -> Iterator[Way]:
@@ -222,11 +217,11 @@ def _few(axioms: Axioms) -> set[tuple[Term, bool]]:
     found: set[tuple[Term, bool]] = set()
     inverse: list[tuple[Term, Term]] = []
     for s, p, o in axioms.triples:
-        if p in AT_MOST and (link := axioms.value(s, OWL_ON_PROPERTY)) is not None:
+        if p in AT_MOST and (link := axioms.value(s, owl.ON_PROPERTY)) is not None:
             found.add((link, True))
         elif o in _FUNCTIONAL:
             found.add((s, _FUNCTIONAL[o]))
-        elif p == OWL_INVERSE_OF:
+        elif p == owl.INVERSE_OF:
             inverse += [(s, o), (o, s)]
     return found | {
         (other, not outward) for link, outward in found for one, other in inverse if one == link
@@ -283,7 +278,7 @@ def _messages(schema: Schema) -> Iterator[Sequence[Triple]]:
         one = IRI(f"{_NAME}{number}")
         said: dict[Triple, None] = {}
         if classes:
-            said[one, RDF_TYPE, draw.choice(classes)] = None
+            said[one, rdf.TYPE, draw.choice(classes)] = None
         for _ in range(draw.randint(0, 2) if links and number else 0):
             other = IRI(f"{_NAME}{draw.randrange(max(0, number - _WINDOW), number)}")
             said[one, draw.choice(links), other] = None

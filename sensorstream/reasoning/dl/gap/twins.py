@@ -24,8 +24,8 @@ from itertools import product
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from sensorstream.errors import TermError
+from sensorstream.model import owl, rdf
 from sensorstream.model.terms import IRI, Literal, Subject, Term, Triple
-from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
 from sensorstream.reasoning.dl.axioms import EQUALITY
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.dl.value_classes import ValueClasses
@@ -189,7 +189,7 @@ class Twins:
         """What is to be asked of samples to know whether a fact follows; None: it does not."""
         s, p, o = fact
         one, other = self._parts.get(s), None
-        if p != RDF_TYPE and not isinstance(o, Literal):
+        if p != rdf.TYPE and not isinstance(o, Literal):
             other = self._parts.get(o)
         if one is not None:
             place = one.members.index(s)
@@ -319,7 +319,7 @@ class Twins:
             and (p := triple[1]) in self._links
         }
         key = tuple(looks[each][0] for each in members), tuple(sorted(inner.values()))
-        equal = any(p == OWL_SAME_AS for each in members for _, p, _ in self._about[each])
+        equal = any(p == owl.SAME_AS for each in members for _, p, _ in self._about[each])
         if equal or key in self._apart:
             return None
         literals = [looks[each][1] for each in members]
@@ -345,7 +345,7 @@ class Twins:
         for s, p, o in self._about[one]:
             if isinstance(o, Literal):
                 values.setdefault(o, []).append(p)
-            elif p == RDF_TYPE:
+            elif p == rdf.TYPE:
                 told[f"a {o}"] = None
             elif p not in self._links:
                 told[p] = None
@@ -393,7 +393,7 @@ class Twins:
             renamed: dict[Any, Term] = {**names, **values}
             told.append(
                 [
-                    (names.get(s, s), p, o if p == RDF_TYPE else renamed.get(o, o))
+                    (names.get(s, s), p, o if p == rdf.TYPE else renamed.get(o, o))
                     for one in members
                     for s, p, o in self._about[one]
                 ]

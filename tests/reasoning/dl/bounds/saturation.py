@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
+from sensorstream.model import owl, rdf
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
-from sensorstream.model.vocabulary import OWL_SAME_AS, RDF_TYPE
 from sensorstream.reasoning.dl.bounds.foreseen import APART, apart
 from sensorstream.reasoning.dl.bounds.rules import Conclusion
 from sensorstream.sparql.algebra import (
@@ -136,10 +136,10 @@ def _filled(triple: TriplePattern, row: Row) -> Fact:
 
 
 def _equated(facts: Facts) -> Iterator[Fact]:
-    for one, _, other in facts.match(None, OWL_SAME_AS, None):
-        yield other, OWL_SAME_AS, one
+    for one, _, other in facts.match(None, owl.SAME_AS, None):
+        yield other, owl.SAME_AS, one
         for _, p, o in facts.match(one, None, None):
             yield other, p, o
         for s, p, _ in facts.match(None, None, one):
-            if p != RDF_TYPE:
+            if p != rdf.TYPE:
                 yield s, p, other

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
+from sensorstream.model import owl, rdf, xsd
 from sensorstream.model.terms import Literal, Triple
-from sensorstream.model.vocabulary import CONTRADICTION, OWL, OWL_SAME_AS, RDF_TYPE, RDFS
-from sensorstream.model.xsd import XSD, XSD_INTEGER
-from sensorstream.reasoning.dl.bounds.data_ranges import value_of
+from sensorstream.model.vocabulary import CONTRADICTION, OWL, RDFS
+from sensorstream.model.xsd import XSD
 from sensorstream.reasoning.dl.bounds.rules import Bound, lower, upper
-from sensorstream.reasoning.dl.datatypes import Datatypes
+from sensorstream.reasoning.dl.datatypes import Datatypes, value_of
 from tests.reasoning.dl import test_random_ontologies as random_ontologies
 from tests.reasoning.dl.bounds.saturation import Facts, saturate
 
@@ -159,7 +159,7 @@ def ontologies(draw: st.DrawFn) -> str:
 
 ASKED = random_ontologies.VALUES
 VALUES = [
-    Literal("4", XSD_INTEGER),
+    Literal("4", xsd.INTEGER),
     Literal("4", f"{XSD}int"),
     Literal("4.0", f"{XSD}decimal"),
     Literal("4.5", f"{XSD}decimal"),
@@ -174,7 +174,7 @@ individuals = st.sampled_from(random_ontologies.NODES[2:])
 facts = st.one_of(
     random_ontologies.facts,
     st.tuples(individuals, st.sampled_from(random_ontologies.DATA), st.sampled_from(VALUES)),
-    st.tuples(individuals, st.just(RDF_TYPE), st.sampled_from(random_ontologies.CLASSES)),
+    st.tuples(individuals, st.just(rdf.TYPE), st.sampled_from(random_ontologies.CLASSES)),
     st.tuples(individuals, st.sampled_from(random_ontologies.ROLES[:3]), individuals),
 )
 windows = st.sets(facts, min_size=4, max_size=9)
@@ -247,8 +247,8 @@ def test_an_expression_without_content_is_a_name_for_hermit(
     a, b = random_ontologies.CLASSES[:2]
     axioms = random_ontologies.ontology(text).triples
     window = [
-        (one, RDF_TYPE, a),
-        (other, RDF_TYPE, b),
+        (one, rdf.TYPE, a),
+        (other, rdf.TYPE, b),
         *((one, role, other) for role in random_ontologies.ROLES[:3]),
     ]
     everything = [*axioms, *window]
@@ -280,9 +280,9 @@ def said(facts: Facts, told: list[Triple]) -> set[tuple[str, str, str]]:
     for s, p, o in facts.all:
         if s not in individuals:
             continue
-        if p == RDF_TYPE and o in classes:
+        if p == rdf.TYPE and o in classes:
             found.add((str(s), "type", str(o)))
-        elif p == OWL_SAME_AS and o in individuals and s != o:
+        elif p == owl.SAME_AS and o in individuals and s != o:
             found.add((str(s), "same", str(o)))
         elif p in links and o in individuals:
             found.add((str(s), str(p), str(o)))

@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import pytest
 
+from sensorstream.model import rdfs
 from sensorstream.model.terms import IRI, Literal, Term
-from sensorstream.model.vocabulary import RDFS_RANGE
 from sensorstream.model.xsd import XSD
 from sensorstream.reasoning.dl.axioms import Axioms
 from sensorstream.reasoning.dl.bounds.clauses import Untreated
-from sensorstream.reasoning.dl.bounds.data_ranges import DataRange, read_range, value_of
+from sensorstream.reasoning.dl.bounds.data_ranges import DataRange, read_range
+from sensorstream.reasoning.dl.datatypes import value_of
 from tests.reasoning.dl.test_random_ontologies import BASE, ontology
 
 DAY = "2026-01-01T00:00:00"
@@ -15,7 +16,7 @@ DAY = "2026-01-01T00:00:00"
 
 def read(text: str, more: str = "") -> DataRange:
     axioms = Axioms(ontology(f":d rdfs:range {text} . {more}").triples)
-    node: Term | None = axioms.value(IRI(f"{BASE}d"), RDFS_RANGE)
+    node: Term | None = axioms.value(IRI(f"{BASE}d"), rdfs.RANGE)
     assert node is not None
     return read_range(axioms, node)
 

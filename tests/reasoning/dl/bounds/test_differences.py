@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from sensorstream.model.vocabulary import OWL_SAME_AS
+from sensorstream.model import owl
 from sensorstream.reasoning.dl.bounds.rules import lower
 from tests.reasoning.dl.bounds.test_rules import N1, N2, N3, A, P, Q, a, between
 from tests.reasoning.dl.test_random_ontologies import counted, ontology
@@ -10,7 +10,7 @@ FOUR_OF_THEM = ALL_DIFFERENT.format(":n1 :n2 :n3 :n4")
 
 
 def test_no_two_of_many_are_the_same() -> None:
-    assert between(FOUR_OF_THEM, (N1, OWL_SAME_AS, N3))[2]
+    assert between(FOUR_OF_THEM, (N1, owl.SAME_AS, N3))[2]
     assert not between(FOUR_OF_THEM, (N1, P, N3))[2]
 
 

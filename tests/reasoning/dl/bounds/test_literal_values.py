@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sensorstream.errors import TermError
+from sensorstream.model import xsd
 from sensorstream.model.terms import Literal
-from sensorstream.model.xsd import XSD, XSD_DOUBLE, XSD_FLOAT
-from sensorstream.reasoning.dl.bounds.data_ranges import place, value_of
+from sensorstream.model.xsd import XSD
+from sensorstream.reasoning.dl.datatypes import place, value_of
 
 
 def of(lexical: str, kind: str) -> Literal:
@@ -68,7 +69,7 @@ finite = st.floats(allow_nan=False)
 
 @given(one=finite, other=finite)
 def test_places_are_in_the_order_of_the_numbers(one: float, other: float) -> None:
-    first, second = place(one, XSD_DOUBLE), place(other, XSD_DOUBLE)
+    first, second = place(one, xsd.DOUBLE), place(other, xsd.DOUBLE)
     assert isinstance(first, int)
     assert isinstance(second, int)
     if one != other:
@@ -79,5 +80,5 @@ def test_places_are_in_the_order_of_the_numbers(one: float, other: float) -> Non
 
 def test_neighbouring_numbers_have_neighbouring_places() -> None:
     for number in (0.0, 1.5, -1.5, 1e300):
-        assert place(math.nextafter(number, math.inf), XSD_DOUBLE) == place(number, XSD_DOUBLE) + 1  # type: ignore[operator]
-    assert place(1e300, XSD_FLOAT) == place(math.inf, XSD_FLOAT)
+        assert place(math.nextafter(number, math.inf), xsd.DOUBLE) == place(number, xsd.DOUBLE) + 1  # type: ignore[operator]
+    assert place(1e300, xsd.FLOAT) == place(math.inf, xsd.FLOAT)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sensorstream.model.vocabulary import OWL_SAME_AS
+from sensorstream.model import owl
 from sensorstream.reasoning.dl.bounds.rules import lower
 from tests.reasoning.dl.bounds.test_rules import (
     ALSO_FOUR,
@@ -90,7 +90,7 @@ def test_a_rule_about_two_that_differ_needs_them_to() -> None:
     least, most, _ = between(text, (N1, P, N3), (N2, P, N3), (N3, P, N3))
     assert least == {(N1, "type", B)}
     assert {(N1, "type", B), (N2, "type", B)} < most
-    assert (N2, str(OWL_SAME_AS), N3) not in least
+    assert (N2, str(owl.SAME_AS), N3) not in least
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from sensorstream.model import rdf, xsd
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.model.vocabulary import RDF_TYPE
-from sensorstream.model.xsd import XSD, XSD_INTEGER
+from sensorstream.model.xsd import XSD
 from sensorstream.reasoning.dl.bounds.rules import is_made, lower, upper
 from tests.reasoning.dl.bounds.saturation import saturate
 from tests.reasoning.dl.bounds.test_against_hermit import contradicts, facts_about, said
@@ -15,8 +15,8 @@ P, Q, *_ = ROLES
 N1, N2, N3, *_ = NODES
 D1, E1 = DATA
 FOUR, FIVE, ALSO_FOUR = (
-    Literal("4", XSD_INTEGER),
-    Literal("5", XSD_INTEGER),
+    Literal("4", xsd.INTEGER),
+    Literal("5", xsd.INTEGER),
     Literal("04.0", f"{XSD}decimal"),
 )
 UNION = "[ a owl:Class ; owl:unionOf ( {} {} ) ]"
@@ -28,7 +28,7 @@ Said = set[tuple[str, str, str]]
 
 
 def a(one: IRI, of_class: IRI) -> Triple:
-    return (one, RDF_TYPE, of_class)
+    return (one, rdf.TYPE, of_class)
 
 
 def between(text: str, *window: Triple) -> tuple[Said, Said, bool]:

@@ -3,8 +3,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sensorstream.model import xsd
 from sensorstream.model.terms import Literal
-from sensorstream.model.xsd import XSD, XSD_DECIMAL, XSD_DOUBLE
+from sensorstream.model.xsd import XSD
 from sensorstream.reasoning.dl.bounds.data_ranges import (
     Combined,
     Complement,
@@ -13,12 +14,12 @@ from sensorstream.reasoning.dl.bounds.data_ranges import (
     Facet,
     Listed,
     cells,
-    value_of,
 )
+from sensorstream.reasoning.dl.datatypes import value_of
 
 LITERALS = [
-    *(Literal(text, XSD_DECIMAL) for text in ("-3", "0", "0.5", "2", "2.25", "3", "127", "128")),
-    *(Literal(text, XSD_DOUBLE) for text in ("-INF", "-0.0", "0", "2", "2.5", "INF", "NaN")),
+    *(Literal(text, xsd.DECIMAL) for text in ("-3", "0", "0.5", "2", "2.25", "3", "127", "128")),
+    *(Literal(text, xsd.DOUBLE) for text in ("-INF", "-0.0", "0", "2", "2.5", "INF", "NaN")),
     *(Literal(text, f"{XSD}float") for text in ("2", "0", "NaN")),
     *(Literal(text) for text in ("", "a", "a b", "a  b", " a", "1a", "a:b", "a_b", "\t", "en")),
     *(Literal(text, f"{XSD}boolean") for text in ("true", "false")),
@@ -34,7 +35,7 @@ NAMES = [
     *("normalizedString", "language", "Name", "NCName", "NMTOKEN", "boolean", "dateTime"),
     *("dateTimeStamp", "date", "duration", "dayTimeDuration", "yearMonthDuration", "anyURI"),
 ]
-limits = st.sampled_from([v for v in VALUES if v.space in (XSD_DECIMAL, XSD_DOUBLE)])
+limits = st.sampled_from([v for v in VALUES if v.space in (xsd.DECIMAL, xsd.DOUBLE)])
 facets = st.sampled_from(["minInclusive", "minExclusive", "maxInclusive", "maxExclusive"])
 ranges: st.SearchStrategy[DataRange] = st.recursive(
     st.one_of(
@@ -72,11 +73,11 @@ def test_a_cell_of_few_values_is_told_from_one_of_many() -> None:
 
 
 def test_an_empty_range_has_no_cell() -> None:
-    low = Facet(f"{XSD}maxExclusive", value_of(Literal("0", XSD_DECIMAL)))
-    high = Facet(f"{XSD}minInclusive", value_of(Literal("0", XSD_DECIMAL)))
+    low = Facet(f"{XSD}maxExclusive", value_of(Literal("0", xsd.DECIMAL)))
+    high = Facet(f"{XSD}minInclusive", value_of(Literal("0", xsd.DECIMAL)))
     neither = Combined((low, high), some=False)
     assert not any(neither.holds(cell.example) for cell in cells([neither]))
     assert not any(
-        Combined((Datatype(f"{XSD}integer"), Datatype(XSD_DOUBLE)), some=False).holds(cell.example)
+        Combined((Datatype(f"{XSD}integer"), Datatype(xsd.DOUBLE)), some=False).holds(cell.example)
         for cell in cells([neither])
     )

@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 
 from sensorstream.errors import TermError
+from sensorstream.model import xsd
 from sensorstream.model.terms import Literal
-from sensorstream.model.xsd import XSD, XSD_INTEGER
+from sensorstream.model.xsd import XSD
 from sensorstream.reasoning.dl.bounds.rules import is_made, lower
 from tests.reasoning.dl.bounds.test_rules import D1, E1, FIVE, FOUR, N1, N2, A, B, C, a, between
 from tests.reasoning.dl.test_random_ontologies import counted, ontology, restriction
@@ -28,7 +29,7 @@ def every(data: str, filler: str) -> str:
 
 def test_a_value_in_a_range_shows_the_class() -> None:
     text = f"{some(':d', AT_LEAST_4)} rdfs:subClassOf :A ."
-    three = Literal("3", XSD_INTEGER)
+    three = Literal("3", xsd.INTEGER)
     least, most, _ = between(text, (N1, D1, Literal("05", f"{XSD}int")), (N2, D1, three))
     assert least == most == {(N1, "type", A)}
 
@@ -120,7 +121,7 @@ def test_a_literal_is_given_with_the_name_and_the_ranges_of_its_value() -> None:
     assert {s for s, _, _ in facts} == {s for s, _, _ in bound.facts_of(Literal("04", f"{XSD}int"))}
     assert bound.facts_of(N1) == ()
     with pytest.raises(TermError):
-        bound.facts_of(Literal("four", XSD_INTEGER))
+        bound.facts_of(Literal("four", xsd.INTEGER))
 
 
 @pytest.mark.parametrize(

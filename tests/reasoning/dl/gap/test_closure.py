@@ -8,8 +8,9 @@ from hypothesis import HealthCheck, given, note, reject, settings
 from hypothesis import strategies as st
 
 from sensorstream.errors import Overrun
+from sensorstream.model import owl, rdf
 from sensorstream.model.terms import Triple
-from sensorstream.model.vocabulary import CONTRADICTION, OWL_SAME_AS, RDF_TYPE
+from sensorstream.model.vocabulary import CONTRADICTION
 from sensorstream.network.budget import NO_LIMITS, Budget, Limits
 from sensorstream.reasoning.dl.bounds.rules import lower, upper
 from sensorstream.reasoning.dl.gap.closure import Closure
@@ -69,7 +70,7 @@ class Bounds:
 
     def told(self, facts: Iterable[Triple]) -> tuple[list[Triple], list[Triple]]:
         """Of facts of the lower bound, what the upper one is told and what it searches."""
-        kinds = [(each, each[2] if each[1] == RDF_TYPE else each[1]) for each in facts]
+        kinds = [(each, each[2] if each[1] == rdf.TYPE else each[1]) for each in facts]
         shown = [each for each, _ in kinds if each[1] in self.shown or each[2] in self.shown]
         return shown, [each for each, kind in kinds if kind in self.most.sought]
 
@@ -90,11 +91,11 @@ def said(facts: Iterable[tuple[str, str, str]]) -> Facts:
     found = {
         (s, p, o)
         for s, p, o in facts
-        if "#found-" not in p + o and not (p == OWL_SAME_AS and s == o)
+        if "#found-" not in p + o and not (p == owl.SAME_AS and s == o)
     }
     equal: dict[str, str] = {}
     for s, p, o in found:
-        if p == OWL_SAME_AS:
+        if p == owl.SAME_AS:
             equal[s] = min(equal.get(s, s), o)
     return {(equal.get(s, s) if p == CONTRADICTION else s, p, o) for s, p, o in found}
 
@@ -155,19 +156,19 @@ def test_a_triple_with_other_independent_derivations_stays_untouched() -> None:
     bounds = Bounds(
         ontology(":p rdfs:range :B . :p rdfs:domain :A . :B rdfs:subClassOf :C .").triples
     )
-    bounds.update({(N1, P, N3), (N2, P, N3), (N3, RDF_TYPE, C)}, set())
+    bounds.update({(N1, P, N3), (N2, P, N3), (N3, rdf.TYPE, C)}, set())
     bounds.least.touched.clear()
     change = bounds.least.update([], [(N1, P, N3)])
-    assert (N3, RDF_TYPE, B) in bounds.least
-    assert set(change.removed) == {(N1, P, N3), (N1, RDF_TYPE, A)}
-    assert set(bounds.least.touched) == {(N3, RDF_TYPE, B), (N1, RDF_TYPE, A)}
+    assert (N3, rdf.TYPE, B) in bounds.least
+    assert set(change.removed) == {(N1, P, N3), (N1, rdf.TYPE, A)}
+    assert set(bounds.least.touched) == {(N3, rdf.TYPE, B), (N1, rdf.TYPE, A)}
 
 
 def test_what_supports_only_itself_goes() -> None:
     bounds = Bounds(ontology(":A rdfs:subClassOf :B . :B rdfs:subClassOf :A .").triples)
-    bounds.update({(N1, RDF_TYPE, A)}, set())
-    assert (N1, RDF_TYPE, B) in bounds.least
-    assert set(bounds.least.update([], [(N1, RDF_TYPE, A)]).removed) == {
-        (N1, RDF_TYPE, A),
-        (N1, RDF_TYPE, B),
+    bounds.update({(N1, rdf.TYPE, A)}, set())
+    assert (N1, rdf.TYPE, B) in bounds.least
+    assert set(bounds.least.update([], [(N1, rdf.TYPE, A)]).removed) == {
+        (N1, rdf.TYPE, A),
+        (N1, rdf.TYPE, B),
     }

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
+from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, Triple
-from sensorstream.model.vocabulary import CONTRADICTION, RDF_TYPE
+from sensorstream.model.vocabulary import CONTRADICTION
 from sensorstream.network.budget import NO_LIMITS, Budget
 from sensorstream.reasoning.dl.gap.components import Components
 from sensorstream.reasoning.dl.gap.pair import Pair
@@ -28,5 +29,5 @@ def given_for(text: str, window: list[Triple], fact: Triple) -> set[Triple]:
 
 
 def test_an_alternative_is_decided_with_what_contradicts_the_other_one() -> None:
-    window: list[Triple] = [(N1, RDF_TYPE, A), (N1, RDF_TYPE, D)]
-    assert given_for(EITHER, window, (N1, RDF_TYPE, B)) == set(window)
+    window: list[Triple] = [(N1, rdf.TYPE, A), (N1, rdf.TYPE, D)]
+    assert given_for(EITHER, window, (N1, rdf.TYPE, B)) == set(window)

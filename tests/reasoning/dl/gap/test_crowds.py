@@ -8,9 +8,9 @@ import pytest
 
 from sensorstream.errors import Inconsistent
 from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model import owl, rdf
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Triple
-from sensorstream.model.vocabulary import OWL_DIFFERENT_FROM, RDF_TYPE
 from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.protocol import IslandFacts, Types
 from sensorstream.reasoning.dl.reasoner import DlReasoner
@@ -53,7 +53,7 @@ class Window:
         self.reasoner.react(self.kb, delta)
 
     def is_full(self) -> bool:
-        return (ONE, RDF_TYPE, FULL) in set(self.kb.triples(Origin.INFERRED))
+        return (ONE, rdf.TYPE, FULL) in set(self.kb.triples(Origin.INFERRED))
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_who_has_fewer_neighbours_than_a_limit_is_not_asked_about(opened: list[W
     of_values = counted(":d", "maxCardinality", 9, "")
     window = Window(f":A rdfs:subClassOf {limit} , {of_values} .")
     opened.append(window)
-    window.change([(ONE, RDF_TYPE, BUS)])
+    window.change([(ONE, rdf.TYPE, BUS)])
     for each in PEOPLE[:42]:
         window.change([(ONE, P, each)])
     assert window.worker.islands == 0
@@ -81,21 +81,21 @@ def test_who_has_more_neighbours_than_a_limit_is_asked_about_as_long_as_that_hol
 ) -> None:
     window = Window(f":A rdfs:subClassOf {counted(':p', 'maxCardinality', 7, ':C')} .")
     opened.append(window)
-    window.change([(ONE, RDF_TYPE, BUS)])
+    window.change([(ONE, rdf.TYPE, BUS)])
     for each in PEOPLE[:9]:
         window.change([(ONE, P, each)])
     assert window.worker.islands == 0
     eight = PEOPLE[:8]
-    window.change([(each, RDF_TYPE, IRI(f"{BASE}C")) for each in eight[:7]])
+    window.change([(each, rdf.TYPE, IRI(f"{BASE}C")) for each in eight[:7]])
     apart = [
-        (one, OWL_DIFFERENT_FROM, other)
+        (one, owl.DIFFERENT_FROM, other)
         for place, one in enumerate(eight)
         for other in eight[place + 1 :]
     ]
     window.change(apart)
     assert window.worker.islands == 0
     with pytest.raises(Inconsistent):
-        window.change([(eight[7], RDF_TYPE, IRI(f"{BASE}C"))])
+        window.change([(eight[7], rdf.TYPE, IRI(f"{BASE}C"))])
     assert window.worker.islands > 0
 
 
@@ -104,7 +104,7 @@ def test_who_has_many_neighbours_is_of_the_class_of_those_who_have(opened: list[
     opened.append(window)
     seven = PEOPLE[:7]
     apart = [
-        (one, OWL_DIFFERENT_FROM, other)
+        (one, owl.DIFFERENT_FROM, other)
         for place, one in enumerate(seven)
         for other in seven[place + 1 :]
     ]

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from sensorstream.errors import Overrun, TermError
 from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model import rdf
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Triple
-from sensorstream.model.vocabulary import RDF_TYPE
 from sensorstream.network.budget import Budget, Limits
 from sensorstream.reasoning.dl.gap.components import Components
 from sensorstream.reasoning.dl.gap.pair import Pair
@@ -46,7 +46,7 @@ LATER = """:A owl:disjointWith :B ; owl:hasKey ( :d ) ; owl:equivalentClass
     [ a owl:Restriction ; owl:onProperty :p ; owl:allValuesFrom :B ] .
     :p a owl:FunctionalProperty ."""
 COMES: list[tuple[set[Triple], set[Triple]]] = [
-    ({(NODES[2], RDF_TYPE, CLASSES[1]), (NODES[0], RDF_TYPE, CLASSES[0])}, set()),
+    ({(NODES[2], rdf.TYPE, CLASSES[1]), (NODES[0], rdf.TYPE, CLASSES[0])}, set()),
     ({(NODES[0], ROLES[0], NODES[1])}, set()),
 ]
 

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import pytest
 
+from sensorstream.model import owl, rdf
 from sensorstream.model.terms import IRI, Triple
-from sensorstream.model.vocabulary import OWL_DIFFERENT_FROM, RDF_TYPE
 from sensorstream.network.budget import NO_LIMITS, Budget, Limits
 from sensorstream.reasoning.dl.gap import trial as module
 from sensorstream.reasoning.dl.gap.pair import Pair
@@ -28,7 +28,7 @@ ANN = IRI("urn:test:ann")
 
 def linked(number: int, link: IRI = P) -> list[Triple]:
     """One individual that is linked to so many others."""
-    return [(ANN, RDF_TYPE, A), *((ANN, link, IRI(f"urn:test:{n}")) for n in range(number))]
+    return [(ANN, rdf.TYPE, A), *((ANN, link, IRI(f"urn:test:{n}")) for n in range(number))]
 
 
 def chained(number: int) -> list[Triple]:
@@ -77,7 +77,7 @@ def test_without_a_choice_nothing_is_tried(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_nothing_of_a_trial_stays() -> None:
-    told = [*linked(24), (ANN, OWL_DIFFERENT_FROM, IRI("urn:test:0"))]
+    told = [*linked(24), (ANN, owl.DIFFERENT_FROM, IRI("urn:test:0"))]
     trial, pair = tried(LIMITED + CHOICE, told)
     anew = Pair(Terminology.of(ontology(LIMITED + CHOICE)), Budget(NO_LIMITS), trial.left_out)
     anew.begin()
@@ -124,7 +124,7 @@ def test_an_axiom_that_costs_more_the_more_are_linked_to_one_has_no_rules(
         one = IRI(f"urn:test:{number}")
         link = (ANN, P, one) if outward else (one, P, ANN)
         pair.budget.end()
-        pair.update([(one, RDF_TYPE, A), link], [])
+        pair.update([(one, rdf.TYPE, A), link], [])
         rows.append(pair.most.visited)
     assert rows[-1] <= 3 * rows[9]
 

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from sensorstream.errors import Inconsistent, OntologyError
 from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.model import owl, rdf, xsd
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.model.vocabulary import OWL_DIFFERENT_FROM, RDF_TYPE
-from sensorstream.model.xsd import XSD_INTEGER
 from sensorstream.reasoning.dl.axioms import Axioms
 from sensorstream.reasoning.dl.gap import twins
 from sensorstream.reasoning.dl.process import JavaProcess
@@ -90,8 +89,8 @@ SENSOR = IRI(f"{BASE}sensor")
 def observation(number: int) -> list[Triple]:
     """One of a sensor, with a result of its own."""
     one, result = IRI(f"{BASE}{number}"), IRI(f"{BASE}result{number}")
-    value = Literal(str(number), XSD_INTEGER)
-    return [(one, RDF_TYPE, A), (one, P, SENSOR), (one, Q, result), (result, D, value)]
+    value = Literal(str(number), xsd.INTEGER)
+    return [(one, rdf.TYPE, A), (one, P, SENSOR), (one, Q, result), (result, D, value)]
 
 
 def told(text: str, *messages: list[Triple]) -> dict[Triple, None]:
@@ -107,7 +106,7 @@ def told(text: str, *messages: list[Triple]) -> dict[Triple, None]:
 
 
 def individuals(triples: dict[Triple, None]) -> set[str]:
-    ends = (end for s, p, o in triples for end in ((s,) if p == RDF_TYPE else (s, o)))
+    ends = (end for s, p, o in triples for end in ((s,) if p == rdf.TYPE else (s, o)))
     return {end for end in ends if not isinstance(end, Literal)}
 
 
@@ -119,8 +118,8 @@ def test_observations_of_one_sensor_are_told_of_as_two_of_them() -> None:
 
 def test_who_differs_from_the_others_by_what_is_told_is_told_of() -> None:
     some = [observation(number) for number in range(2, 20)]
-    some[7].append((IRI(f"{BASE}9"), RDF_TYPE, B))
-    some[9].append((IRI(f"{BASE}11"), OWL_DIFFERENT_FROM, IRI(f"{BASE}result13")))
+    some[7].append((IRI(f"{BASE}9"), rdf.TYPE, B))
+    some[9].append((IRI(f"{BASE}11"), owl.DIFFERENT_FROM, IRI(f"{BASE}result13")))
     # One of two samples, and four in the part that has two observations.
     assert len(individuals(told("", *some))) == 5 + 2 + 4
 

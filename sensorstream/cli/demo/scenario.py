@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Final
 
 from sensorstream.cli.client import Client
+from sensorstream.cli.demo.output import Output, Receiver
+from sensorstream.cli.demo.server_process import ServerProcess, run_stream
 from sensorstream.cli.init import TEMPLATES, make_workspace
 from sensorstream.cli.query import on_history, on_spark
 from sensorstream.cli.send import Tally, deliver, numbered
 from sensorstream.console.visits import mean, read
-from sensorstream.demo.output import Output, Receiver
-from sensorstream.demo.server_process import ServerProcess, run_stream
 from sensorstream.history.opening import open_history
 from sensorstream.history.read_only_sql import SqlResult
 from sensorstream.model.schema import local_name
-from sensorstream.settings import Settings
-from sensorstream.settings_file import load_settings
+from sensorstream.settings.settings import Settings
+from sensorstream.settings.settings_file import load_settings
 from sensorstream.simulation.city import MADE_UP, RECORDED, city_messages
 from sensorstream.simulation.tracker import PAPER_MESSAGE, tracker_messages
 

@@ -17,10 +17,16 @@ from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from sensorstream.endpoints import Input, Output
 from sensorstream.errors import Position, SettingsError
 from sensorstream.logs import without_secrets
-from sensorstream.settings import LISTED_SECTIONS, NAMED_SECTIONS, SECTIONS, Network, Settings
+from sensorstream.settings.endpoints import Input, Output
+from sensorstream.settings.settings import (
+    LISTED_SECTIONS,
+    NAMED_SECTIONS,
+    SECTIONS,
+    Network,
+    Settings,
+)
 
 PREFIX: Final = "SENSORSTREAM_"
 CLIENT_VARIABLES: Final = frozenset({"SENSORSTREAM_KEY", "SENSORSTREAM_CA"})

@@ -1,9 +1,10 @@
-"""The optional parts of the package: what each needs, and the error if it is not installed."""
+"""What is installed: the files that come with SensorStream, and its optional parts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib.util import find_spec
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
@@ -39,3 +40,13 @@ def require(extra: str, purpose: str) -> None:
             f"{purpose} needs {', '.join(missing)}, which this installation does not have: "
             f"pip install 'sensorstream[{extra}]'"
         )
+
+
+def bundled(name: str) -> Path:
+    """The folder ``name``: ontologies, mapping_rules, examples, alembic or persistent.
+
+    They are at the top of the source tree; a built wheel has them inside the package.
+    """
+    package = Path(__file__).parent
+    inside = package / "bundled" / name
+    return inside if inside.exists() else package.parent / name

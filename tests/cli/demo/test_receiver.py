@@ -11,7 +11,7 @@ import httpx
 import pytest
 from standardwebhooks import Webhook
 
-from sensorstream.demo.output import Receiver
+from sensorstream.cli.demo.output import Receiver
 
 SECRET = "whsec_" + base64.b64encode(b"a secret of 24 bytes ...").decode()
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from sensorstream.errors import WebhookError
-from sensorstream.webhook_definition import Grouping, grouping_data, read_grouping
+from sensorstream.model.webhook_definition import Grouping, grouping_data, read_grouping
 
 
 def test_what_is_written_is_read_again_and_what_is_not_said_has_its_default() -> None:

@@ -12,7 +12,7 @@ from tests.waiting import eventually
 OWNER = """
 import signal, sys
 from pathlib import Path
-from sensorstream.demo.server_process import ServerProcess
+from sensorstream.cli.demo.server_process import ServerProcess
 with ServerProcess(Path(sys.argv[1])) as process:
     print(process.url(), flush=True)
     signal.pause()

@@ -12,7 +12,7 @@ from sensorstream.clock import SystemClock
 from sensorstream.errors import ServerUnreachable, SparkError
 from sensorstream.processes.pipes import readable
 
-_SERVE: Final = (sys.executable, "-m", "sensorstream.demo.served")
+_SERVE: Final = (sys.executable, "-m", "sensorstream.cli.demo.served")
 _READY: Final = "listening on "
 _START_SECONDS: Final = 120.0
 _STOP_SECONDS: Final = 30.0

@@ -1,6 +1,6 @@
 """The options of inputs and outputs, by type: a table of names, kinds, defaults and sentences.
 
-:mod:`sensorstream.settings` reads them from ``[inputs.options]`` and ``[outputs.options]``.
+:mod:`.settings` reads them from ``[inputs.options]`` and ``[outputs.options]``.
 """
 
 from __future__ import annotations

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from sensorstream.endpoints import FolderInput, MqttInput
 from sensorstream.errors import SettingsError
-from sensorstream.settings import Settings
-from sensorstream.settings_file import load_settings
+from sensorstream.settings.endpoints import FolderInput, MqttInput
+from sensorstream.settings.settings import Settings
+from sensorstream.settings.settings_file import load_settings
 
 DOCS = Path(__file__).parents[1] / "docs"
 

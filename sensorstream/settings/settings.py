@@ -8,7 +8,10 @@ from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from sensorstream.endpoints import (
+from sensorstream.logs import FORMATS, LEVELS
+from sensorstream.model.timeline import Timeline
+from sensorstream.model.waits import Silence
+from sensorstream.settings.endpoints import (
     INPUT_TYPES,
     OUTPUT_TYPES,
     Input,
@@ -16,10 +19,7 @@ from sensorstream.endpoints import (
     Output,
     OutputSettings,
 )
-from sensorstream.endpoints import setting as _setting
-from sensorstream.logs import FORMATS, LEVELS
-from sensorstream.model.timeline import Timeline
-from sensorstream.model.waits import Silence
+from sensorstream.settings.endpoints import setting as _setting
 
 Network: TypeAlias = IPv4Network | IPv6Network
 

@@ -36,8 +36,8 @@ def command(keep: bool, folder: Path | None, data: Path | None) -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda _number, _frame: sys.exit(1))
 
-    from sensorstream.demo.scenario import Scenario
-    from sensorstream.own_folders import own_folder
+    from sensorstream.cli.demo.scenario import Scenario
+    from sensorstream.processes.own_folders import own_folder
     from sensorstream.simulation.citybench import beside_the_source
 
     if folder is not None and folder.exists() and any(folder.iterdir()):

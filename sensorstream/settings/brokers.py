@@ -6,8 +6,8 @@ import ssl
 from pathlib import Path
 from typing import Any
 
-from sensorstream.endpoints import KafkaConnection, MqttConnection
 from sensorstream.errors import SettingsError
+from sensorstream.settings.endpoints import KafkaConnection, MqttConnection
 
 _PLAIN_MQTT, _SECURE_MQTT = 1883, 8883
 

@@ -11,7 +11,7 @@ import pytest
 
 from sensorstream.client.results import Results
 from sensorstream.errors import MissingExtra
-from sensorstream.extras import EXTRAS, require
+from sensorstream.installation import EXTRAS, require
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from sensorstream.spark.bulk_sql import run_spark_sql

@@ -7,9 +7,16 @@ import pickle
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sensorstream.errors import Contradiction, MappingError
+from sensorstream.errors import (
+    LONGEST,
+    MOST,
+    Contradiction,
+    MappingError,
+    few,
+    shortened,
+    shortened_key,
+)
 from sensorstream.model.events import Alert
-from sensorstream.quoting import LONGEST, MOST, few, shortened, shortened_key
 
 LONG = st.builds(lambda a, n, b: a + "x" * n + b, st.text(), st.integers(0, 3 * LONGEST), st.text())
 

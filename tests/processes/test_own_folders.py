@@ -9,12 +9,12 @@ import sys
 from pathlib import Path
 
 import sensorstream
-from sensorstream.own_folders import own_folder
+from sensorstream.processes.own_folders import own_folder
 
 _HOLD = """
 import sys
 from pathlib import Path
-from sensorstream.own_folders import own_folder
+from sensorstream.processes.own_folders import own_folder
 with own_folder("mine-", Path(sys.argv[1])) as folder:
     (folder / "file").touch()
     print(folder, flush=True)

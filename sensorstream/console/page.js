@@ -1,0 +1,85 @@
+// What the browser runs for the pages, which call it by name with data as arguments.
+"use strict";
+
+document.documentElement.lang = "en";
+
+document.addEventListener("visibilitychange", () =>
+  emitEvent("visible", document.visibilityState === "visible"),
+);
+
+document.addEventListener("DOMContentLoaded", () => {
+  let told = null;
+  new MutationObserver(() => {
+    const now = page.isDark();
+    if (now !== told && window.emitEvent) emitEvent("shade", (told = now));
+  }).observe(document.body, { attributes: true, attributeFilter: ["class"] });
+});
+
+const page = {
+  isDark: () => document.body.classList.contains("body--dark"),
+
+  tellShade: () => emitEvent("shade", page.isDark()),
+
+  keepShade(cookie, path, named) {
+    const year = 365 * 24 * 3600;
+    document.cookie = `${cookie}=${named}; path=${path}; max-age=${year}; samesite=strict`;
+  },
+
+  // The element of an editor that takes the keys is made by the editor itself.
+  dress(id, name, theme) {
+    const place = getHtmlElement(id)?.querySelector(".cm-content");
+    if (!place) return void setTimeout(page.dress, 100, id, name, theme);
+    place.setAttribute("aria-label", name);
+    getElement(id).setTheme(theme);
+  },
+
+  // The beginning of a word before the cursor of an editor.
+  word(id) {
+    const view = getElement(id).editor, head = view.state.selection.main.head;
+    const line = view.state.doc.lineAt(head);
+    return line.text.slice(0, head - line.from).match(/[\w.:-]*$/)[0];
+  },
+
+  insert(id, name, replaced) {
+    const view = getElement(id).editor, head = view.state.selection.main.head;
+    view.dispatch({
+      changes: { from: head - replaced, to: head, insert: name },
+      selection: { anchor: head - replaced + name.length },
+    });
+    view.focus();
+  },
+
+  focusButton: (id) =>
+    setTimeout(() => getHtmlElement(id)?.querySelector("button")?.focus(), 50),
+
+  // Keeps what is written in an editor over a reload; what was kept, with the text it was written over.
+  keep(id, base, name) {
+    const key = `draft ${location.pathname} ${name}`;
+    const draft = JSON.parse(sessionStorage.getItem(key));
+    sessionStorage.removeItem(key);
+    addEventListener("pagehide", () => {
+      const text = getElement(id)?.editor?.state.doc.toString();
+      const kept = JSON.stringify([base, text]);
+      if (text !== undefined && text !== base) sessionStorage.setItem(key, kept);
+    });
+    const how = performance.getEntriesByType("navigation")[0]?.type;
+    if (how !== "reload" || !draft || draft[1] === base) return null;
+    base = draft[0];
+    return draft;
+  },
+
+  // Tells which box of a drawing was meant.
+  tellBox(event, emit) {
+    const box = event.target.closest("[data-key]");
+    if (box) emit(box.dataset.key);
+  },
+
+  showActive: (id) =>
+    setTimeout(
+      () =>
+        getHtmlElement(id)
+          ?.querySelector(".active")
+          ?.scrollIntoView({ block: "nearest", inline: "center" }),
+      50,
+    ),
+};

@@ -1,1 +1,0 @@
-"""``sensorstream demo``: two deployments, live, with every claim checked."""
