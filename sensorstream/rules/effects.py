@@ -8,7 +8,7 @@ from typing import Protocol
 
 from sensorstream.kb.graph import KnowledgeBase
 from sensorstream.model.events import Alert, Cleared, Delta, Departure, Event, Individual, Message
-from sensorstream.model.terms import IRI, Subject, Triple
+from sensorstream.model.terms import IRI, Subject, Term, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.rules.conditions import ConditionEvaluator, Solution
 from sensorstream.rules.lineage import Lineage
@@ -81,6 +81,8 @@ class Run(Remembering):
     said: Collection[Subject] = ()
     prefix: str = ""
     late: str = ""
+    fired: dict[str, set[frozenset[tuple[str, Term]]]] = field(default_factory=dict)
+    """The solutions with which each rule has fired, in the order of its first firing."""
     made: dict[Triple, Firing] = field(default_factory=dict)
     """Which firing has inserted a statement, of this message."""
     endings: list[AlertKey] = field(default_factory=list)

@@ -11,13 +11,12 @@ from operator import itemgetter
 from typing import TypeAlias
 
 from sensorstream.errors import Overrun, RuleCycle, SensorStreamError
-from sensorstream.model.events import Alert, Cleared, Delta, Departure, Event
-from sensorstream.model.frozen import frozen
+from sensorstream.model.events import Delta, Departure, Event
 from sensorstream.model.terms import Term
 from sensorstream.model.timeline import Instant
 from sensorstream.rules.conditions import as_text
 from sensorstream.rules.effects import Firing, Requested, Run
-from sensorstream.rules.memory import News, RuleMemory
+from sensorstream.rules.memory import RuleMemory
 from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.rules.triggers import Moment, Wake
 
@@ -94,22 +93,6 @@ class RuleIndex:
         return [rule for _, rule in found]
 
 
-@frozen
-class RuleResult:
-    """What the rules made of one message.
-
-    ``fired`` names each rule that fired, in the order of its first firing. The changes of the
-    knowledge base have been made through the host; ``news`` is what the memory is to keep.
-    """
-
-    news: News
-    alerts: tuple[Alert, ...] = ()
-    replies: tuple[str, ...] = ()
-    fired: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    cleared: tuple[Cleared, ...] = ()
-
-
 def run_rules(
     rules: RuleIndex,
     run: Run,
@@ -118,7 +101,7 @@ def run_rules(
     *,
     max_rounds: int = 16,
     silent: bool = False,
-) -> RuleResult:
+) -> None:
     """Let the rules react to a message that their host has taken in (paper section 4.4).
 
     In each round every rule sees the state at the round's beginning; all changes are then made
@@ -127,7 +110,7 @@ def run_rules(
 
     Args:
         rules: in the order in which their actions are to be carried out.
-        run: their work for the message, of which nothing is done yet.
+        run: their work for the message, of which nothing is done yet; what they make is added.
         delta: what the message changed in the union of the graphs.
         departures: the individuals that left the window because of the message.
         max_rounds: how many rounds may change the knowledge base.
@@ -142,12 +125,11 @@ def run_rules(
     # Changes must not accumulate when no rule evaluates a condition.
     host.evaluator.begin()
     host.evaluator.settle()
-    fired: dict[str, set[frozenset[tuple[str, Term]]]] = {}
     latest: list[list[str]] = []
     moment = Moment(run, True, delta, departures, by_message=not silent)
     while True:
         run.changes = Requested()
-        latest.append(_round(rules, moment, fired))
+        latest.append(_round(rules, moment))
         if not run.changes:
             break
         if len(latest) > max_rounds:
@@ -158,21 +140,9 @@ def run_rules(
         if not delta and not departures:
             break
         moment = Moment(run, False, delta, departures, by_message=False)
-    return RuleResult(
-        run.news,
-        tuple(run.alerts),
-        tuple(run.replies),
-        tuple(fired),
-        tuple(run.warnings),
-        tuple(run.cleared),
-    )
 
 
-def _round(
-    rules: RuleIndex,
-    moment: Moment,
-    fired: dict[str, set[frozenset[tuple[str, Term]]]],
-) -> list[str]:
+def _round(rules: RuleIndex, moment: Moment) -> list[str]:
     """Evaluate every triggered rule once and carry out the actions of its new solutions.
 
     Returns:
@@ -183,7 +153,7 @@ def _round(
     for rule in rules.awake(moment):
         before = len(run.changes.inserted) + len(run.changes.removed)
         try:
-            _fire(rule, moment, fired)
+            _fire(rule, moment)
         except SensorStreamError as error:
             error.rule = rule.name
             raise
@@ -195,9 +165,7 @@ def _round(
     return changing
 
 
-def _fire(
-    rule: CompiledRule, moment: Moment, fired: dict[str, set[frozenset[tuple[str, Term]]]]
-) -> None:
+def _fire(rule: CompiledRule, moment: Moment) -> None:
     """Carry out the actions of a rule for each of its solutions that is new in this message."""
     run, host = moment.run, moment.run.host
     try:
@@ -210,11 +178,11 @@ def _fire(
         raise Overrun(f"rule {rule.name} ({rule.position}): {error.message}") from None
     if not solutions:
         return
-    seen = fired.get(rule.name, set())
+    seen = run.fired.get(rule.name, set())
     fresh = {key: each for each in solutions if (key := frozenset(each.items())) not in seen}
     if not fresh:
         return
-    fired[rule.name] = seen | fresh.keys()
+    run.fired[rule.name] = seen | fresh.keys()
     for solution in sorted(fresh.values(), key=as_text):
         firing = Firing(run, solution, rule.lineage)
         there = len(run.changes.inserted)
