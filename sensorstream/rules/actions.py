@@ -211,7 +211,7 @@ class ActionCompiler:
             run.raised.add(same)
             if length:
                 run.news.quiet[same] = run.time + length
-            grounds = grounds_of(firing)
+            messages, evidence = grounds_of(firing)
             run.alerts.append(
                 Alert(
                     id=f"{run.prefix}-{len(run.alerts) + 1}",
@@ -222,8 +222,8 @@ class ActionCompiler:
                     key=same[1],
                     time=run.time,
                     message=run.message.id,
-                    messages=grounds.messages,
-                    evidence=grounds.evidence,
+                    messages=messages,
+                    evidence=evidence,
                 )
             )
 
