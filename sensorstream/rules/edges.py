@@ -163,12 +163,10 @@ def compile_edge(
         fires: list[Solution] = []
         now = {NOW: moment.now(line)}
         due = run.due(rule)
-        for key in due:
+        for key, begun in due.items():
             # Until now it held: that it ends at this very moment is no break.
             fires.append({**dict(key), **now})
-            held = run.holding(rule, key)
-            assert held is not None
-            run.hold(rule, key, Holding(held.since))
+            run.hold(rule, key, Holding(begun.since))
         is_new = run.begins(rule)
         if not (moment.delta or moment.departures or reads_now or is_new):
             return fires
@@ -193,7 +191,7 @@ def compile_edge(
                     ended.append(key)
         if state.followed is not None:
             state.followed.looked_at(run, rule, state.keys, clear.texts)
-        clear(run, ended, state.is_told, frozenset(due))
+        clear(run, ended, state.is_told, due)
         return fires
 
     return trigger, edge

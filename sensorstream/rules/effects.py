@@ -12,7 +12,15 @@ from sensorstream.model.terms import IRI, Subject, Term, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.rules.conditions import ConditionEvaluator, Solution
 from sensorstream.rules.lineage import Lineage
-from sensorstream.rules.memory import AlertKey, Answer, News, Remembering, RuleMemory, SolutionKey
+from sensorstream.rules.memory import (
+    AlertKey,
+    Answer,
+    Holding,
+    News,
+    Remembering,
+    RuleMemory,
+    SolutionKey,
+)
 
 
 class RuleHost(Protocol):
@@ -95,16 +103,16 @@ class Run(Remembering):
     def __post_init__(self) -> None:
         self.prefix = self.prefix or self.message.id
 
-    def due(self, rule: str) -> list[SolutionKey]:
+    def due(self, rule: str) -> dict[SolutionKey, Holding]:
         """What of a rule is due by now and has not fired."""
         if not self.is_in_turn(rule):
-            return []
+            return {}
         due = ((key, self.holding(rule, key)) for key in self.memory.due_by(rule, self.time))
-        return [
-            key
+        return {
+            key: each
             for key, each in due
             if each is not None and each.due is not None and each.due <= self.time
-        ]
+        }
 
     def is_in_turn(self, rule: str) -> bool:
         """Whether a rule fires now if something of it is due."""

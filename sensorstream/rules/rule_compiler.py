@@ -71,15 +71,13 @@ def compile_silence(
         heard = Holding(run.time, run.time + length)
         fires: list[Solution] = []
         fired = run.due(rule)
-        for key in fired:
-            held = run.holding(rule, key)
-            assert held is not None
-            last = line.literal(held.since)
+        for key, watched in fired.items():
+            last = line.literal(watched.since)
             fires.append({**dict(key), LAST: last, NOW: moment.now(line)})
             individual = key[0][1]
             assert not isinstance(individual, Literal)
             is_member = (individual, rdf.TYPE, class_name) in run.host.kb
-            run.hold(rule, key, Holding(held.since) if is_member else None)
+            run.hold(rule, key, Holding(watched.since) if is_member else None)
         if run.begins(rule):
             for individual, _, _ in list(run.host.kb.match(None, rdf.TYPE, class_name)):
                 run.hold(rule, key_of(individual), heard)
