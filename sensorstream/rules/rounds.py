@@ -5,13 +5,14 @@ A rule that waits for a class costs nothing while its members stay the same.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from operator import itemgetter
 from typing import TypeAlias
 
 from sensorstream.errors import Overrun, RuleCycle, SensorStreamError
 from sensorstream.model.events import Delta, Departure, Event
+from sensorstream.model.schedules import Schedule
 from sensorstream.model.terms import Term
 from sensorstream.model.timeline import Instant
 from sensorstream.rules.conditions import as_text
@@ -32,9 +33,7 @@ class RuleIndex:
         self.rules = tuple(rules)
         self.listen = any(rule.lineage.silent for rule in self.rules)
         """Whether one of them wants to know of whom a message says something."""
-        self._scheduled = [
-            (rule.name, rule.every, rule.punctual) for rule in self.rules if rule.every is not None
-        ]
+        self._scheduled = [(each, each.every) for each in self.rules if each.every is not None]
         self._every: list[_Numbered] = []
         self._waiting: dict[Wake, dict[Term, list[_Numbered]]] = {}
         for number, rule in enumerate(self.rules):
@@ -51,36 +50,35 @@ class RuleIndex:
         A rule that is evaluated every so often begins with the first message. ``waiting_only``:
         without those whose moments are told by the message that comes later.
         """
-        ticks = memory.ticks
         dues = [
-            schedule.moment(ticks[name] + 1)
-            for name, schedule, punctual in self._scheduled
-            if name in ticks and (punctual or not waiting_only)
+            every.moment(tick + 1)
+            for rule, every, tick in self._begun(memory)
+            if rule.punctual or not waiting_only
         ]
         waiting = memory.due
         return min(dues if waiting is None else [*dues, waiting], default=None)
 
     def due_by(self, memory: RuleMemory, time: Instant) -> list[str]:
         """The names of the rules of which something is due by a time, in their order."""
-        return [
-            rule.name
-            for rule in self.rules
-            if memory.due_by(rule.name, time)
-            or (
-                rule.every is not None
-                and rule.name in memory.ticks
-                and memory.ticks[rule.name] < rule.every.number(time)
-            )
-        ]
+        passed = {
+            rule.name for rule, every, tick in self._begun(memory) if tick < every.number(time)
+        }
+        names = (rule.name for rule in self.rules)
+        return [name for name in names if name in passed or memory.due_by(name, time)]
 
     def give_up(self, memory: RuleMemory, time: Instant, names: Collection[str]) -> None:
         """Pass over what of some rules is due by a time: it could not be carried out."""
-        for rule in self.rules:
+        for name in names:
+            memory.give_up(time, name)
+        for rule, every, tick in self._begun(memory):
             if rule.name in names:
-                memory.give_up(time, rule.name)
-                if rule.every is not None and rule.name in memory.ticks:
-                    passed = rule.every.number(time)
-                    memory.ticks[rule.name] = max(memory.ticks[rule.name], passed)
+                memory.ticks[rule.name] = max(tick, every.number(time))
+
+    def _begun(self, memory: RuleMemory) -> Iterator[tuple[CompiledRule, Schedule, int]]:
+        """The rules that are evaluated every so often, with the moment that has passed."""
+        for rule, every in self._scheduled:
+            if rule.name in memory.ticks:
+                yield rule, every, memory.ticks[rule.name]
 
     def awake(self, moment: Moment) -> Sequence[CompiledRule]:
         """The rules whose trigger may have a solution, in order; O(those, and the change)."""
