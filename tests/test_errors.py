@@ -12,7 +12,6 @@ import click
 
 import sensorstream
 from sensorstream import errors
-from sensorstream.cli.group import SYSTEM_FAILURES
 from sensorstream.errors import SensorStreamError
 from sensorstream.server.problems import problem_of
 
@@ -56,7 +55,7 @@ def test_the_document_tells_every_code_with_its_status_and_exit_code() -> None:
     expected = {
         each.code: (
             problem_of(each("it went wrong")).status,
-            3 if issubclass(each, SYSTEM_FAILURES) else 1,
+            3 if each.of_system else 1,
         )
         for each in exceptions_of_the_package()
         if issubclass(each, SensorStreamError)

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from sensorstream import errors
-from sensorstream.cli.group import COMMANDS, SYSTEM_FAILURES, Commands, main
+from sensorstream.cli.group import COMMANDS, Commands, main
 from sensorstream.cli.init import TEMPLATES, make_workspace
 from sensorstream.errors import Position, SensorStreamError
 
@@ -79,7 +79,7 @@ def test_every_error_leaves_as_one_line_with_its_code_and_its_place(
     monkeypatch.setattr(group, "get_command", lambda _context, _name: fails)
     result = CliRunner().invoke(group, ["fails"])
     assert result.stderr == f"error[{kind.code}]: a.rules:3:7: it broke\n"
-    assert result.exit_code == (3 if issubclass(kind, SYSTEM_FAILURES) else 1)
+    assert result.exit_code == (3 if kind.of_system else 1)
 
 
 def test_an_error_is_one_line_on_stderr(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ import click
 
 from sensorstream import errors
 from sensorstream.cli import main
-from sensorstream.cli.group import SYSTEM_FAILURES
 from sensorstream.errors import SensorStreamError
 from sensorstream.server.main import create_app
 from sensorstream.server.problems import problem_of
@@ -75,6 +74,6 @@ def codes(_: Tools) -> Iterator[Item]:
     for each in vars(errors).values():
         if isinstance(each, type) and issubclass(each, SensorStreamError):
             status = problem_of(each("it went wrong")).status
-            told = f"{each.code} {status} {3 if issubclass(each, SYSTEM_FAILURES) else 1}"
+            told = f"{each.code} {status} {3 if each.of_system else 1}"
             above = each.__bases__[0].__name__
             yield Item(each.__name__, lambda told=told, above=above: f"{told} {above}")  # type: ignore[misc]
