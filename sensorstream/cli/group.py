@@ -100,14 +100,18 @@ _HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in name
 class Failure(click.ClickException):
     """A SensorStream error for the user: one line on stderr and an exit code."""
 
-    def __init__(self, code: str, message: str, *, of_system: bool = False) -> None:
-        """``of_system``: the failure does not depend on the input."""
+    def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
         self.code = code
-        self.exit_code = 3 if of_system else 1
 
     def show(self, file: IO[Any] | None = None) -> None:
         click.echo(f"error[{self.code}]: {self.message}", file=file, err=True)
+
+
+class SystemFailure(Failure):
+    """A failure that does not depend on the input."""
+
+    exit_code = 3
 
 
 class Commands(click.Group):
@@ -135,7 +139,7 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except SensorStreamError as error:
-            raise Failure(error.code, str(error), of_system=error.of_system) from error
+            raise (SystemFailure if error.of_system else Failure)(error.code, str(error)) from error
         except OSError as error:
             if error.filename is None:  # not a file of the user: a closed pipe, or a defect
                 raise

@@ -383,6 +383,14 @@ _FUNCTION: Final = re.compile(r"\s*([\w-]+|[-+*/])")
 
 
 @dataclass(frozen=True, slots=True)
+class Hover:
+    """Markdown about the word of ``span``."""
+
+    text: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class _Word:
     """The word around a place, and what stands before its end."""
 
@@ -391,8 +399,8 @@ class _Word:
     cursor: Cursor
 
 
-def hover(document: OpenDocument, offset: int) -> tuple[str, Span] | None:
-    """What is known about the word at a place, as Markdown, and the word; None: nothing."""
+def hover(document: OpenDocument, offset: int) -> Hover | None:
+    """What is known about the word at a place; None if that is nothing."""
     word = _word_at(document, offset)
     if word is None:
         return None
@@ -406,7 +414,7 @@ def hover(document: OpenDocument, offset: int) -> tuple[str, Span] | None:
                 text = _of_rule(document, word.span.start)
         case _:
             text = _of_name(document, word.cursor.word, document.prefixes)
-    return None if text is None else (text, word.span)
+    return None if text is None else Hover(text, word.span)
 
 
 def definition(document: OpenDocument, offset: int) -> Span | None:

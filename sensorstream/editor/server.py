@@ -269,9 +269,8 @@ def _hover(files: OpenFiles, params: types.HoverParams) -> types.Hover | None:
     found = None if asked is None else hover(*asked)
     if asked is None or found is None:
         return None
-    text, span = found
-    content = types.MarkupContent(types.MarkupKind.Markdown, text)
-    return types.Hover(content, _range(asked[0].source, span))
+    content = types.MarkupContent(types.MarkupKind.Markdown, found.text)
+    return types.Hover(content, _range(asked[0].source, found.span))
 
 
 def _define(files: OpenFiles, params: types.DefinitionParams) -> types.Location | None:
