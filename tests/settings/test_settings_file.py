@@ -12,7 +12,7 @@ from sensorstream.settings.endpoints import FolderInput, MqttInput
 from sensorstream.settings.settings import Settings
 from sensorstream.settings.settings_file import load_settings
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 def load(folder: Path, text: str, **environment: str) -> Settings:
