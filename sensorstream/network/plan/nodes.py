@@ -63,6 +63,11 @@ class Plan:
         """Whether all its rows hold always: nothing ever happens to it."""
         return all(each.is_timeless for each in self.inputs)
 
+    @property
+    def text(self) -> str:
+        """One line for people, of a plan that :func:`.plan_text` knows nothing more of."""
+        return type(self).__name__
+
 
 def parts(plan: Plan) -> Iterator[Plan]:
     """A plan and all below it, from the top; as often as it feeds something."""

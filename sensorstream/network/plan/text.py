@@ -102,7 +102,7 @@ def plan_text(plan: plans.Plan) -> str:
             return f"EQUALS{_on(plan)}"
         case plans.Once():
             return "Equal triples are one occurrence"
-    return type(plan).__name__
+    return plan.text
 
 
 def _triples(triples: tuple[plans.Triple, ...]) -> str:
