@@ -28,7 +28,7 @@ class Reevaluated(Node):
     def __init__(
         self, plan: Anew, indexes: Mapping[Source, TripleIndex | Scope], network: Network
     ) -> None:
-        super().__init__((), plan.output, ())
+        super().__init__((), plan.variables, ())
         self._plan = plan
         self._read = {part: indexes[part] for each in plan.sources for part in each.graphs}
         self._indexes: dict[Source, Copied] = {

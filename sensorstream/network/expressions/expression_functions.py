@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, DivisionByZero, InvalidOperation
 from operator import itemgetter
 from types import MappingProxyType
@@ -94,13 +94,20 @@ def test_of(expression: Expression, places: Mapping[str, int]) -> Callable[[Row]
     return lambda row: found(row) is True
 
 
+def all_of(tests: Sequence[Callable[[Row], bool]]) -> Callable[[Row], bool] | None:
+    """Whether all tests are true of a row; None: there are none."""
+    if len(tests) < 2:
+        return tests[0] if tests else None
+    return lambda row: all(test(row) for test in tests)
+
+
 def truth_of(expression: Expression, places: Mapping[str, int]) -> Callable[[Row], bool | None]:
     """The effective boolean value of an expression; None is an error (section 17.2)."""
     match expression:
         case algebra.Or(left, right):
-            return _or(truth_of(left, places), truth_of(right, places))
+            return _junction(truth_of(left, places), truth_of(right, places), True)
         case algebra.And(left, right):
-            return _and(truth_of(left, places), truth_of(right, places))
+            return _junction(truth_of(left, places), truth_of(right, places), False)
         case algebra.Not(operand):
             return _not(truth_of(operand, places))
         case algebra.Comparison():
@@ -129,32 +136,19 @@ def _truth_value(found: Callable[[Row], bool | None]) -> Value:
     return value
 
 
-def _or(
-    left: Callable[[Row], bool | None], right: Callable[[Row], bool | None]
+def _junction(
+    left: Callable[[Row], bool | None], right: Callable[[Row], bool | None], decisive: bool
 ) -> Callable[[Row], bool | None]:
+    """OR, which one side that is true decides, or AND, which one that is false does."""
+
     def value(row: Row) -> bool | None:
         one = left(row)
-        if one:
-            return True
+        if one is decisive:
+            return decisive
         other = right(row)
-        if other:
-            return True
-        return None if one is None or other is None else False
-
-    return value
-
-
-def _and(
-    left: Callable[[Row], bool | None], right: Callable[[Row], bool | None]
-) -> Callable[[Row], bool | None]:
-    def value(row: Row) -> bool | None:
-        one = left(row)
-        if one is False:
-            return False
-        other = right(row)
-        if other is False:
-            return False
-        return None if one is None or other is None else True
+        if other is decisive:
+            return decisive
+        return None if one is None or other is None else not decisive
 
     return value
 
