@@ -43,7 +43,7 @@ from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.waits import Silence
 from sensorstream.network.budget import NO_LIMITS, Limits
 from sensorstream.network.plan.nodes import Anew
-from sensorstream.network.recursion.kinds import Conclusions
+from sensorstream.network.recursion.reads import Conclusions
 from sensorstream.network.sources import Knowledge
 from sensorstream.sparql.algebra import Query
 from sensorstream.sparql.parser import parse_query

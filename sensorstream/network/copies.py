@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import chain, count
 from typing import Final, TypeAlias
 
@@ -125,10 +125,11 @@ class Copies:
         Raises:
             TermError: an index holds an IRI that is not valid.
         """
-        self._sync([self._copies[id(index)] for index in indexes])
+        for index in indexes:
+            self._copies[id(index)].sync(self._quads)
 
     def select(
-        self, query: Callable[[ox.Store], Asked], default: IRI, indexes: Iterable[Copied]
+        self, query: Callable[[ox.Store], Asked], default: IRI, indexes: Collection[Copied]
     ) -> Iterator[tuple[Term | None, ...]]:
         """The solutions of a SELECT query; ``default`` is the copy that is its default graph.
 
@@ -139,18 +140,14 @@ class Copies:
             TermError: an index holds an IRI that is not valid.
             QueryError: Oxigraph failed.
         """
-        copies = [self._copies[id(index)] for index in indexes]
-        self._sync(copies)
+        self.sync(indexes)
+        names = [self._copies[id(index)].name for index in indexes]
         asked = query(self._quads.store)
-        found = asked.answer(self._quads.store, [default], [each.name for each in copies])
+        found = asked.answer(self._quads.store, [default], names)
         assert isinstance(found, ox.QuerySolutions)
         for solution in found:
             yield tuple(None if each is None else term_of(each) for each in solution)
         asked.check()
-
-    def _sync(self, copies: Iterable[_Copy]) -> None:
-        for copy in copies:
-            copy.sync(self._quads)
 
 
 class ChangeNotes:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import lru_cache, reduce
 from itertools import chain, count
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias, TypeVar, cast
 
 import pyoxigraph as ox
 
@@ -36,6 +36,7 @@ from sensorstream.sparql.scope import certain, existences, expressions, in_scope
 from sensorstream.sparql.values import number, time_key
 from sensorstream.sparql.walk import children, nodes, patterns_in, renewed, replaced, variables
 
+_T = TypeVar("_T")
 _WRITTEN: Final = "urn:sensorstream:written:"
 _HIDDEN: Final = (XSD, _WRITTEN)
 _UNBOUND: Final = IRI("urn:sensorstream:unbound")
@@ -60,10 +61,11 @@ def _is_hidden(literal: Literal) -> bool:
     return datatype.startswith(_HIDDEN) and datatype != xsd.STRING
 
 
-def _hidden(literal: Literal) -> Literal:
-    if not _is_hidden(literal):
-        return literal
-    return Literal(literal.lexical, _WRITTEN + literal.datatype)
+def _hidden(term: _T) -> _T | Literal:
+    """A term as the store has it."""
+    if not isinstance(term, Literal) or not _is_hidden(term):
+        return term
+    return Literal(term.lexical, _WRITTEN + term.datatype)
 
 
 def term_of(stored: OxigraphTerm) -> Term:
@@ -82,11 +84,7 @@ def _literal(lexical: str, datatype: str, language: str | None) -> Literal:
 @lru_cache(_TERMS)
 def stored(term: Term) -> ox.NamedNode | ox.BlankNode | ox.Literal:
     """A term as it is put into the store."""
-    return to_oxigraph(_hidden_term(term))
-
-
-def _hidden_term(term: Term) -> Term:
-    return _hidden(term) if isinstance(term, Literal) else term
+    return to_oxigraph(_hidden(term))
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,9 +244,7 @@ class _Rewriting:
     def value(self, expression: Expression) -> Expression:
         """An expression whose value counts."""
         match expression:
-            case Variable() | IRI():
-                return expression
-            case Literal():
+            case Variable() | IRI() | Literal():
                 return _hidden(expression)
         return self._call(expression, _computed)
 
@@ -569,7 +565,7 @@ class _Accumulator:
     def finish(self) -> OxigraphTerm | None:
         try:
             found = self._kind.result(self._state)
-            return None if found is None else to_oxigraph(_hidden_term(found))
+            return None if found is None else to_oxigraph(_hidden(found))
         except Exception as error:
             self._faults.append(error)
             return None

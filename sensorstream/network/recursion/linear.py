@@ -14,8 +14,7 @@ from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from sensorstream.network.expressions.expression_functions import test_of
-from sensorstream.network.recursion.kinds import KindIndex
-from sensorstream.network.recursion.reads import Kind, written
+from sensorstream.network.recursion.reads import Kind, KindIndex, written
 from sensorstream.network.recursion.rule import DerivationRule, meant
 from sensorstream.network.rows import compiled
 from sensorstream.sparql import algebra
