@@ -26,7 +26,7 @@ from sensorstream.network.plan.nodes import Anew, Plan
 from sensorstream.network.plan.text import plan_text
 from sensorstream.network.rows import Row, TimedRow, cancelled, shown, slots_of
 from sensorstream.sparql import algebra
-from sensorstream.sparql.algebra import Pattern, Query
+from sensorstream.sparql.algebra import Query
 from sensorstream.streams.patterns_in_time import Constructed
 from sensorstream.streams.report import Operation, Report, Sink, instantiated
 from sensorstream.streams.shape import Schedule
@@ -396,21 +396,12 @@ class ContinuousQuery:
 
 
 def _order(query: Query, root: Node) -> Callable[[Row], Any] | None:
-    pattern: Pattern | None = query.form.pattern
-    while pattern is not None:
-        match pattern:
-            case algebra.OrderBy(_, conditions):
-                return order_of(conditions, slots_of(root.variables))
-            case (
-                algebra.Project(inner, _)
-                | algebra.Distinct(inner)
-                | algebra.Reduced(inner)
-                | algebra.Slice(inner, _, _)
-            ):
-                pattern = inner
-            case _:
-                pattern = None
-    return None
+    pattern = query.form.pattern
+    while isinstance(pattern, algebra.Project | algebra.Distinct | algebra.Reduced | algebra.Slice):
+        pattern = pattern.pattern
+    if not isinstance(pattern, algebra.OrderBy):
+        return None
+    return order_of(pattern.conditions, slots_of(root.variables))
 
 
 def layout_of(root: Node, plan: Plan) -> str:
