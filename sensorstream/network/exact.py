@@ -47,6 +47,7 @@ _FALSE: Final = to_oxigraph(Literal("false", f"{XSD}boolean"))
 _TERMS: Final = 100_000
 
 Function: TypeAlias = Callable[..., OxigraphTerm | None]
+_OfRow: TypeAlias = Callable[[Row], OxigraphTerm | None]
 
 
 def stored_text(term: Term) -> str:
@@ -293,9 +294,7 @@ class _Rewriting:
         return algebra.FunctionCall(name, (_or_unbound(self.value(aggregate.expression)),))
 
     def _call(
-        self,
-        expression: Expression,
-        made: Callable[[Expression, Mapping[str, int]], Callable[[Row], OxigraphTerm | None]],
+        self, expression: Expression, made: Callable[[Expression, Mapping[str, int]], _OfRow]
     ) -> algebra.FunctionCall:
         """The call of a function of ours that computes an expression."""
         arguments: list[Expression] = []
@@ -463,17 +462,13 @@ def _given(stored: OxigraphTerm) -> Term | None:
     return None if found == _UNBOUND else found
 
 
-def _test(
-    expression: Expression, places: Mapping[str, int]
-) -> Callable[[Row], OxigraphTerm | None]:
+def _test(expression: Expression, places: Mapping[str, int]) -> _OfRow:
     truth = truth_of(expression, places)
     terms = {True: _TRUE, False: _FALSE, None: None}
     return lambda row: terms[truth(row)]
 
 
-def _computed(
-    expression: Expression, places: Mapping[str, int]
-) -> Callable[[Row], OxigraphTerm | None]:
+def _computed(expression: Expression, places: Mapping[str, int]) -> _OfRow:
     value = value_of(expression, places)
 
     def computed(row: Row) -> OxigraphTerm | None:
@@ -483,9 +478,7 @@ def _computed(
     return computed
 
 
-def _keyed(
-    expression: Expression, places: Mapping[str, int]
-) -> Callable[[Row], OxigraphTerm | None]:
+def _keyed(expression: Expression, places: Mapping[str, int]) -> _OfRow:
     value = value_of(expression, places)
     return lambda row: ox.Literal(order_text(value(row)))
 

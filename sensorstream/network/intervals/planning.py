@@ -28,7 +28,6 @@ from sensorstream.sparql.rewrite import constants_right, filters_split
 from sensorstream.sparql.scope import borrowed, existences, names_in
 from sensorstream.sparql.walk import nodes
 
-_InTime = algebra.Seq | algebra.Equals | algebra.OptionalSeq | algebra.EqualsOptional
 _Given = TypeVar("_Given", Expression, Expression | None)
 
 
@@ -36,7 +35,7 @@ def is_in_time(query: Query) -> bool:
     """Whether a query's pattern is one in time: an operator or a function of it asks for when."""
     pattern = query.form.pattern
     return any(
-        isinstance(each, _InTime | algebra.Stream) for each in nodes(pattern)
+        isinstance(each, algebra.InTime | algebra.Stream) for each in nodes(pattern)
     ) or asks_for_time(pattern)
 
 
@@ -126,7 +125,7 @@ class _Planner(PatternPlanner[Where]):
         below, expression = self.marked(below, expression, where)
         return _extended(below, name, expression)
 
-    def _happening(self, operator: str, written: _InTime, where: Where) -> list[Plan]:
+    def _happening(self, operator: str, written: algebra.InTime, where: Where) -> list[Plan]:
         """The plans of what an operator compares by their intervals."""
         found = [self.planned(each, where) for each in (written.left, written.right)]
         if any(each.is_timeless for each in found):
