@@ -208,7 +208,7 @@ class LiveQueries:
             InternalFault: a fault of ours; nothing has changed.
         """
         parsed = self._parsed(name, text)
-        plan = self.processor.check(name, parsed, self._graphs(parsed), replaces=replaces)
+        plan = self.processor.check(name, parsed, self._graphs(parsed), replaces=replaces).plan
         if isinstance(plan, Anew) and not self._terms.anew and isinstance(parsed, Query):
             error = UnsupportedQuery(
                 f"it cannot be kept in step: {plan.reason}. Evaluated anew at every change it "

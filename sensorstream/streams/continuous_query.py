@@ -207,7 +207,6 @@ class ContinuousQuery:
     def state(self, pending: bool) -> QueryState:
         """What :meth:`restore` needs."""
         self._cancel()
-        kept, unreported, latest = self._timed_state()
         return QueryState(
             self.due,
             self.reports,
@@ -219,23 +218,12 @@ class ContinuousQuery:
             self._answer,
             None if self.timed else self.root.state(),
             pending,
-            kept,
-            unreported,
-            latest=latest,
+            kept_rows(self.root),
+            _at_rest(self._added if self.timed else ()),
+            latest=_at_rest(self._latest),
             layout=self.layout,
             delays=tuple(tuple(each.later_changes()) for each in self._delays()),
         )
-
-    def _timed_state(
-        self,
-    ) -> tuple[tuple[KeptRow, ...], tuple[KeptRow, ...], tuple[KeptRow, ...]]:
-        root = self.root
-        if not self.timed:
-            return (), (), ()
-        unreported, latest = (
-            tuple(KeptRow(0, 0, *flat(row)) for row in rows) for rows in (self._added, self._latest)
-        )
-        return kept_rows(root), unreported, latest
 
     @cached_property
     def layout(self) -> str:
@@ -393,6 +381,10 @@ class ContinuousQuery:
             return []
         self._answer = answer
         return [Report(self.name, time, Operation.RESULT, answer=answer)]
+
+
+def _at_rest(rows: Iterable[TimedRow]) -> tuple[KeptRow, ...]:
+    return tuple(KeptRow(0, 0, *flat(row)) for row in rows)
 
 
 def _order(query: Query, root: Node) -> Callable[[Row], Any] | None:
