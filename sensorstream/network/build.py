@@ -16,10 +16,10 @@ from sensorstream.network.expressions.expression_functions import all_of, test_o
 from sensorstream.network.expressions.order import Constants
 from sensorstream.network.intervals import joins
 from sensorstream.network.intervals.conditions import Clock, timed_test, timed_value
-from sensorstream.network.intervals.group import TimedGroup
 from sensorstream.network.intervals.planning import longest_of
 from sensorstream.network.intervals.simple import (
     TimedFirst,
+    TimedGroup,
     TimedProject,
     TimedUnion,
     same_occurrence,

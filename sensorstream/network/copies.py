@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain, count
 from typing import Final, TypeAlias
 
@@ -60,25 +61,23 @@ class Merged:
         self._watching.clear()
 
 
+@dataclass(slots=True, eq=False)
 class _Part:
     """Tells of what comes to and goes from one graph, unless another one says it too."""
 
-    __slots__ = ("_others", "_watchers")
-
-    def __init__(self, watchers: list[Watcher], others: list[TripleIndex | Scope]) -> None:
-        self._watchers = watchers
-        self._others = others
+    watchers: list[Watcher]
+    others: list[TripleIndex | Scope]
 
     def added(self, triple: Triple) -> None:
         """See :class:`~sensorstream.kb.index.Watcher`."""
-        if not any(triple in each for each in self._others):
-            for watcher in self._watchers:
+        if not any(triple in each for each in self.others):
+            for watcher in self.watchers:
                 watcher.added(triple)
 
     def removed(self, triple: Triple) -> None:
         """See :class:`~sensorstream.kb.index.Watcher`."""
-        if not any(triple in each for each in self._others):
-            for watcher in self._watchers:
+        if not any(triple in each for each in self.others):
+            for watcher in self.watchers:
                 watcher.removed(triple)
 
 

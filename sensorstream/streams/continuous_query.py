@@ -405,7 +405,7 @@ def layout_of(root: Node, plan: Plan) -> str:
     if root.timed:
         return _digest(_operators(root))
     delays = (each.describe() for each in operators(root) if isinstance(each, Delayed))
-    return _digest((f"anew {isinstance(plan, Anew)}", _columns(root.variables), *delays))
+    return _digest((f"anew {isinstance(plan, Anew)}", " ".join(root.variables), *delays))
 
 
 def layout_of_rules(plan: Plan) -> str:
@@ -419,19 +419,15 @@ def _operators(root: Node) -> Iterator[str]:
     for node in nodes:
         inputs = [numbers[id(each)] for each in node.inputs]
         sides = [side for side, _ in node.kept()]
-        yield f"of {inputs} keeps {sides} {_columns(shown(node.variables))}"
+        yield f"of {inputs} keeps {sides} {' '.join(shown(node.variables))}"
         yield node.describe()
 
 
 def _parts(plan: Plan, level: int = 0) -> Iterator[str]:
     yield f"{level} {plan_text(plan)}"
-    yield _columns(shown(plan.variables))
+    yield " ".join(shown(plan.variables))
     for each in plan.inputs:
         yield from _parts(each, level + 1)
-
-
-def _columns(names: Iterable[str]) -> str:
-    return " ".join(names)
 
 
 def _digest(lines: Iterable[str]) -> str:

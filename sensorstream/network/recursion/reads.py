@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Generic, TypeAlias, TypeVar
 
@@ -16,6 +16,13 @@ T = TypeVar("T", bound=Hashable)
 Conclusions: TypeAlias = Callable[[Triple], Iterable[Triple]]
 """What follows from one triple by the reasoner."""
 _ANY: Final = IRI("urn:any")
+_NAMES: Final[Mapping[type, str]] = {
+    algebra.LeftJoin: "OPTIONAL",
+    algebra.Project: "a sub-select",
+    algebra.Group: "an aggregate",
+    algebra.Slice: "LIMIT",
+}
+"""What patterns are called that are not called as their class is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +73,9 @@ def reads(pattern: Pattern, through: str | None = None) -> Iterator[Read]:
         case algebra.BGP(patterns):
             for triple in patterns:
                 yield from _of_triple(triple, through)
-        case algebra.LeftJoin(left, right):
+        case algebra.LeftJoin(left, right) | algebra.Minus(left, right):
             yield from reads(left, through)
-            yield from reads(right, through or "OPTIONAL")
-        case algebra.Minus(left, right):
-            yield from reads(left, through)
-            yield from reads(right, through or "MINUS")
+            yield from reads(right, through or _name(pattern))
         case algebra.Join(left, right):
             yield from reads(left, through)
             yield from reads(right, through)
@@ -80,21 +84,14 @@ def reads(pattern: Pattern, through: str | None = None) -> Iterator[Read]:
         case algebra.Window() | algebra.Graph():
             pass
         case _:
-            through = through or _whole(pattern)
+            through = through or _name(pattern)
             for name in ("pattern", "left", "right"):
                 if hasattr(pattern, name):
                     yield from reads(getattr(pattern, name), through)
 
 
-def _whole(pattern: Pattern) -> str:
-    match pattern:
-        case algebra.Project():
-            return "a sub-select"
-        case algebra.Group():
-            return "an aggregate"
-        case algebra.Slice():
-            return "LIMIT"
-    return type(pattern).__name__.upper()
+def _name(pattern: Pattern) -> str:
+    return _NAMES.get(type(pattern)) or type(pattern).__name__.upper()
 
 
 def _of_triple(triple: TriplePattern, through: str | None) -> Iterator[Read]:
