@@ -16,7 +16,7 @@ from sensorstream.network.network import Network
 from sensorstream.network.node import Node
 from sensorstream.network.plan.nodes import Anew
 from sensorstream.network.plan.one_shot import one_shot
-from sensorstream.network.rows import Bag, Row, net
+from sensorstream.network.rows import Bag, Row, cancelled, net
 from sensorstream.network.sources import Source
 from sensorstream.processes.apart import run_apart
 from sensorstream.sparql.oxigraph import STEPS, steps_of
@@ -43,8 +43,7 @@ class Reevaluated(Node):
 
     def flush(self) -> None:
         rows = self._evaluated()
-        for row, weight in net(rows, self.rows()).items():
-            (self.added if weight > 0 else self.removed).extend([row] * abs(weight))
+        self.added, self.removed = cancelled(rows, list(self.rows()))
         self._bag = net(rows, ())
 
     def _evaluated(self) -> list[Row]:
