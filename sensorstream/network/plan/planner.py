@@ -376,11 +376,8 @@ class _Planner(PatternPlanner[Source]):
                 return projected(self._narrow(inner, source, selected), selected)
             case algebra.Distinct(inner):
                 found = self.planned(inner, source)
-                return (
-                    found
-                    if isinstance(found, plans.Distinct | plans.Closure)
-                    else plans.Distinct(found)
-                )
+                once = isinstance(found, plans.Distinct | plans.Closure)
+                return found if once else plans.Distinct(found)
             case algebra.Slice():
                 return self._slice(pattern, source)
             case algebra.Service():
