@@ -106,14 +106,8 @@ def _net(
     """What is to be stored, and what is to be deleted: what is both said and revoked is neither."""
     if not revoked:
         return ended, revoked
-    wrong = Counter(revoked)
-    kept = []
-    for each in ended:
-        if wrong[each] > 0:
-            wrong[each] -= 1
-        else:
-            kept.append(each)
-    return kept, list(wrong.elements())
+    said, wrong = Counter(ended), Counter(revoked)
+    return list((said - wrong).elements()), list((wrong - said).elements())
 
 
 def merged(parts: Sequence[Effects]) -> Effects:

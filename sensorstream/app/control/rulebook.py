@@ -90,7 +90,7 @@ class Rulebook:
                 RuleFileInForce(name, text, digest_of(text), _compared(text, disk.get(name)))
                 for name, text in texts.items()
             ),
-            {name: self._table(name, text) for name, text in self._tables().items()},
+            {name: self._table(name, text) for name, text in self._app.deployment.tables.items()},
         )
 
     def file(self, name: str) -> RuleFileInForce:
@@ -213,9 +213,6 @@ class Rulebook:
 
     def _texts(self) -> Mapping[str, str]:
         return self._app.deployment.texts
-
-    def _tables(self) -> Mapping[str, str]:
-        return self._app.deployment.tables
 
     def _table(self, name: str, text: str) -> OnDisk:
         path = self._app.deployment.settings.folder / name

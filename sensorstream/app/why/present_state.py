@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Final, TypeVar
@@ -41,7 +41,7 @@ from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import OWL, RDF, RDFS
 from sensorstream.model.xsd import XSD
 from sensorstream.network.intervals.planning import is_in_time
-from sensorstream.processes.apart import Turns, run_apart
+from sensorstream.processes.apart import Turns, held, run_apart
 from sensorstream.reasoning.dl.contradictions import Entailed, assertions_near, entailed
 from sensorstream.reasoning.ontology import Ontology
 from sensorstream.reasoning.profiles import rules_of
@@ -110,19 +110,14 @@ class Snapshots:
                 quiet=self.quiet,
             )
 
-    @contextmanager
-    def quiet(self) -> Iterator[None]:
+    def quiet(self) -> AbstractContextManager[None]:
         """A block in which no message is processed.
 
         Raises:
             Unavailable: a message takes long to be processed.
         """
-        if not self._app.pipeline.lock.acquire(timeout=_SETTLING):
-            raise Unavailable("a message takes long to be processed: ask again later")
-        try:
-            yield
-        finally:
-            self._app.pipeline.lock.release()
+        late = Unavailable("a message takes long to be processed: ask again later")
+        return held(self._app.pipeline.lock, _SETTLING, late)
 
 
 MOST_STATEMENTS: Final = 200

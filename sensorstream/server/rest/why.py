@@ -14,15 +14,10 @@ from sensorstream.client.operations import Operations
 from sensorstream.errors import Position
 from sensorstream.mapping.places import Node
 from sensorstream.model.events import Basis
-from sensorstream.model.terms import Term, Triple
+from sensorstream.model.terms import Term, statement_text
 from sensorstream.server.routes import App, RaisedAlertBody, Time, body_of, routed
 
 routes = APIRouter()
-
-
-def statement_text(triple: Triple) -> str:
-    """A statement as N-Triples, without the full stop."""
-    return " ".join(each.n3 for each in triple)
 
 
 def _values(bindings: tuple[tuple[str, Term], ...]) -> dict[str, str]:
