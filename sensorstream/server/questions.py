@@ -64,7 +64,7 @@ class Turns:
         self._held[client] -= 1
         if not self._held[client]:
             del self._held[client]
-        while (next_ := self._next()) is not None:
+        while (next_ := next(filter(self._may, self._waiting), None)) is not None:
             waiting = self._waiting.pop(next_)
             given = waiting.popleft()
             if waiting:
@@ -80,9 +80,6 @@ class Turns:
 
     def _may(self, client: str) -> bool:
         return self._held[client] < self.most - self._held.total()
-
-    def _next(self) -> str | None:
-        return next(filter(self._may, self._waiting), None)
 
     def _forget(self, client: str, given: asyncio.Future[None]) -> None:
         waiting = self._waiting[client]

@@ -326,12 +326,10 @@ def _raise_unknown(name: str) -> NoReturn:
     raise UnknownQuery(f"there has never been a query '{name}'")
 
 
-def _form_of(text: str) -> str:
-    return "CONSTRUCT" if is_rules(text) else type(parse_query(text).form).__name__.upper()
-
-
 def _view_stopped(query: Stopped) -> QueryView:
-    told = query.name, query.text, query.entry, _form_of(query.text)
+    text, rules = query.text, is_rules(query.text)
+    form = "CONSTRUCT" if rules else type(parse_query(text).form).__name__.upper()
+    told = query.name, text, query.entry, form
     return QueryView(*told, query.reports, query.reports, stopped=query.reason)
 
 

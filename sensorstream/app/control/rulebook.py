@@ -381,7 +381,8 @@ class Ontologies:
         )
 
         def check(schema: Schema) -> None:
-            self._check_match(match)
+            if match is not None:
+                check_match(match, self.in_force().content, "the ontology")
             self._check_views(schema)
 
         outcome = self._app.exchange.change_ontology(
@@ -403,10 +404,6 @@ class Ontologies:
             new.close()
             assert new.deployment is not None
             return self._trials.compare(now, new.deployment)
-
-    def _check_match(self, match: Match) -> None:
-        if match is not None:
-            check_match(match, self.in_force().content, "the ontology")
 
     def _check_views(self, schema: Schema) -> None:
         check_views(self._app.database, schema, self._app.timeline)
