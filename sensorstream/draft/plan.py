@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from sensorstream.draft.naming import Names, Terms, class_name, property_name, rule_name
+from sensorstream.draft.naming import Names, class_name, property_name, rule_name
 from sensorstream.draft.ranges import pictures_of, range_of
 from sensorstream.draft.shape import ElementKind, Tag, Values
 from sensorstream.model import xsd
@@ -77,6 +77,12 @@ class Drafted:
     time: tuple[Drafted, Spot] | None = None
     other_times: tuple[Spot, ...] = ()
 
+    def outward(self) -> Iterator[Drafted]:
+        """This one and those around it, up to the root."""
+        yield self
+        if self.around is not None:
+            yield from self.around.outward()
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -96,15 +102,15 @@ def plan_of(roots: Iterable[ElementKind]) -> Plan:
     for each in individuals:
         _set_time(each, timeline)
         _set_identifier(each)
-    terms = Terms()
-    part_of = terms.name("link", PART_OF, PART_OF)
+    terms = Names()
+    part_of = terms.of("link", PART_OF, PART_OF)
     for each in individuals:
-        each.class_name = terms.name("class", each.kind.tag, class_name(each.kind.tag[1]))
+        each.class_name = terms.of("class", each.kind.tag, class_name(each.kind.tag[1]))
     seen: dict[str, list[str]] = {}
     codes: dict[str, bool] = {}
     for each in individuals:
         for wanted, place in _wanted(each):
-            name = terms.name("property", wanted, wanted)
+            name = terms.of("property", wanted, wanted)
             each.properties.append((name, place))
             seen.setdefault(name, []).extend(place.values.seen)
             codes[name] = codes.get(name, True) and bool(_CODE.fullmatch(place.local))
@@ -267,13 +273,11 @@ def _near_names(place: Spot) -> list[str]:
 
 def _set_time(drafted: Drafted, timeline: Timeline) -> None:
     """Where the time of an individual stands: in itself, or in those around it."""
-    at: Drafted | None = drafted
-    while at is not None:
+    for at in drafted.outward():
         fits = sorted((each for each in at.places if _is_time(each, timeline)), key=_time_rank)
         if fits:
             drafted.time, drafted.other_times = (at, fits[0]), tuple(fits[1:])
             return
-        at = at.around
 
 
 def _time_rank(place: Spot) -> int:
