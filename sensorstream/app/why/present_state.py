@@ -233,7 +233,8 @@ class Holding:
         telling = _Telling(seen, found, rules)
         held = telling.of(triple)
         if found_by is not None and not found_by.limits:
-            held = replace(held, entailed=telling.entailment(found_by))
+            premises = tuple(map(telling.of, found_by.assertions))
+            held = replace(held, entailed=Entailment(premises, found_by.axioms))
         if telling.left_out:
             notes.append(
                 f"{telling.left_out} more premises are not told: ask why one of those above holds"
@@ -348,10 +349,6 @@ class _Telling:
         if step is None or above:
             return replace(reason, above=above and step is not None)
         return replace(reason, by=self._applied(step, depth + 1))
-
-    def entailment(self, found: Entailed) -> Entailment:
-        """What entails a statement, each of its premises told."""
-        return Entailment(tuple(map(self.of, found.assertions)), found.axioms)
 
     def _applied(self, step: Application, depth: int) -> Applied:
         assert self._rules is not None
