@@ -89,7 +89,9 @@ class _Server:
             signal.set_wakeup_fd(-1)
             self._requests.close()
             self._control.close()
-            _answer_and_exit(self._answering, *asked.question, Connection(answer, readable=False))
+            question, limits = asked.question
+            replies = Connection(answer, readable=False)
+            _answer_and_exit(self._answering, question, limits, replies)
         os.close(answer)
         self._forks[pid] = asked.number, Connection(status, readable=False)
 
