@@ -90,7 +90,7 @@ class Rulebook:
                 RuleFileInForce(name, text, digest_of(text), _compared(text, disk.get(name)))
                 for name, text in texts.items()
             ),
-            {name: self._table(name, text) for name, text in self._app.deployment.tables.items()},
+            {name: self._table(name, text) for name, text in self._tables().items()},
         )
 
     def file(self, name: str) -> RuleFileInForce:
@@ -213,6 +213,9 @@ class Rulebook:
 
     def _texts(self) -> Mapping[str, str]:
         return self._app.deployment.texts
+
+    def _tables(self) -> Mapping[str, str]:
+        return self._app.deployment.tables
 
     def _table(self, name: str, text: str) -> OnDisk:
         path = self._app.deployment.settings.folder / name
@@ -381,8 +384,7 @@ class Ontologies:
         )
 
         def check(schema: Schema) -> None:
-            if match is not None:
-                check_match(match, self.in_force().content, "the ontology")
+            self._check_match(match)
             self._check_views(schema)
 
         outcome = self._app.exchange.change_ontology(
@@ -404,6 +406,10 @@ class Ontologies:
             new.close()
             assert new.deployment is not None
             return self._trials.compare(now, new.deployment)
+
+    def _check_match(self, match: Match) -> None:
+        if match is not None:
+            check_match(match, self.in_force().content, "the ontology")
 
     def _check_views(self, schema: Schema) -> None:
         check_views(self._app.database, schema, self._app.timeline)
