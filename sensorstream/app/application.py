@@ -24,7 +24,7 @@ from sensorstream.app.control.exchange import Exchange
 from sensorstream.app.control.queries import Queries, ReportLog
 from sensorstream.app.control.rulebook import Ontologies, Rulebook, changed_functions, changed_rules
 from sensorstream.app.control.webhooks import Webhooks
-from sensorstream.app.control.wiring import Deployment, build_machine, runner_of
+from sensorstream.app.control.wiring import Deployment, build_machine, cross_check_period, runner_of
 from sensorstream.app.handle import Handle
 from sensorstream.app.life.access import Access, Rates, tokens_of
 from sensorstream.app.life.entry_queue import HERE, Sender
@@ -33,10 +33,13 @@ from sensorstream.app.life.in_work import InWork
 from sensorstream.app.life.metrics import Metrics
 from sensorstream.app.life.pipeline import Pipeline
 from sensorstream.app.life.progress import Progress, silent
+from sensorstream.app.life.recovery import Start
 from sensorstream.app.life.repeated_work import RepeatedWork
 from sensorstream.app.life.start import (
-    EnginesHere,
-    EnginesOnSpark,
+    StreamTime,
+    begin,
+    fill,
+    fill_for_spark,
     in_force,
     read_files,
     tell_edited,
@@ -63,7 +66,7 @@ from sensorstream.history.incidents import PostgresIncidents, set_damping
 from sensorstream.history.kept_messages import EVERY, Chosen, Quarantined, quarantined
 from sensorstream.history.opening import open_history
 from sensorstream.history.outbox import PostgresOutbox
-from sensorstream.history.pipeline import claim
+from sensorstream.history.pipeline import Writes, claim
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.tending import tell_groups, tend
 from sensorstream.history.views import install_views
@@ -72,6 +75,7 @@ from sensorstream.journal.entry import Entry
 from sensorstream.journal.notice import ReportDisabled
 from sensorstream.processes.forks import QuestionLimits
 from sensorstream.reasoning.dl.cross_check import Differences
+from sensorstream.reasoning.reasoner import NoReasoner
 from sensorstream.settings.settings import Settings
 from sensorstream.spark.jobs.protocol import Task
 from sensorstream.spark.jobs.worker_process import Runner
@@ -95,8 +99,6 @@ class InForce:
 class Application(Handle):
     """What server and command line see of a deployment. Thread-safe."""
 
-    engines: EnginesHere | EnginesOnSpark
-
     def __init__(
         self,
         settings: Settings,
@@ -112,15 +114,13 @@ class Application(Handle):
         told, profile = "1; the profile of the settings.", settings.reasoning.profile
         name = "sensorstream_reasoner_info"
         self.meters.tell_parts(name, told, "profile", {profile: lambda: 1})
-        on_spark = settings.pipeline.runner == "spark"
-        self.engines = EnginesOnSpark() if on_spark else EnginesHere(in_work, clock)
         self._stack = stack
         self._in_work = in_work
         self.alert_feed = AlertFeed()
         self._log = ReportLog()
         progress("reading the ontology and the rules")
         files = read_files(settings)
-        self._period = self.engines.period(settings)
+        self._period = cross_check_period(settings) if self.here else None
         store = self._recovered(files, progress)
         tell_edited(files, self.deployment)
         progress("starting the deliveries")
@@ -133,22 +133,23 @@ class Application(Handle):
 
     def _recovered(self, files: Deployment | str, progress: Progress) -> PostgresStore:
         """Open the history, and bring the engine to the journal's end."""
-        settings, engines = self.settings, self.engines
+        settings, here = self.settings, self.here
         progress("opening the history")
         store = self._open_store()
         self._stack.callback(store.close)
         claim(self.url, runner_of(settings))
-        start = engines.begin(store)
+        # On Spark others process the journal: it begins at the end.
+        start = begin(store, self._in_work, self.clock.now()) if here else Start(store.last_seq())
         self.meters.damaged_checkpoints.inc(len(start.damaged))
         deployment, put = in_force(settings, files, store, start.seq, again=True)
         self.database = database_engine(self.url, pool_size=_CONNECTIONS)
         self._stack.callback(self.database.dispose)
-        if engines.here:
+        if here:
             progress(f"starting the reasoner (profile {settings.reasoning.profile})")
         machine = build_machine(
             deployment,
             self.clock.counter,
-            engines.reasoner(),
+            None if here else NoReasoner(),
             self._in_work.turn_to,
             shared=True,
             live=True,
@@ -156,8 +157,11 @@ class Application(Handle):
         self._stack.callback(machine.engine.close)
         self.engine = machine.engine
         self.exchange = Exchange(machine.engine, machine.mapper, deployment, put)
-        own = partial(_found, settings, files, store)
-        engines.fill(self.exchange, store, start, self._log, progress, own)
+        if here:
+            log, own = self._log, partial(_found, settings, files, store)
+            fill(self.exchange, store, start, log, progress, self._in_work, self.clock, own)
+        else:
+            fill_for_spark(self.exchange, store)
         return store
 
     def _open_doors(self) -> PostgresWebhooks:
@@ -195,10 +199,11 @@ class Application(Handle):
     def _take_messages(self, store: PostgresStore, registered: PostgresWebhooks) -> None:
         """Make the pipeline, and make the changes of webhooks that the journal has."""
         settings = self.settings
-        time = self.engines.time(self.url, self.timeline.of(self.clock.now()))
-        if time is not None:
+        due = None
+        if not self.here:
+            time = StreamTime(self.url, self.timeline.of(self.clock.now()))
             self._stack.callback(time.close)
-        due = None if time is None else time.due
+            due = time.due
         self.pipeline = Pipeline(
             self.exchange,
             store,
@@ -217,7 +222,7 @@ class Application(Handle):
 
     def _add_parts(self) -> None:
         """Make what can be asked and changed."""
-        settings, stack, here = self.settings, self._stack, self.engines.here
+        settings, stack, here = self.settings, self._stack, self.here
         limits = settings.limits
         trials = Trials(self)
         stack.callback(trials.close)
@@ -253,7 +258,7 @@ class Application(Handle):
 
     def _start(self, broken: str) -> None:
         """Start all threads; ``broken`` is what is wrong with the files."""
-        stack, here, reasoning = self._stack, self.engines.here, self.settings.reasoning
+        stack, here, reasoning = self._stack, self.here, self.settings.reasoning
         news = None if here else News(self.url, self.announce, self.metrics)
         cache = self.cache if here else None
         self.health = Health(self, cache, self._dispatcher, self._in_work, news, broken)
@@ -388,7 +393,8 @@ class Application(Handle):
     def _open_store(self) -> PostgresStore:
         """Open the history for writing; starts the embedded PostgreSQL if it does not run."""
         self.url = open_history(self.settings.history, self._stack)
-        return PostgresStore.open(self.url, self.timeline, self.engines.writes)
+        writes = Writes.ALL if self.here else Writes.JOURNAL
+        return PostgresStore.open(self.url, self.timeline, writes)
 
     def _tend(self, now: datetime) -> int:
         try:

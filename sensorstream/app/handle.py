@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from sqlalchemy import Engine as Database
 
@@ -13,22 +13,11 @@ from sensorstream.app.life.metrics import Metrics
 from sensorstream.app.life.pipeline import Pipeline
 from sensorstream.clock import Clock
 from sensorstream.engine.engine import Engine
-from sensorstream.errors import Unavailable
+from sensorstream.errors import RunsOnSpark, Unavailable
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import Settings
 
 _Seen = TypeVar("_Seen")
-
-
-class Engines(Protocol):
-    """Where the engines of a deployment are, as far as its parts have to know."""
-
-    def check(self, what: str, way_out: str) -> None:
-        """Check that something can be asked in this process.
-
-        Raises:
-            RunsOnSpark: the engines run elsewhere; it tells the way out.
-        """
 
 
 class Handle:
@@ -41,7 +30,6 @@ class Handle:
     settings: Settings
     clock: Clock
     meters: Metrics
-    engines: Engines
     url: str
     database: Database
     engine: Engine
@@ -54,6 +42,11 @@ class Handle:
         return self.exchange.deployment
 
     @property
+    def here(self) -> bool:
+        """Whether the engine is in this process; else there is one for each key, on Spark."""
+        return self.settings.pipeline.runner != "spark"
+
+    @property
     def timeline(self) -> Timeline:
         return self.settings.time.timeline
 
@@ -63,8 +56,14 @@ class Handle:
         return self.settings.limits.question_seconds
 
     def check_here(self, what: str, way_out: str = "ask history") -> None:
-        """See :meth:`.Engines.check`."""
-        self.engines.check(what, way_out)
+        """Check that something can be asked in this process.
+
+        Raises:
+            RunsOnSpark: the engines run elsewhere; it tells the way out.
+        """
+        if not self.here:
+            told = f"{what}: the engines run on Spark (pipeline.runner): {way_out}"
+            raise RunsOnSpark(told)
 
     def settled(self, read: Callable[[], _Seen], seconds: float, late: str) -> _Seen:
         """What ``read`` gives between two messages, when all is stored; see

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, closing, suppress
 from io import BytesIO
 from threading import Lock
 from typing import IO, Final
@@ -13,6 +13,7 @@ from sensorstream.errors import SensorStreamError, Unavailable
 from sensorstream.kb.changes import ALL_GRAPHS, Changes, Quad
 from sensorstream.kb.graph import KnowledgeBase
 from sensorstream.network.exact import stored_text
+from sensorstream.processes.apart import held
 from sensorstream.processes.forks import IDLE, Forks, OpenQuestion, QuestionLimits, RestingForks
 from sensorstream.processes.stopping import Stop
 
@@ -103,15 +104,10 @@ class Cache(RestingForks):
         if added or removed:
             forks.tell((_lines(added), _lines(removed)))
 
-    @contextmanager
-    def _quiet(self) -> Iterator[None]:
+    def _quiet(self) -> AbstractContextManager[None]:
         """A block in which the knowledge base does not change."""
-        if not self._changing.acquire(timeout=_SETTLING):
-            raise Unavailable("a message takes long to be processed: ask again later")
-        try:
-            yield
-        finally:
-            self._changing.release()
+        late = Unavailable("a message takes long to be processed: ask again later")
+        return held(self._changing, _SETTLING, late)
 
     def drop(self) -> None:
         """End the process, and take no more notes of changes."""

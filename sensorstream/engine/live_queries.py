@@ -210,14 +210,12 @@ class LiveQueries:
         parsed = self._parsed(name, text)
         plan = self.processor.check(name, parsed, self._graphs(parsed), replaces=replaces).plan
         if isinstance(plan, Anew) and not self._terms.anew and isinstance(parsed, Query):
-            error = UnsupportedQuery(
+            told = (
                 f"it cannot be kept in step: {plan.reason}. Evaluated anew at every change it "
                 "costs each message time, maybe a fork of the server: the setting "
-                "limits.evaluate_anew = true allows such queries",
-                part=plan.part,
+                "limits.evaluate_anew = true allows such queries"
             )
-            give_place(error, parsed.places)
-            raise error
+            raise give_place(UnsupportedQuery(told, part=plan.part), parsed.places)
 
     def register(
         self, name: str, text: str, entry: str = "", *, replaces: bool = False
@@ -269,9 +267,8 @@ class LiveQueries:
                 found[name] = graphs[name]
             except KeyError:
                 known = ", ".join(f"<{each}>" for each in graphs) or "none"
-                error = QueryError(f"FROM NAMED <{name}>: no such graph; given: {known}", part=name)
-                give_place(error, query.places)
-                raise error from None
+                told = f"FROM NAMED <{name}>: no such graph; given: {known}"
+                raise give_place(QueryError(told, part=name), query.places) from None
         return found
 
     def lose(self, name: str, entry: str, error: Exception) -> None:

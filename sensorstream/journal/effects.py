@@ -69,9 +69,7 @@ def effects_of(records: Sequence[Record], outcomes: Sequence[Outcome]) -> Effect
         statuses=tuple(
             MessageStatus(
                 record.seq,
-                outcome.status,
-                _reason(outcome),
-                _contradiction(outcome),
+                *_told(outcome),
                 outcome.degraded,
                 facts_of(outcome) if record.kind == TakeMessage.kind else None,
             )
@@ -79,9 +77,7 @@ def effects_of(records: Sequence[Record], outcomes: Sequence[Outcome]) -> Effect
         ),
         raised_at=records[-1].received_at,
         settled=tuple(
-            Settled(
-                each.message.id, each.status, _reason(each), _contradiction(each), facts_of(each)
-            )
+            Settled(each.message.id, *_told(each), facts_of(each))
             for outcome in outcomes
             for each in outcome.released
         ),
@@ -106,14 +102,8 @@ def _net(
     """What is to be stored, and what is to be deleted: what is both said and revoked is neither."""
     if not revoked:
         return ended, revoked
-    wrong = Counter(revoked)
-    kept = []
-    for each in ended:
-        if wrong[each] > 0:
-            wrong[each] -= 1
-        else:
-            kept.append(each)
-    return kept, list(wrong.elements())
+    said, wrong = Counter(ended), Counter(revoked)
+    return list((said - wrong).elements()), list((wrong - said).elements())
 
 
 def merged(parts: Sequence[Effects]) -> Effects:
@@ -166,10 +156,8 @@ def alerts_of(outcome: Outcome) -> Iterator[Alert | Cleared]:
         yield from ends
 
 
-def _reason(outcome: Outcome) -> str | None:
-    return shortened("; ".join(outcome.warnings)) or None
-
-
-def _contradiction(outcome: Outcome) -> Contradiction | None:
+def _told(outcome: Outcome) -> tuple[Status, str | None, Contradiction | None]:
+    """What became of a message, why, and what contradicts."""
     error = outcome.rejection
-    return error.contradiction if isinstance(error, Inconsistent) else None
+    found = error.contradiction if isinstance(error, Inconsistent) else None
+    return outcome.status, shortened("; ".join(outcome.warnings)) or None, found

@@ -4,7 +4,7 @@ Every change of the engine is an entry, so the journal alone determines the stat
 kind of entry is a class: its fields are its content, its methods define its meaning. The same
 :meth:`Entry.apply` is called when an entry is new and when it is replayed after a restart.
 
-A new kind is a module with its class, and a line in :mod:`sensorstream.journal.kinds`.
+A new kind is a class in a module that :mod:`sensorstream.journal.kinds` names.
 """
 
 from __future__ import annotations

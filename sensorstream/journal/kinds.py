@@ -8,48 +8,21 @@ from typing import Final
 
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import HistoryError
+from sensorstream.journal import message, notice, registration, takeover
 from sensorstream.journal.entry import Entry, Target
-from sensorstream.journal.message import AnswerRule, PassTime, TakeMessage, Tick
-from sensorstream.journal.notice import (
-    ReadFunctions,
-    ReportDamage,
-    ReportDifferences,
-    ReportDisabled,
-    ReportRefused,
-    ReportSkip,
-)
+from sensorstream.journal.message import TakeMessage
 from sensorstream.journal.records import Record, message_id
-from sensorstream.journal.registration import (
-    PutWebhook,
-    QueryStopped,
-    RegisterQuery,
-    RemoveQuery,
-    RemoveWebhook,
-)
-from sensorstream.journal.takeover import PutOntology, PutRules, ReadmitReasoner
 from sensorstream.model.events import Message
 from sensorstream.model.timeline import Instant
 
-KINDS: Final[tuple[type[Entry], ...]] = (
-    TakeMessage,
-    Tick,
-    PassTime,
-    AnswerRule,
-    PutOntology,
-    PutRules,
-    ReadmitReasoner,
-    ReportDifferences,
-    ReportDamage,
-    ReportSkip,
-    ReportDisabled,
-    ReportRefused,
-    ReadFunctions,
-    RegisterQuery,
-    RemoveQuery,
-    QueryStopped,
-    PutWebhook,
-    RemoveWebhook,
+_MODULES: Final = (message, takeover, notice, registration)
+KINDS: Final[tuple[type[Entry], ...]] = tuple(
+    each
+    for module in _MODULES
+    for each in vars(module).values()
+    if isinstance(each, type) and issubclass(each, Entry) and "kind" in vars(each)
 )
+"""The classes of these modules that have a name in the journal."""
 _BY_NAME: Final[Mapping[str, type[Entry]]] = {each.kind: each for each in KINDS}
 COSTLY: Final = frozenset(each.kind for each in KINDS if each.costly)
 """The kinds whose replay is slow."""
@@ -58,9 +31,9 @@ COSTLY: Final = frozenset(each.kind for each in KINDS if each.costly)
 def new_record(entry: Entry, seq: int, now: datetime, arrival: Instant) -> Record:
     """The record of a new entry, with number ``seq``; ``arrival`` is its time for the engine."""
     content, source = entry.encode()
-    message = Message(message_id(seq), content, arrival, source)
+    came = Message(message_id(seq), content, arrival, source)
     origin = entry.origin if isinstance(entry, TakeMessage) else ""
-    return Record(seq, message, now, kind=entry.kind, origin=origin)
+    return Record(seq, came, now, kind=entry.kind, origin=origin)
 
 
 def entry_of(record: Record) -> Entry:

@@ -36,6 +36,14 @@ class ReportDifferences(_Notice):
 
 
 @dataclass(frozen=True, slots=True)
+class ReportDamage(_Notice):
+    """Checkpoints that could not be read were ignored at a start."""
+
+    kind: ClassVar[str] = "damage"
+    alert: ClassVar[tuple[str, str]] = ("checkpoint-damaged", "checkpoint")
+
+
+@dataclass(frozen=True, slots=True)
 class ReportSkip(_Notice):
     """An entry of the journal is passed over from now on."""
 
@@ -44,11 +52,17 @@ class ReportSkip(_Notice):
 
 
 @dataclass(frozen=True, slots=True)
-class ReportDamage(_Notice):
-    """Checkpoints that could not be read were ignored at a start."""
+class ReportDisabled(Entry):
+    """A webhook that was not reached for days is disabled."""
 
-    kind: ClassVar[str] = "damage"
-    alert: ClassVar[tuple[str, str]] = ("checkpoint-damaged", "checkpoint")
+    kind: ClassVar[str] = "webhook"
+    columns: ClassVar[tuple[str, str]] = ("text", "webhook")
+
+    webhook: str
+    text: str
+
+    def apply(self, target: Target, record: Record, refused: Container[str]) -> Outcome:
+        return target.engine.report(record.message, WEBHOOK_DISABLED, record.message.source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,17 +96,3 @@ class ReadFunctions(Entry):
         if not self.text:
             return target.engine.accepted(record.message)
         return target.engine.report(record.message, "functions-changed", "functions")
-
-
-@dataclass(frozen=True, slots=True)
-class ReportDisabled(Entry):
-    """A webhook that was not reached for days is disabled."""
-
-    kind: ClassVar[str] = "webhook"
-    columns: ClassVar[tuple[str, str]] = ("text", "webhook")
-
-    webhook: str
-    text: str
-
-    def apply(self, target: Target, record: Record, refused: Container[str]) -> Outcome:
-        return target.engine.report(record.message, WEBHOOK_DISABLED, record.message.source)

@@ -129,6 +129,11 @@ Term: TypeAlias = IRI | BlankNode | Literal
 Triple: TypeAlias = tuple[Subject, IRI, Term]
 
 
+def statement_text(triple: Triple) -> str:
+    """A statement as N-Triples, without the full stop."""
+    return " ".join(each.n3 for each in triple)
+
+
 def iri(text: str) -> IRI:
     """An absolute IRI, checked.
 

@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
-from threading import BoundedSemaphore
+from threading import BoundedSemaphore, Lock, Semaphore
 from typing import Final, NoReturn, TypeVar
 
-from sensorstream.errors import Busy, Overrun
+from sensorstream.errors import Busy, Overrun, SensorStreamError
 from sensorstream.processes.limits import end_first, limit_memory
 from sensorstream.processes.pipes import Pulse, readable
 
@@ -95,19 +95,29 @@ class Turns:
         self._seconds = seconds
         self._what = what
 
-    @contextmanager
-    def turn(self) -> Iterator[None]:
+    def turn(self) -> AbstractContextManager[None]:
         """The block may fork.
 
         Raises:
             Busy: others took too long.
         """
-        if not self._free.acquire(timeout=self._seconds):
-            raise Busy(f"{self._what}: too many ask at once: ask again later")
-        try:
-            yield
-        finally:
-            self._free.release()
+        refusal = Busy(f"{self._what}: too many ask at once: ask again later")
+        return held(self._free, self._seconds, refusal)
+
+
+@contextmanager
+def held(lock: Lock | Semaphore, seconds: float, refusal: SensorStreamError) -> Iterator[None]:
+    """A block that holds a lock, for which it waits so many seconds at most.
+
+    Raises:
+        SensorStreamError: ``refusal``: others held it all the time.
+    """
+    if not lock.acquire(timeout=seconds):
+        raise refusal
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _answer(

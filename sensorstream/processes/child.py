@@ -57,6 +57,8 @@ class Child:
                 | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
                 | dict(environment or {}),
             )
+        self.pid = self._process.pid
+        """Its number."""
         self.connection = Connection(os.dup(self.socket.fileno()))
         self._end = weakref.finalize(
             self, _kill, self._process, self._owner, self.socket, self.connection
@@ -65,11 +67,6 @@ class Child:
         self._end.atexit = False
         self._allowed = 0.0
         self._allow(_STUCK)
-
-    @property
-    def pid(self) -> int:
-        """Its number."""
-        return self._process.pid
 
     @property
     def alive(self) -> bool:

@@ -10,12 +10,12 @@ import select
 import signal
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any, Final, Never, Protocol
 
 from sensorstream.errors import QueryError, SensorStreamError
-from sensorstream.processes.forks import Limited, QuestionLimits, out_of_memory
+from sensorstream.processes.forks import QuestionLimits, out_of_memory
 from sensorstream.processes.limits import end_first, limit_memory
 from sensorstream.processes.messages import Ask, Begun, End, Failed, Over, Tell
 
@@ -40,20 +40,13 @@ def serve_forks(owner: Connection, answering: Answering) -> Never:
         _Server(owner, control, answering).serve()
 
 
-@dataclass(frozen=True, slots=True)
-class _Fork:
-    """A process that answers, and where to tell its exit code."""
-
-    number: int
-    status: Connection
-
-
 class _Server:
     def __init__(self, owner: Connection, control: socket.socket, answering: Answering) -> None:
         self._control = control
         self._requests = owner
         self._answering = answering
-        self._forks: dict[int, _Fork] = {}
+        # By their ids: the number of what each answers, and where to tell its exit code.
+        self._forks: dict[int, tuple[int, Connection]] = {}
 
     def serve(self) -> Never:
         ended, wake = os.pipe()
@@ -83,8 +76,8 @@ class _Server:
             case Ask():
                 self._fork(request)
             case End(number):
-                for pid, fork in self._forks.items():
-                    if fork.number == number:
+                for pid, (asked, _) in self._forks.items():
+                    if asked == number:
                         os.kill(pid, signal.SIGKILL)
 
     def _fork(self, asked: Ask) -> None:
@@ -96,30 +89,32 @@ class _Server:
             signal.set_wakeup_fd(-1)
             self._requests.close()
             self._control.close()
-            _answer_and_exit(self._answering, asked.question, Connection(answer, readable=False))
+            question, limits = asked.question
+            replies = Connection(answer, readable=False)
+            _answer_and_exit(self._answering, question, limits, replies)
         os.close(answer)
-        self._forks[pid] = _Fork(asked.number, Connection(status, readable=False))
+        self._forks[pid] = asked.number, Connection(status, readable=False)
 
     def _reap(self) -> None:
         while self._forks:
             pid, status = os.waitpid(-1, os.WNOHANG)
             if pid == 0:
                 return
-            fork = self._forks.pop(pid)
-            with fork.status:
-                try:
-                    fork.status.send(os.waitstatus_to_exitcode(status))
-                except OSError:
-                    continue  # Nobody waits for it.
+            _, told = self._forks.pop(pid)
+            # Maybe nobody waits for it.
+            with told, suppress(OSError):
+                told.send(os.waitstatus_to_exitcode(status))
 
 
-def _answer_and_exit(answering: Answering, asked: Limited, replies: Connection) -> Never:
+def _answer_and_exit(
+    answering: Answering, question: Any, limits: QuestionLimits, replies: Connection
+) -> Never:
     """Answer a question, within its limits; ends the process."""
     code = 1
     try:
-        _limit(asked.limits)
+        _limit(limits)
         replies.send(Begun())
-        replies.send(_reply(answering, asked, replies.send))
+        replies.send(_reply(answering, question, limits, replies.send))
         code = 0
     except (BrokenPipeError, ConnectionResetError):
         code = 0  # Nobody wants the answer any more.
@@ -141,13 +136,15 @@ def _limit(limits: QuestionLimits) -> None:
     os.dup2(nowhere, 2)
 
 
-def _reply(answering: Answering, asked: Limited, send: Callable[[Any], None]) -> Over | Failed:
+def _reply(
+    answering: Answering, question: Any, limits: QuestionLimits, send: Callable[[Any], None]
+) -> Over | Failed:
     try:
-        return Over(answering.answer(asked.question, asked.limits, send))
+        return Over(answering.answer(question, limits, send))
     except SensorStreamError as error:
         return Failed(error)
     except MemoryError:
-        return Failed(out_of_memory(asked.limits))
+        return Failed(out_of_memory(limits))
     except (BrokenPipeError, ConnectionResetError):
         raise
     except Exception as error:

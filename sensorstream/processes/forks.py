@@ -45,14 +45,6 @@ class QuestionLimits:
     rows: int
 
 
-@dataclass(frozen=True, slots=True)
-class Limited:
-    """A question, and what its answer may take."""
-
-    question: Any
-    limits: QuestionLimits
-
-
 class Forks(Child):
     """A process of ``module`` that answers ``subject``, for errors, in forks. Thread-safe.
 
@@ -87,7 +79,7 @@ class Forks(Child):
         Raises:
             Unavailable: the process has ended.
         """
-        asked = Ask(next(self._numbers), Limited(question, limits))
+        asked = Ask(next(self._numbers), (question, limits))
         answer, there = socket.socketpair()
         status, told = socket.socketpair()
         with there, told:

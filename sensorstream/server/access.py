@@ -133,11 +133,9 @@ class Guard:
         rule = rules.get("GET" if scope["method"] == "HEAD" else scope["method"])
         try:
             user = await self._user(scope, rule)
-        except Unauthenticated as error:
-            self._access.note(self._change(scope, NOBODY, 401))
-            await refusal(error)(scope, receive, send)
-            return
-        except Unavailable as error:
+        except (Unauthenticated, Unavailable) as error:
+            if isinstance(error, Unauthenticated):
+                self._access.note(self._change(scope, NOBODY, 401))
             await refusal(error)(scope, receive, send)
             return
         trace = Trace.NONE if rule is None else rule.trace
@@ -174,7 +172,7 @@ class Guard:
         address = client[0] if client else ""
         path = shortened_key(scope["path"], LONGEST_PATH)
         told = (user.kind, user.name, address, scope["method"], path)
-        return Change(self._access.now(), *told, status)
+        return Change(self._access.clock.now(), *told, status)
 
     async def _user(self, scope: Scope, rule: Rule | None) -> Identity:
         try:

@@ -83,7 +83,7 @@ def again(
             "content and source, or another key"
         )
     facts, timeline = message.facts, application.timeline
-    early = early or application.settings.pipeline.runner == "spark"
+    early = early or not application.here
     if early or facts is None:
         status = message.status if message.status is Status.SKIPPED else Status.JOURNALLED
         taken = Message(message.id, b"", message.received, message.source)

@@ -194,7 +194,8 @@ class Named:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         given = next((value for name, value in scope["headers"] if name == _FIELD), b"")
-        name = given if _VALID.fullmatch(given) else self._new_name()
+        new = not _VALID.fullmatch(given)
+        name = f"{self._start}{next(self._count) & 0xFFFFFFFF:08x}".encode() if new else given
 
         async def named(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -206,9 +207,6 @@ class Named:
 
         with concerning(request_id=name.decode()):
             await self._app(scope, receive, named)
-
-    def _new_name(self) -> bytes:
-        return f"{self._start}{next(self._count) & 0xFFFFFFFF:08x}".encode()
 
 
 class Heads:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from tempfile import SpooledTemporaryFile
 from time import monotonic
 from typing import IO, Annotated, Any, Final, TypeAlias, TypeVar
@@ -63,7 +64,7 @@ class Turns:
         self._held[client] -= 1
         if not self._held[client]:
             del self._held[client]
-        while (next_ := self._next()) is not None:
+        while (next_ := next(filter(self._may, self._waiting), None)) is not None:
             waiting = self._waiting.pop(next_)
             given = waiting.popleft()
             if waiting:
@@ -79,9 +80,6 @@ class Turns:
 
     def _may(self, client: str) -> bool:
         return self._held[client] < self.most - self._held.total()
-
-    def _next(self) -> str | None:
-        return next(filter(self._may, self._waiting), None)
 
     def _forget(self, client: str, given: asyncio.Future[None]) -> None:
         waiting = self._waiting[client]
@@ -277,11 +275,13 @@ def _kept(write: Callable[[IO[bytes]], str]) -> Response:
     if size <= _IN_MEMORY:
         with kept:
             return Response(kept.read(), media_type=media_type, headers=vary)
-    return StreamingResponse(_pieces(kept), media_type=media_type, headers=vary)
+    pieces = pieces_of(kept, iter(partial(kept.read, _PIECE), b""))
+    return StreamingResponse(pieces, media_type=media_type, headers=vary)
 
 
-async def _pieces(kept: IO[bytes]) -> AsyncIterator[bytes]:
-    # Asynchronous, so that it is closed when the client leaves half-way.
-    with kept:
-        while piece := await run_sync(kept.read, _PIECE):
+async def pieces_of(file: IO[bytes], pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+    """The pieces of a file, which is closed at the end, or when the client leaves half-way."""
+    # Asynchronous for that.
+    with file:
+        while (piece := await run_sync(next, pieces, None)) is not None:
             yield piece

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import ssl
 from pathlib import Path
-from typing import Final, Self
+from typing import Final
 
 from sensorstream.app.life.repeated_work import RepeatedWork
 from sensorstream.errors import SettingsError
@@ -16,7 +16,7 @@ _LOOK_AGAIN: Final = 5.0
 """Seconds between two looks at the files."""
 
 
-class Certificate:
+class Certificate(RepeatedWork):
     """The certificate chain and its private key; use as a context manager.
 
     Renewed files take effect within seconds, for new connections. While they do not fit together (a
@@ -33,7 +33,7 @@ class Certificate:
         self._seen = self._state()
         self.context = self._read()
         fault = "internal error while the certificate was read again"
-        self._beside = RepeatedWork("certificate", self._look, look_again, (fault, fault))
+        super().__init__("certificate", self._look, look_again, (fault, fault))
 
     @classmethod
     def of(cls, settings: HttpSettings) -> Certificate | None:
@@ -43,13 +43,6 @@ class Certificate:
                 raise SettingsError("http.private_key is set, but http.certificate is not")
             return None
         return cls(settings.certificate, settings.private_key or settings.certificate)
-
-    def __enter__(self) -> Self:
-        self._beside.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._beside.stop()
 
     def _read(self) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

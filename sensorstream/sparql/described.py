@@ -68,15 +68,13 @@ def check_named(query: Query) -> None:
     classes = described(query)[1]
     if classes:
         node = classes[0].node
-        error = UnsupportedQuery(
+        told = (
             "the query describes a class, and HermiT and Pellet tell members of classes with names "
             "only: put a definition into the ontology, <NAME> <http://www.w3.org/2002/07/owl#"
             f"equivalentClass> {_text(node, dict.fromkeys(classes[0].description))} , and ask for "
-            "its name; or ask once with 'sensorstream query --on ontology'",
-            part=node,
+            "its name; or ask once with 'sensorstream query --on ontology'"
         )
-        give_place(error, query.places)
-        raise error
+        raise give_place(UnsupportedQuery(told, part=node), query.places)
 
 
 def graph_of(subject: object, object_: object) -> IRI | None:

@@ -41,7 +41,8 @@ class Places:
         return self.start
 
 
-def give_place(error: QueryError, places: Placing | None) -> None:
-    """Give an error the place of the part that it is about, if it names one and has no place."""
+def give_place(error: QueryError, places: Placing | None) -> QueryError:
+    """The error, with the place of the part that it is about, if it names one and has no place."""
     if error.part is not None and error.position is None and places is not None:
         error.position = places.of(error.part)
+    return error

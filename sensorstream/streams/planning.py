@@ -42,9 +42,8 @@ def check_graphs(query: Query, named: Mapping[IRI, TripleIndex] | None) -> None:
         if not there:
             known = ", ".join(f"<{name}>" for name in named)
             told = f"the query has {known}" if named else "name a file with --static"
-            error = QueryError(f"GRAPH {part_text(each.name)}: no such graph; {told}", part=each)
-            give_place(error, query.places)
-            raise error
+            what = f"GRAPH {part_text(each.name)}: no such graph; {told}"
+            raise give_place(QueryError(what, part=each), query.places)
 
 
 def sources_of(

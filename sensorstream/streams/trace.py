@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
 from sensorstream.kb.index import TripleIndex
-from sensorstream.model.terms import Triple
+from sensorstream.model.terms import statement_text
 from sensorstream.model.timeline import Instant
 from sensorstream.network.copies import ChangeNotes
 from sensorstream.network.network import Network
@@ -37,7 +37,7 @@ def _taken(changes: ChangeNotes) -> dict[str, Any]:
     return _change(
         [triple for triple, there in notes.items() if there],
         [triple for triple, there in notes.items() if not there],
-        _text,
+        statement_text,
     )
 
 
@@ -116,14 +116,10 @@ def _rows(node: Node) -> dict[str, Any]:
 
     def written(row: Row) -> Any:
         if isinstance(node, Firings):
-            return {"rule": rule_of(row), "graph": list(map(_text, triples_of(row)))}
+            return {"rule": rule_of(row), "graph": list(map(statement_text, triples_of(row)))}
         return bindings(names, [row[place] for place in places])
 
     return _change(*node.change(), written)
-
-
-def _text(triple: Triple) -> str:
-    return " ".join(term.n3 for term in triple)
 
 
 def _change(

@@ -306,7 +306,10 @@ def _read_schema(label: str, path: Path, seconds: float | None) -> MessageSchema
 
 def _collect(label: str, path: Path, folder: Path, texts: dict[str, bytes]) -> None:
     """The texts of a schema and of what it refers to."""
-    texts[str(path)] = content = _content(label, path)
+    try:
+        content = texts[str(path)] = path.read_bytes()
+    except OSError as error:
+        raise SettingsError(f"{label}: cannot read {path}: {error}") from None
     for element in _parse(label, path, content).iter(*_REFERRING):
         location = element.get("schemaLocation")
         if location is None:
@@ -318,13 +321,6 @@ def _collect(label: str, path: Path, folder: Path, texts: dict[str, bytes]) -> N
             raise SettingsError(f"{where} is not a file of the folder {folder}")
         if str(target) not in texts:
             _collect(label, target, folder, texts)
-
-
-def _content(label: str, path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise SettingsError(f"{label}: cannot read {path}: {error}") from None
 
 
 def _parse(label: str, path: Path, content: bytes) -> etree._Element:

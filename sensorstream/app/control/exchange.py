@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Final
@@ -38,6 +38,7 @@ from sensorstream.kb.graph import Origin
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import Triple
+from sensorstream.processes.apart import held
 from sensorstream.reasoning.dl.reasoner import ResilientReasoner
 from sensorstream.reasoning.ontology import Ontology, parse_put
 from sensorstream.reasoning.reasoner import Aside
@@ -361,14 +362,8 @@ class Exchange:
                     )
                 return pipeline.change(ReadmitReasoner(successor=successor)).result()
 
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        if not self._busy.acquire(blocking=False):
-            raise OntologyConflict(_BUSY)
-        try:
-            yield
-        finally:
-            self._busy.release()
+    def _alone(self) -> AbstractContextManager[None]:
+        return held(self._busy, 0, OntologyConflict(_BUSY))
 
     def _window(self, pipeline: Pipeline) -> list[Triple]:
         with pipeline.lock:

@@ -11,7 +11,7 @@ from pathlib import Path, PurePath
 from types import FunctionType, ModuleType
 from typing import Final, TypeAlias
 
-from sensorstream.app.control.file_texts import FileTexts, is_rule_set
+from sensorstream.app.control.file_texts import RULE_SET, FileTexts
 from sensorstream.errors import (
     LanguageError,
     MalformedMessage,
@@ -204,26 +204,24 @@ def _table_text(file: RuleFile, table: Table) -> str:
 RULES_TYPE: Final = "text/plain"
 RML_TYPE: Final = "text/turtle"
 STYLESHEET_TYPE: Final = "application/xslt+xml"
-_RML: Final = frozenset((".ttl", ".turtle"))
-_STYLESHEETS: Final = frozenset((".xsl", ".xslt"))
 RULE_SET_TYPE: Final = "application/sparql-update"
+_BY_ENDING: Final = {
+    **dict.fromkeys((".ttl", ".turtle"), RML_TYPE),
+    **dict.fromkeys((".xsl", ".xslt"), STYLESHEET_TYPE),
+    RULE_SET: RULE_SET_TYPE,
+}
 _MAX_DEPTH: Final = 256
 """How deep files may be nested: what libxml2 allows."""
 
 
 def is_rule_file(file: Path) -> bool:
     """Whether a file is in the rule language, by its name."""
-    return file.suffix.lower() not in _RML | _STYLESHEETS and not is_rule_set(file)
+    return type_of(file.name) == RULES_TYPE
 
 
 def type_of(file: str) -> str:
     """The media type of a file of rules, RML or XSLT, or of a rule set, by its name."""
-    ending = PurePath(file).suffix.lower()
-    if ending in _RML:
-        return RML_TYPE
-    if is_rule_set(PurePath(file)):
-        return RULE_SET_TYPE
-    return STYLESHEET_TYPE if ending in _STYLESHEETS else RULES_TYPE
+    return _BY_ENDING.get(PurePath(file).suffix.lower(), RULES_TYPE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,7 +360,7 @@ def _path(source: LogicalSource, file: Path) -> Path | None:
 
 def is_rml(file: Path) -> bool:
     """Whether a file is RML, by its name."""
-    return file.suffix.lower() in _RML
+    return type_of(file.name) == RML_TYPE
 
 
 def _clashes(

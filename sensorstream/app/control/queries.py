@@ -23,6 +23,7 @@ from sensorstream.errors import Busy, Position, SensorStreamError, UnknownQuery
 from sensorstream.history.asking.answer import Answer, answer_now
 from sensorstream.journal.registration import MOST_QUERIES, RegisterQuery, RemoveQuery, checked_name
 from sensorstream.model.timeline import Instant
+from sensorstream.processes.apart import held
 from sensorstream.sparql.bounds import MOST_TOKENS, check_length
 from sensorstream.sparql.described import check_named
 from sensorstream.sparql.lexer import Source, check_tokens
@@ -215,16 +216,9 @@ class Queries:
     @contextmanager
     def _registering(self) -> Iterator[None]:
         """One registration at a time; few wait, since each keeps a thread of the server."""
-        if not self._places.acquire(blocking=False):
-            raise Busy(
-                f"{_MOST_WAITING} queries wait to be registered already: send it again later",
-                retry_after=_SOON,
-            )
-        try:
-            with self._changing:
-                yield
-        finally:
-            self._places.release()
+        full = f"{_MOST_WAITING} queries wait to be registered already: send it again later"
+        with held(self._places, 0, Busy(full, retry_after=_SOON)), self._changing:
+            yield
 
     def _present(self, name: str) -> QueryView | None:
         try:
@@ -332,12 +326,10 @@ def _raise_unknown(name: str) -> NoReturn:
     raise UnknownQuery(f"there has never been a query '{name}'")
 
 
-def _form_of(text: str) -> str:
-    return "CONSTRUCT" if is_rules(text) else type(parse_query(text).form).__name__.upper()
-
-
 def _view_stopped(query: Stopped) -> QueryView:
-    told = query.name, query.text, query.entry, _form_of(query.text)
+    text, rules = query.text, is_rules(query.text)
+    form = "CONSTRUCT" if rules else type(parse_query(text).form).__name__.upper()
+    told = query.name, text, query.entry, form
     return QueryView(*told, query.reports, query.reports, stopped=query.reason)
 
 

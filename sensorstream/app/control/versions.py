@@ -63,10 +63,8 @@ def said_of(name: str, entry: Entry) -> tuple[bytes | None, str, str]:
             return content, by, media_type
         case PutRules(files, by):
             return files[name].encode() if name in files else None, by, type_of(name)
-        case RemoveQuery(by=by):
-            return None, by, QUERY
-        case RemoveWebhook(by=by):
-            return None, by, DEFINITION
+        case RemoveQuery(by=by) | RemoveWebhook(by=by):
+            return None, by, ""
     raise ValueError(f"an entry of kind '{entry.kind}' is no version")
 
 

@@ -57,7 +57,7 @@ class Access:
         self.needed = needed
         self._keys = keys
         self._changes = log
-        self._clock = clock
+        self.clock = clock
         self._audit_days = audit_days
         self._tokens = tokens
         self._verifying = CapacityLimiter(_VERIFYING)
@@ -107,7 +107,7 @@ class Access:
         if not credentials:
             raise Unauthenticated("no key was shown: expected 'Authorization: Bearer <key>'")
         if credentials.startswith(MARK):
-            now = self._clock.now()
+            now = self.clock.now()
             identity = self._ring.identify(credentials, now)
             self._used[identity.key] = now
             return identity
@@ -123,12 +123,8 @@ class Access:
     def admits(self, identity: Identity) -> bool:
         """Whether what was shown at the beginning of a long answer is still valid."""
         if identity.kind == "key":
-            return self._ring.admits(identity, self._clock.now())
-        return identity.kind != "token" or admits(identity, self._clock.now())
-
-    def now(self) -> datetime:
-        """The present moment."""
-        return self._clock.now()
+            return self._ring.admits(identity, self.clock.now())
+        return identity.kind != "token" or admits(identity, self.clock.now())
 
     def note(self, change: Change) -> None:
         """Write a request into the server's log; of many that are refused, see Refusals."""
@@ -159,14 +155,14 @@ class Access:
         self._tidy()
 
     def _tell_refused(self, *, last: bool = False) -> None:
-        now = self._clock.now()
+        now = self.clock.now()
         for each in self._refused.left_out(now, last=last):
             AUDIT.info("%s", told(each))
         for each in self._refused_changes.left_out(now, last=last):
             self._keep(each)
 
     def _tidy(self, *, last: bool = False) -> None:
-        now = self._clock.now()
+        now = self.clock.now()
         if self._used and (last or now - self._noted >= _NOTE_USE):
             self._noted, used = now, dict(self._used)
             self._keys.used(used)

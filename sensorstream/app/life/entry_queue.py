@@ -252,7 +252,8 @@ class EntryQueue:
         self._pace = 0.0
         self._company = -_COMPANY
         self._last_path: Path | None = None
-        self._closed = False
+        self.closed = False
+        """Whether nothing more is let in."""
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -268,11 +269,6 @@ class EntryQueue:
         return self._waiting.senders(heavy=True)
 
     @property
-    def closed(self) -> bool:
-        """Whether nothing more is let in."""
-        return self._closed
-
-    @property
     def rests(self) -> bool:
         """Whether somebody waits to read, or no light message waits."""
         return bool(self._readers) or not self._light
@@ -280,7 +276,7 @@ class EntryQueue:
     @property
     def has_light_group(self) -> bool:
         """Whether a group of light messages is to be taken next, before all else."""
-        return self._light > 0 and self._next is None and not (self._readers or self._closed)
+        return self._light > 0 and self._next is None and not (self._readers or self.closed)
 
     def put(self, waiting: WaitingEntry) -> None:
         """Let an entry wait for its turn.
@@ -290,7 +286,7 @@ class EntryQueue:
             Unavailable: the queue is closed.
         """
         with self._gate:
-            if self._closed:
+            if self.closed:
                 raise Unavailable("the server is stopping or broken: send it again later")
             self._waiting.put(waiting.path, waiting.size, waiting)
             self._gate.notify()
@@ -304,7 +300,7 @@ class EntryQueue:
         future: Future[_Seen] = Future()
         future.set_running_or_notify_cancel()
         with self._gate:
-            if self._closed:
+            if self.closed:
                 raise Unavailable("the server is stopping or broken: ask again later")
             self._readers.append((read, future))
             self._gate.notify()
@@ -316,11 +312,11 @@ class EntryQueue:
         ``due_in`` gives the seconds until the clock is; None: it never is.
         """
         with self._gate:
-            if not (self._light or self._is_heavy_due or self._readers or self._closed):
+            if not (self._light or self._is_heavy_due or self._readers or self.closed):
                 self._gate.wait(self._nap(due_in))
             group = self._take_heavy() if self._is_heavy_due else self._take_light()
             done = not (group or self._next or self._waiting)
-            return None if self._closed and done else group
+            return None if self.closed and done else group
 
     def alone(self) -> WaitingEntry | None:
         """The entry that is worked on alone after the group just taken, if there is one."""
@@ -354,8 +350,8 @@ class EntryQueue:
     def close(self) -> bool:
         """Let nothing more in; whether it was open. What waits is still taken."""
         with self._gate:
-            was_open = not self._closed
-            self._closed = True
+            was_open = not self.closed
+            self.closed = True
             self._gate.notify()
         return was_open
 
@@ -385,7 +381,7 @@ class EntryQueue:
     @property
     def _is_heavy_due(self) -> bool:
         waits = self.heavy_senders > 0
-        return waits and (self._closed or not self._heavy.pause(others=self._light > 0))
+        return waits and (self.closed or not self._heavy.pause(others=self._light > 0))
 
     def _nap(self, due_in: Callable[[], float | None]) -> float | None:
         """Seconds to wait for a message before something else is due; None: no limit."""

@@ -99,9 +99,13 @@ class Metrics:
             match entry:
                 case TakeMessage():
                     messages += 1
-                    self.observe(outcome)
+                    self._observe_one(outcome)
+                    self._observe_released(outcome, "message")
                 case Tick():
-                    self.observe_tick(outcome)
+                    # The work of its synopses.
+                    self._alerts.inc(len(outcome.alerts))
+                    self._departures.inc(len(outcome.departures))
+                    self._observe_released(outcome, "clock")
                 case QueryStopped(name):
                     self._overruns.labels("query", self._known(name)).inc()
                 case RegisterQuery(name) if isinstance(outcome.rejection, Overrun):
@@ -118,25 +122,16 @@ class Metrics:
             self._overrun_names.add(name)
         return name if name in self._overrun_names else _OTHER
 
-    def observe(self, outcome: Outcome) -> None:
-        """Count one message, and those that it released.
+    def _observe_released(self, outcome: Outcome, by: str) -> None:
+        """Count the messages that an entry released.
 
         A held message counts as held when it arrives, and by its outcome when it is released.
         """
-        self._observe_one(outcome)
         for each in outcome.released:
             self._observe_one(each)
         if outcome.released or outcome.forced:
             self._released["overflow"].inc(outcome.forced)
-            self._released["message"].inc(max(0, len(outcome.released) - outcome.forced))
-
-    def observe_tick(self, outcome: Outcome) -> None:
-        """Count the messages that the clock released, and the work of its synopses."""
-        for each in outcome.released:
-            self._observe_one(each)
-        self._alerts.inc(len(outcome.alerts))
-        self._departures.inc(len(outcome.departures))
-        self._released["clock"].inc(len(outcome.released))
+            self._released[by].inc(max(0, len(outcome.released) - outcome.forced))
 
     def _observe_one(self, outcome: Outcome) -> None:
         for phase, seconds in outcome.timings.items():

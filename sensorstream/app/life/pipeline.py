@@ -157,12 +157,9 @@ class Pipeline:
         told = "Triples in the cache knowledge base, inferred ones included."
         tell("sensorstream_triples", told, lambda: len(self._engine.kb))
         told = "Statements in the cache knowledge base, by where they come from."
-        sizes = {part: partial(self._size, origin) for part, origin in _PARTS.items()}
+        sizes = {part: partial(self._engine.kb.size, origin) for part, origin in _PARTS.items()}
         self._metrics.tell_parts("sensorstream_statements", told, "kind", sizes)
         self._metrics.watch_reasoner(lambda: self._engine.reasoner)
-
-    def _size(self, origin: Origin) -> float:
-        return self._engine.kb.size(origin)
 
     def _watermark(self) -> float:
         now = self._engine.now

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
 from typing import Final
 
 from sensorstream.app.control.exchange import Exchange, ServedOntology, ontology_text
@@ -13,27 +14,26 @@ from sensorstream.app.control.rule_files import with_rule_sets
 from sensorstream.app.control.wiring import (
     Deployment,
     Substitutes,
-    cross_check_period,
     read_deployment,
     version_of,
 )
 from sensorstream.app.life.in_work import InWork
 from sensorstream.app.life.progress import Progress, rebuilding
 from sensorstream.app.life.recovery import Start, find_start, recover, skip_deadly
-from sensorstream.app.life.stream_time import StreamTime
 from sensorstream.clock import Clock
-from sensorstream.errors import LanguageError, OntologyError, RunsOnSpark, SettingsError
+from sensorstream.errors import HistoryError, LanguageError, OntologyError, SettingsError
+from sensorstream.history.database import OwnConnection
 from sensorstream.history.journal_rows import journal_rows, record_of
-from sensorstream.history.pipeline import Writes
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.kinds import replay
+from sensorstream.journal.message import PassTime
 from sensorstream.journal.records import Store
 from sensorstream.journal.registration import RegisterQuery, RemoveQuery
 from sensorstream.journal.takeover import PutOntology, PutRules
 from sensorstream.model.timeline import Instant
+from sensorstream.model.waits import Waits
 from sensorstream.reasoning.ontology import deployed_ontology, parse_put
-from sensorstream.reasoning.reasoner import NoReasoner
 from sensorstream.settings.settings import Settings
 
 _LOG = logging.getLogger(__name__)
@@ -148,90 +148,92 @@ def tell_edited(files: Deployment | str, now: Deployment) -> None:
         _LOG.warning("%s: not as put; 'sensorstream apply' puts the files in force", told)
 
 
-class EnginesHere:
-    """One engine, in this process."""
-
-    here: Final = True
-    writes: Final = Writes.ALL
-
-    def __init__(self, in_work: InWork, clock: Clock) -> None:
-        self._in_work = in_work
-        self._clock = clock
-
-    def check(self, what: str, way_out: str) -> None:
-        """All can be asked here."""
-
-    def reasoner(self) -> None:
-        """It has that of the profile."""
-
-    def period(self, settings: Settings) -> float | None:
-        """Seconds between two cross-checks; None: there are none."""
-        return cross_check_period(settings)
-
-    def begin(self, store: PostgresStore) -> Start:
-        """Where its recovery begins; an entry that ends the process again and again is skipped."""
-        start = find_start(store)
-        death = self._in_work.open()
-        if death is not None and skip_deadly(death, store, start, self._clock.now()):
-            self._in_work.forget()
-        return start
-
-    def fill(
-        self,
-        target: Exchange,
-        store: PostgresStore,
-        start: Start,
-        log: ReportLog,
-        progress: Progress,
-        own: Callable[[], Iterable[Entry]],
-    ) -> None:
-        """Bring it to the journal's end, see :func:`.recover`; and note of the ontology of the
-        settings, if it is in force, since when it is.
-        """
-        if target.put is None:
-            since = None if start.state is None else start.state.window.counters.now
-            store.record_ontology(version_of(target.deployment, start.seq, since))
-        now = self._clock.now()
-        tell = rebuilding(store.last_seq() - start.seq, progress, self._clock.counter)
-        recover(target, store, start, log.publish, now, tell, self._in_work, own)
-
-    def time(self, url: str, since: Instant) -> None:
-        """The pipeline tells it the time."""
+def begin(store: PostgresStore, in_work: InWork, now: datetime) -> Start:
+    """Where the recovery begins; an entry that ends the process again and again is skipped."""
+    start = find_start(store)
+    death = in_work.open()
+    if death is not None and skip_deadly(death, store, start, now):
+        in_work.forget()
+    return start
 
 
-class EnginesOnSpark:
-    """Engines elsewhere, one for each key; the one of this process holds nothing.
+def fill(
+    target: Exchange,
+    store: PostgresStore,
+    start: Start,
+    log: ReportLog,
+    progress: Progress,
+    in_work: InWork,
+    clock: Clock,
+    own: Callable[[], Iterable[Entry]],
+) -> None:
+    """Bring an engine to the journal's end, see :func:`.recover`; and note of the ontology of the
+    settings, if it is in force, since when it is.
+    """
+    if target.put is None:
+        since = None if start.state is None else start.state.window.counters.now
+        store.record_ontology(version_of(target.deployment, start.seq, since))
+    tell = rebuilding(store.last_seq() - start.seq, progress, clock.counter)
+    recover(target, store, start, log.publish, clock.now(), tell, in_work, own)
 
-    It knows the continuous queries, so that new ones can be checked.
+
+def fill_for_spark(target: Exchange, store: PostgresStore) -> None:
+    """Register the continuous queries of the journal, so that new ones can be checked.
+
+    The engines are elsewhere, one for each key; the one of this process holds nothing else.
+    """
+    for row in journal_rows(store.url, 0, None, (RegisterQuery.kind, RemoveQuery.kind)):
+        replay(record_of(row), target, ())
+
+
+_WAITING = """
+    select p.moved, p.moved_at, g.watermark,
+        (select coalesce(max(seq), 0) from store.messages),
+        exists (
+            select from store.messages where seq > g.watermark and kind <> 'message' and kind = %s
+        ),
+        (select min(received) from store.engines where "until" is null and received is not null),
+        (select min(moved) from store.engines where "until" is null and moved is not null),
+        (select min(present) from store.engines where "until" is null and present is not null)
+    from store.pipeline p cross join store.progress g
+"""
+
+
+class StreamTime(OwnConnection):
+    """Reads how far the stream's time has come, and what the engines wait for.
+
+    Application time is what messages have brought to any engine. While all of them are silent and
+    nothing waits to be processed, it goes on with the clock, for continuous queries alone
+    (decision 010). Owned by one thread.
     """
 
-    here: Final = False
-    writes: Final = Writes.JOURNAL
+    def __init__(self, url: str, since: Instant) -> None:
+        """``since``: the time of arrival before which silence says nothing."""
+        super().__init__(lambda: url, "sensorstream time")
+        self._since = since
 
-    def check(self, what: str, way_out: str) -> None:
-        """Tell where to ask instead.
+    def due(self, now: Instant) -> PassTime | None:
+        """What is to be told to the engines at a time of arrival; None: nothing waits for it.
 
-        Raises:
-            RunsOnSpark: always.
+        One entry waits until the engines have had the one before. While the history cannot be
+        read, nothing is due.
         """
-        raise RunsOnSpark(f"{what}: the engines run on Spark (pipeline.runner): {way_out}")
+        try:
+            return self._due(now)
+        except HistoryError as error:
+            _LOG.warning("the history is unavailable, time stands still: %s", error)
+            return None
 
-    def reasoner(self) -> NoReasoner:
-        """The one here needs none."""
-        return NoReasoner()
-
-    def period(self, settings: Settings) -> None:
-        """There is nothing to check here."""
-
-    def begin(self, store: PostgresStore) -> Start:
-        """The journal's end: others process it."""
-        return Start(store.last_seq())
-
-    def fill(self, target: Exchange, store: PostgresStore, *_: object) -> None:
-        """Register the continuous queries of the journal."""
-        for row in journal_rows(store.url, 0, None, (RegisterQuery.kind, RemoveQuery.kind)):
-            replay(record_of(row), target, ())
-
-    def time(self, url: str, since: Instant) -> StreamTime:
-        """What finds out when they are to be told of it."""
-        return StreamTime(url, since)
+    def _due(self, now: Instant) -> PassTime | None:
+        with self.cursor("cannot read what the engines wait for") as cursor:
+            cursor.execute(_WAITING, (PassTime.kind,))
+            row = cursor.fetchone()
+        if row is None or row[0] is None:
+            return None
+        moved, moved_at, watermark, last, told, *waits = row
+        if told:
+            return None
+        present = moved
+        if watermark == last and moved_at is not None:
+            present += max(0, now - max(moved_at, self._since))
+        return PassTime(moved, present) if Waits(*waits).over(now, moved, present) else None

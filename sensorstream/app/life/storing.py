@@ -314,13 +314,8 @@ class Checkpoints:
 _LOUD: Final = frozenset({Status.UNMATCHED, Status.PARTIAL, Status.LATE, Status.REJECTED})
 
 
-@dataclass(frozen=True, slots=True)
-class _Storing:
-    """A group whose effects are being stored."""
-
-    group: Sequence[WaitingEntry]
-    outcomes: Sequence[Outcome]
-    effects: Effects
+_Group: TypeAlias = tuple[Sequence[WaitingEntry], Sequence[Outcome], Effects]
+"""A group whose effects are being stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,7 +358,7 @@ class EffectWriter:
         self._metrics = metrics
         self._out = out
         # The last group, until its effects are stored.
-        self._storing: _Storing | None = None
+        self._storing: _Group | None = None
 
     @property
     def is_checkpoint_due(self) -> bool:
@@ -384,7 +379,7 @@ class EffectWriter:
         """
         effects = effects_of(records, outcomes)
         self._store.begin(effects, beside=beside)
-        self._storing = _Storing(group, outcomes, effects)
+        self._storing = group, outcomes, effects
 
     def settle_if_stored(self) -> None:
         """As :meth:`settle`, if there is nothing to wait for."""
@@ -402,19 +397,20 @@ class EffectWriter:
             self.give_up(error)
             raise
         self._storing = None
-        self.stored = storing.effects.watermark
-        entries = [waiting.entry for waiting in storing.group]
-        self._metrics.observe_entries(entries, storing.outcomes)
+        group, outcomes, effects = storing
+        self.stored = effects.watermark
+        entries = [waiting.entry for waiting in group]
+        self._metrics.observe_entries(entries, outcomes)
         if any(entry.costly for entry in entries):
             self._checkpoints.write(self._journal.seq)
-        for waiting, outcome in zip(storing.group, storing.outcomes, strict=True):
+        for waiting, outcome in zip(group, outcomes, strict=True):
             waiting.end(outcome)
         self._tell(storing, queued)
 
     def give_up(self, error: BaseException) -> None:
         """Answer those whose effects may not be stored."""
         storing, self._storing = self._storing, None
-        for waiting in () if storing is None else storing.group:
+        for waiting in () if storing is None else storing[0]:
             waiting.end(Unavailable(f"it could not be processed: {error}"))
 
     def finish(self) -> None:
@@ -422,9 +418,10 @@ class EffectWriter:
         self.settle()
         self._checkpoints.finish(self._journal.seq)
 
-    def _tell(self, stored: _Storing, queued: bool) -> None:
+    def _tell(self, stored: _Group, queued: bool) -> None:
         """Log and publish what has been stored, and write a checkpoint when it is due."""
-        for waiting, outcome in zip(stored.group, stored.outcomes, strict=True):
+        group, outcomes, effects = stored
+        for waiting, outcome in zip(group, outcomes, strict=True):
             for each in in_order(outcome):
                 if each.status in _LOUD:
                     told = shortened("; ".join(each.warnings))
@@ -434,9 +431,9 @@ class EffectWriter:
                         _PIPELINE.warning(
                             "message %s %s: %s", each.message.id, each.status.value, told
                         )
-        if queued or stored.effects.alerts:
+        if queued or effects.alerts:
             self._out.on_commit(queued)
-        self._out.publish(reports_of(stored.outcomes))
+        self._out.publish(reports_of(outcomes))
         # While the engine is at the next group, its state is that of no entry.
         if self.is_checkpoint_due and self.stored == self._journal.seq:
             self._checkpoints.write(self._journal.seq)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Final
@@ -163,7 +163,29 @@ class Messages:
         Raises:
             Busy: there is no room for the first; for the others it is waited for.
         """
-        return list(self._all(choice, sender))
+        done: list[Replayed] = []
+        under_way: deque[tuple[int, str, Future[Outcome]]] = deque()
+        for position, (seq, name, source) in enumerate(choice.first):
+            if len(under_way) >= _AT_ONCE:
+                done.append(_done(*under_way.popleft()))
+            while True:
+                try:
+                    content = content_of_message(self._app.database, name)
+                except UnknownMessage as error:  # It was erased meanwhile.
+                    done.append(Replayed(seq, name, error))
+                    break
+                origin = origin_of_replay(name)
+                entered = self._app.pipeline.submit(content, source, sender, origin=origin)
+                if not (entered.done() and isinstance(busy := entered.exception(), Busy)):
+                    under_way.append((seq, name, entered))
+                    break
+                if not position:
+                    raise busy
+                if under_way:
+                    done.append(_done(*under_way.popleft()))
+                else:
+                    time.sleep(_FULL)
+        return [*done, *(_done(*each) for each in under_way)]
 
     def dismiss(self, name: str) -> None:
         """Take one message out of quarantine; the journal keeps it.
@@ -184,31 +206,6 @@ class Messages:
 
     def _raised(self, names: Collection[str]) -> list[RaisedAlert]:
         return alerts_named(self._app.database, names) if names else []
-
-    def _all(self, choice: Choice, sender: Sender) -> Iterator[Replayed]:
-        under_way: deque[tuple[int, str, Future[Outcome]]] = deque()
-        for position, (seq, name, source) in enumerate(choice.first):
-            if len(under_way) >= _AT_ONCE:
-                yield _done(*under_way.popleft())
-            while True:
-                try:
-                    content = content_of_message(self._app.database, name)
-                except UnknownMessage as error:  # It was erased meanwhile.
-                    yield Replayed(seq, name, error)
-                    break
-                origin = origin_of_replay(name)
-                entered = self._app.pipeline.submit(content, source, sender, origin=origin)
-                if not (entered.done() and isinstance(busy := entered.exception(), Busy)):
-                    under_way.append((seq, name, entered))
-                    break
-                if not position:
-                    raise busy
-                if under_way:
-                    yield _done(*under_way.popleft())
-                else:
-                    time.sleep(_FULL)
-        for each in under_way:
-            yield _done(*each)
 
 
 def _alerts(facts: Mapping[str, Any] | None) -> list[str]:

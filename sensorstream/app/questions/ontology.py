@@ -144,23 +144,17 @@ def _answer(query: Query, default: TripleIndex, named: dict[IRI, TripleIndex]) -
 def _check_graphs(query: Query) -> None:
     graph = next((part for part in nodes(query) if isinstance(part, algebra.Graph)), None)
     if graph is not None or query.dataset.default or query.dataset.named:
-        error = UnsupportedQuery(
-            "an ontology is one graph: expected a query without GRAPH, FROM and FROM NAMED",
-            part=graph,
-        )
-        give_place(error, query.places)
-        raise error
+        told = "an ontology is one graph: expected a query without GRAPH, FROM and FROM NAMED"
+        raise give_place(UnsupportedQuery(told, part=graph), query.places)
 
 
 def _check_described(query: Query) -> None:
     """Refuse what asks how a class is written."""
     for part in descriptions(query):
-        error = QueryError(
+        told = (
             f"{part.predicate} describes a class: with the profiles hermit and pellet a query "
             "asks for what classes mean, so a class is described by names and literals alone, "
             "after rdf:type, rdfs:subClassOf or the like. How classes are written is told by the "
-            "profile none",
-            part=part,
+            "profile none"
         )
-        give_place(error, query.places)
-        raise error
+        raise give_place(QueryError(told, part=part), query.places)

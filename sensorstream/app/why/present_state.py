@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Final, TypeVar
@@ -41,7 +41,7 @@ from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import OWL, RDF, RDFS
 from sensorstream.model.xsd import XSD
 from sensorstream.network.intervals.planning import is_in_time
-from sensorstream.processes.apart import Turns, run_apart
+from sensorstream.processes.apart import Turns, held, run_apart
 from sensorstream.reasoning.dl.contradictions import Entailed, assertions_near, entailed
 from sensorstream.reasoning.ontology import Ontology
 from sensorstream.reasoning.profiles import rules_of
@@ -110,19 +110,14 @@ class Snapshots:
                 quiet=self.quiet,
             )
 
-    @contextmanager
-    def quiet(self) -> Iterator[None]:
+    def quiet(self) -> AbstractContextManager[None]:
         """A block in which no message is processed.
 
         Raises:
             Unavailable: a message takes long to be processed.
         """
-        if not self._app.pipeline.lock.acquire(timeout=_SETTLING):
-            raise Unavailable("a message takes long to be processed: ask again later")
-        try:
-            yield
-        finally:
-            self._app.pipeline.lock.release()
+        late = Unavailable("a message takes long to be processed: ask again later")
+        return held(self._app.pipeline.lock, _SETTLING, late)
 
 
 MOST_STATEMENTS: Final = 200
@@ -238,7 +233,8 @@ class Holding:
         telling = _Telling(seen, found, rules)
         held = telling.of(triple)
         if found_by is not None and not found_by.limits:
-            held = replace(held, entailed=telling.entailment(found_by))
+            premises = tuple(map(telling.of, found_by.assertions))
+            held = replace(held, entailed=Entailment(premises, found_by.axioms))
         if telling.left_out:
             notes.append(
                 f"{telling.left_out} more premises are not told: ask why one of those above holds"
@@ -353,10 +349,6 @@ class _Telling:
         if step is None or above:
             return replace(reason, above=above and step is not None)
         return replace(reason, by=self._applied(step, depth + 1))
-
-    def entailment(self, found: Entailed) -> Entailment:
-        """What entails a statement, each of its premises told."""
-        return Entailment(tuple(map(self.of, found.assertions)), found.axioms)
 
     def _applied(self, step: Application, depth: int) -> Applied:
         assert self._rules is not None

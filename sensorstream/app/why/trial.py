@@ -6,8 +6,9 @@ stands a list of what has changed in the knowledge base.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from sensorstream.engine.arrival import Arrived, Unmapped
 from sensorstream.engine.engine import Engine
@@ -19,6 +20,7 @@ from sensorstream.model.timeline import Instant
 
 _INFERRED: Final = int(Origin.INFERRED | Origin.STATIC_INFERRED)
 _WINDOW: Final = int(Origin.WINDOW)
+_Triples: TypeAlias = tuple[Triple, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +34,11 @@ class Trace:
     """
 
     outcome: Outcome
-    made: tuple[Triple, ...] = ()
-    asserted: tuple[Triple, ...] = ()
-    withdrawn: tuple[Triple, ...] = ()
-    inferred: tuple[Triple, ...] = ()
-    revoked: tuple[Triple, ...] = ()
+    made: _Triples = ()
+    asserted: _Triples = ()
+    withdrawn: _Triples = ()
+    inferred: _Triples = ()
+    revoked: _Triples = ()
 
 
 class Trial:
@@ -49,45 +51,32 @@ class Trial:
 
     def take(self, arrived: Event | Arrived | Unmapped) -> Trace:
         """Take an event in, or what the mapping rules made of a message."""
-        made: tuple[Triple, ...] = ()
+        made: _Triples = ()
         if isinstance(arrived, Event):
             made = arrived.triples
         elif isinstance(arrived, Arrived):
             made = tuple(triple for event in arrived.mapped.events for triple in event.triples)
-        return self._trace(self.engine.take(arrived), made)
+        return self.seen(self.engine.take(arrived), made)
 
     def advance(self, time: Instant) -> Trace:
         """Let application time pass; see :meth:`.Engine.advance`."""
-        return self._trace(self.engine.advance(time))
+        return self.seen(self.engine.advance(time))
 
     def finish(self) -> Trace:
         """The streams have ended; see :meth:`.Engine.finish`."""
-        return self._trace(self.engine.finish())
+        return self.seen(self.engine.finish())
 
-    def seen(self, outcome: Outcome) -> Trace:
-        """What has changed by an outcome that came from elsewhere."""
-        return self._trace(outcome)
+    def seen(self, outcome: Outcome, made: _Triples = ()) -> Trace:
+        """What has changed by an outcome, which may come from elsewhere."""
+        before, self._before = self._before, {}
+        now = {triple: self.engine.kb.marks(triple) for triple in before}
+
+        def new(graph: int, old: Mapping[Triple, int], young: Mapping[Triple, int]) -> _Triples:
+            return tuple(each for each in old if young[each] & graph and not old[each] & graph)
+
+        asserted, withdrawn = new(_WINDOW, before, now), new(_WINDOW, now, before)
+        inferred, revoked = new(_INFERRED, before, now), new(_INFERRED, now, before)
+        return Trace(outcome, made, asserted, withdrawn, inferred, revoked)
 
     def _note(self, triple: Triple, old: int, _new: int) -> None:
         self._before.setdefault(triple, old)
-
-    def _trace(self, outcome: Outcome, made: tuple[Triple, ...] = ()) -> Trace:
-        before, self._before = self._before, {}
-        marks = self.engine.kb.marks
-        asserted: list[Triple] = []
-        withdrawn: list[Triple] = []
-        inferred: list[Triple] = []
-        revoked: list[Triple] = []
-        for triple, old in before.items():
-            now = marks(triple)
-            for graph, came, went in (
-                (_WINDOW, asserted, withdrawn),
-                (_INFERRED, inferred, revoked),
-            ):
-                if now & graph and not old & graph:
-                    came.append(triple)
-                elif old & graph and not now & graph:
-                    went.append(triple)
-        return Trace(
-            outcome, made, tuple(asserted), tuple(withdrawn), tuple(inferred), tuple(revoked)
-        )

@@ -7,7 +7,7 @@ They reason by the profile that runs; see :class:`TrialReasoners`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Final
@@ -29,7 +29,8 @@ from sensorstream.journal.records import Record
 from sensorstream.mapping.document import parse_document
 from sensorstream.mapping.rule_report import Explanation, explain
 from sensorstream.model.events import Alert, Message
-from sensorstream.model.terms import Triple
+from sensorstream.model.terms import Triple, statement_text
+from sensorstream.processes.apart import held
 from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.reasoner import DlReasoner
 from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC, told_to
@@ -117,8 +118,7 @@ class Trials:
         """End the process of the reasoner; a trial in progress fails."""
         self._reasoners.close()
 
-    @contextmanager
-    def alone(self, what: str) -> Iterator[None]:
+    def alone(self, what: str) -> AbstractContextManager[None]:
         """The block may try something.
 
         Raises:
@@ -126,12 +126,7 @@ class Trials:
             RunsOnSpark: the engines are not here.
         """
         self._app.check_here(f"a trial of {what}", "try it without a server: 'sensorstream run'")
-        if not self._busy.acquire(blocking=False):
-            raise Busy("another trial is in progress: ask again later")
-        try:
-            yield
-        finally:
-            self._busy.release()
+        return held(self._busy, 0, Busy("another trial is in progress: ask again later"))
 
     def compare(self, now: Deployment, new: Deployment) -> DeploymentTrial:
         """Try two deployments, in :meth:`alone`.
@@ -220,7 +215,7 @@ class _Side:
         effect = self.effects[record.message.id] = Effect()
         if isinstance(arrived, Arrived):
             events = arrived.mapped.events
-            said = {_line(triple) for event in events for triple in event.triples}
+            said = {statement_text(triple) for event in events for triple in event.triples}
             effect.statements = tuple(sorted(said))
         came = self.engine.take(arrived)
         reports = reports_of([came])
@@ -243,10 +238,6 @@ def _difference(message: str, before: Effect, after: Effect) -> Difference:
 def _without(effect: Effect, common: set[str]) -> Effect:
     own = [each for each in effect.statements if each not in common]
     return replace(effect, statements=tuple(own[:_MOST_STATEMENTS]))
-
-
-def _line(triple: Triple) -> str:
-    return " ".join(term.n3 for term in triple)
 
 
 _NICE: Final = 5

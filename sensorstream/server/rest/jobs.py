@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
 from dataclasses import asdict
 from datetime import datetime
 from typing import IO, Any, Final, Literal
@@ -20,7 +19,7 @@ from sensorstream.errors import UnfinishedJob
 from sensorstream.history.asking.formats import GRAPHS, SOLUTIONS
 from sensorstream.server.negotiation import accepted, chosen
 from sensorstream.server.problems import ProblemBody, problem_of
-from sensorstream.server.questions import answer_response
+from sensorstream.server.questions import answer_response, pieces_of
 from sensorstream.server.routes import App, AskedBody, routed
 from sensorstream.spark.jobs.answer_files import PIECES, read_answer
 from sensorstream.spark.jobs.protocol import JobText
@@ -142,7 +141,7 @@ async def result(app: App, job_id: str, request: Request) -> Response:
         answer.file.close()
         raise
     return StreamingResponse(
-        _stream(answer.file, PIECES[media_type](answer.file)),
+        pieces_of(answer.file, PIECES[media_type](answer.file)),
         media_type=media_type,
         headers={"Vary": "Accept"},
     )
@@ -167,10 +166,3 @@ def _running(run: Run) -> JobBody:
     told |= {**asdict(run.asked), "text": run.asked.text[:_LONGEST], "plan": False}
     told |= {"submitted_at": run.since, "started_at": run.since}
     return JobBody(**told, id=run.id, state=RUNNING)
-
-
-async def _stream(file: IO[bytes], pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
-    # Asynchronous, so that it is closed when the client leaves half-way.
-    with file:
-        while (piece := await run_sync(next, pieces, None)) is not None:
-            yield piece

@@ -230,7 +230,7 @@ async def results(
     """The whole result as it is now; or reports as they come, as server-sent events."""
     accept = accepted(request)
     if choose(accept, (*SOLUTIONS, *GRAPHS, _STREAM)) != _STREAM:
-        return await run_in_threadpool(_results, app, name, accept)
+        return await run_in_threadpool(lambda: answer_response(app.queries.results(name), accept))
     app.queries.check_followed()
     query = await run_in_threadpool(app.queries.view, name)
     events = _follow(app, query, last_event_id, subscription)
@@ -265,10 +265,6 @@ async def _text(request: Request) -> str:
         return (await request.body()).decode()
     except UnicodeDecodeError as error:
         raise HTTPException(400, f"the query is not UTF-8: {error}") from None
-
-
-def _results(app: Application, name: str, accept: str) -> Response:
-    return answer_response(app.queries.results(name), accept)
 
 
 async def _follow(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack, ExitStack
 from functools import partial
+from itertools import chain
 from typing import IO, Annotated, Any, Final, Literal, TypeAlias, TypeVar
 from urllib.parse import parse_qs
 
@@ -369,12 +370,7 @@ def _begin(
     with ExitStack() as stack:
         pieces = PIECES[media_type](stack.enter_context(app.asking.sql_stream(query, stop)))
         first = next(pieces)
-        return stack.pop_all(), _all(first, pieces)
-
-
-def _all(first: bytes, others: Iterator[bytes]) -> Iterator[bytes]:
-    yield first
-    yield from others
+        return stack.pop_all(), chain((first,), pieces)
 
 
 async def _stream(

@@ -35,7 +35,7 @@ from sensorstream.errors import (
     UnknownRules,
 )
 from sensorstream.mapping.rule_report import Explanation
-from sensorstream.model.terms import Triple
+from sensorstream.model.terms import Triple, statement_text
 from sensorstream.server.negotiation import media_type_of, tagged
 from sensorstream.server.rest.queries import QueryTriedBody
 from sensorstream.server.rest.versioned import (
@@ -297,7 +297,7 @@ _ENCODING: Final = re.compile(r"""\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z][
 
 
 def _lines(triples: tuple[Triple, ...]) -> list[str]:
-    return [" ".join(term.n3 for term in triple) for triple in triples[:MOST_STATEMENTS]]
+    return list(map(statement_text, triples[:MOST_STATEMENTS]))
 
 
 _Lines: TypeAlias = Annotated[list[str], BeforeValidator(_lines)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from operator import attrgetter
 from typing import Annotated, Literal, TypeAlias
 
 from fastapi import APIRouter, Path, Query
@@ -13,24 +14,14 @@ from sensorstream.app.why.reasons import RuleText
 from sensorstream.client.operations import Operations
 from sensorstream.errors import Position
 from sensorstream.mapping.places import Node
-from sensorstream.model.events import Basis
-from sensorstream.model.terms import Term, Triple
+from sensorstream.model.terms import Term, statement_text
 from sensorstream.server.routes import App, RaisedAlertBody, Time, body_of, routed
 
 routes = APIRouter()
 
 
-def statement_text(triple: Triple) -> str:
-    """A statement as N-Triples, without the full stop."""
-    return " ".join(each.n3 for each in triple)
-
-
 def _values(bindings: tuple[tuple[str, Term], ...]) -> dict[str, str]:
     return {name: value.n3 for name, value in bindings}
-
-
-def _value(basis: Basis) -> str:
-    return basis.value
 
 
 _Statement: TypeAlias = Annotated[str, BeforeValidator(statement_text)]
@@ -90,7 +81,8 @@ class BecauseBody(BaseModel):
 
 
 _Basis: TypeAlias = Annotated[
-    Literal["said", "rule", "inferred", "ontology", "left"], BeforeValidator(_value)
+    Literal["said", "rule", "inferred", "ontology", "left"],
+    BeforeValidator(attrgetter("value")),
 ]
 
 
