@@ -77,6 +77,12 @@ class Drafted:
     time: tuple[Drafted, Spot] | None = None
     other_times: tuple[Spot, ...] = ()
 
+    def outward(self) -> Iterator[Drafted]:
+        """It, and those around it from the inside out."""
+        yield self
+        if self.around is not None:
+            yield from self.around.outward()
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -267,13 +273,11 @@ def _near_names(place: Spot) -> list[str]:
 
 def _set_time(drafted: Drafted, timeline: Timeline) -> None:
     """Where the time of an individual stands: in itself, or in those around it."""
-    at: Drafted | None = drafted
-    while at is not None:
+    for at in drafted.outward():
         fits = sorted((each for each in at.places if _is_time(each, timeline)), key=_time_rank)
         if fits:
             drafted.time, drafted.other_times = (at, fits[0]), tuple(fits[1:])
             return
-        at = at.around
 
 
 def _time_rank(place: Spot) -> int:

@@ -103,7 +103,8 @@ def _rule(drafted: Drafted, plan: Plan, prefixes: Mapping[str, str]) -> Iterator
     yield from _advice(drafted)
     yield f"mapping {drafted.rule}"
     yield f"on message {{/{paths.step(paths.root.kind)}}}"
-    for each in _chain(drafted):
+    *inner, _ = drafted.outward()
+    for each in reversed(inner):
         yield f"for each ${each.variable} in {{{paths.down(each)}}}"
     yield "then"
     at = ""
@@ -146,35 +147,21 @@ def _advice(drafted: Drafted) -> Iterator[str]:
         yield "# No time was found, so it holds from the time of arrival: 'at {…}' names another."
 
 
-def _chain(drafted: Drafted) -> list[Drafted]:
-    """The individuals from below the root down to this one."""
-    chain: list[Drafted] = []
-    each: Drafted | None = drafted
-    while each is not None and each.around is not None:
-        chain.append(each)
-        each = each.around
-    return chain[::-1]
-
-
 def _name(drafted: Drafted, paths: _Paths) -> str:
     holes = []
-    each: Drafted | None = drafted
-    while each is not None:
+    for each in drafted.outward():
         if each.identifier:
             holes += [f"{{{paths.place(each, place)}}}" for place in reversed(each.identifier)]
         elif each.around is not None:
             holes.append(f"{{count(${each.variable}/preceding-sibling::*) + 1}}")
         if each.alone:
             break
-        each = each.around
     return ":" + "-".join((drafted.rule, *reversed(holes)))
 
 
 def _paths(drafted: Drafted, prefixes: Mapping[str, str]) -> _Paths:
     """The paths of a rule, which begin at the root of its messages."""
-    root = drafted
-    while root.around is not None:
-        root = root.around
+    *_, root = drafted.outward()
     return _Paths(root, prefixes)
 
 
