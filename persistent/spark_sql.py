@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from sensorstream.history.view_definitions import view_definitions
 from sensorstream.reasoning.ontology import load_ontology
-from sensorstream.settings_file import load_settings
+from sensorstream.settings.settings_file import load_settings
 from sensorstream.spark.bulk_sql import answering, prepare
 from sensorstream.spark.snapshot import Place
 

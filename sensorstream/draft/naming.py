@@ -40,6 +40,7 @@ class Names:
 
     def __init__(self, *taken: str) -> None:
         self._taken = set(taken)
+        self._known: dict[tuple[str, object], str] = {}
 
     def new(self, wanted: str) -> str:
         """``wanted``, or the next that is free."""
@@ -49,17 +50,9 @@ class Names:
         self._taken.add(name)
         return name
 
-
-class Terms:
-    """Names of classes and properties: the same for the same thing, different for others."""
-
-    def __init__(self) -> None:
-        self._names = Names()
-        self._known: dict[tuple[str, object], str] = {}
-
-    def name(self, sort: str, thing: str | Tag, wanted: str) -> str:
-        """The name of a thing of a sort."""
+    def of(self, sort: str, thing: str | Tag, wanted: str) -> str:
+        """The name of a thing of a sort, the same each time."""
         known = self._known.get((sort, thing))
         if known is None:
-            known = self._known[sort, thing] = self._names.new(wanted)
+            known = self._known[sort, thing] = self.new(wanted)
         return known

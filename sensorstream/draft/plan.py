@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from sensorstream.draft.naming import Names, Terms, class_name, property_name, rule_name
+from sensorstream.draft.naming import Names, class_name, property_name, rule_name
 from sensorstream.draft.ranges import pictures_of, range_of
 from sensorstream.draft.shape import ElementKind, Tag, Values
 from sensorstream.model import xsd
@@ -78,7 +78,7 @@ class Drafted:
     other_times: tuple[Spot, ...] = ()
 
     def outward(self) -> Iterator[Drafted]:
-        """It, and those around it from the inside out."""
+        """This one and those around it, up to the root."""
         yield self
         if self.around is not None:
             yield from self.around.outward()
@@ -102,15 +102,15 @@ def plan_of(roots: Iterable[ElementKind]) -> Plan:
     for each in individuals:
         _set_time(each, timeline)
         _set_identifier(each)
-    terms = Terms()
-    part_of = terms.name("link", PART_OF, PART_OF)
+    terms = Names()
+    part_of = terms.of("link", PART_OF, PART_OF)
     for each in individuals:
-        each.class_name = terms.name("class", each.kind.tag, class_name(each.kind.tag[1]))
+        each.class_name = terms.of("class", each.kind.tag, class_name(each.kind.tag[1]))
     seen: dict[str, list[str]] = {}
     codes: dict[str, bool] = {}
     for each in individuals:
         for wanted, place in _wanted(each):
-            name = terms.name("property", wanted, wanted)
+            name = terms.of("property", wanted, wanted)
             each.properties.append((name, place))
             seen.setdefault(name, []).extend(place.values.seen)
             codes[name] = codes.get(name, True) and bool(_CODE.fullmatch(place.local))

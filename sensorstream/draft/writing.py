@@ -103,8 +103,7 @@ def _rule(drafted: Drafted, plan: Plan, prefixes: Mapping[str, str]) -> Iterator
     yield from _advice(drafted)
     yield f"mapping {drafted.rule}"
     yield f"on message {{/{paths.step(paths.root.kind)}}}"
-    *inner, _ = drafted.outward()
-    for each in reversed(inner):
+    for each in [*drafted.outward()][-2::-1]:
         yield f"for each ${each.variable} in {{{paths.down(each)}}}"
     yield "then"
     at = ""

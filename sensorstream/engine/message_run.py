@@ -130,27 +130,25 @@ class MessageRun:
         core, timings, now, entry = self._core, self.timings, work.time, work.message
         start, spent = core.parts.counter(), timings.t_i + timings.t_w
         delta, left = net_delta(now, applied), tuple(self.departures)
-        result = run_rules(
-            core.rules, work, delta, left, max_rounds=core.parts.max_rounds, silent=silent
-        )
+        run_rules(core.rules, work, delta, left, max_rounds=core.parts.max_rounds, silent=silent)
         # The rules' own share: what their actions cost window and reasoner is counted there.
         timings.t_s += core.parts.counter() - start - (timings.t_i + timings.t_w - spent)
-        core.memory.keep(now, result.news)
-        worked = core.notices.worked(result.fired)
+        core.memory.keep(now, work.news)
+        worked = core.notices.worked(work.fired)
         return Outcome(
             entry,
             Status.ACCEPTED,
-            alerts=result.alerts,
-            replies=result.replies,
+            alerts=tuple(work.alerts),
+            replies=tuple(work.replies),
             departures=tuple(self.departures),
             ended=tuple(self.ended),
             revoked=tuple(self.revoked),
             phases=timings,
-            warnings=result.warnings,
+            warnings=tuple(work.warnings),
             time=now,
             cleared=(
                 *(Cleared("", RULE_FAILED, rule, now, entry.id) for rule in worked),
-                *result.cleared,
+                *work.cleared,
             ),
         )
 

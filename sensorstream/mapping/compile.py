@@ -12,7 +12,6 @@ from sensorstream.language.printer import print_node
 from sensorstream.mapping.check import check
 from sensorstream.mapping.document import Element
 from sensorstream.mapping.expressions import ExpressionRecorder, Expressions, told
-from sensorstream.mapping.hint import Landmarks
 from sensorstream.mapping.location_path import lookup_of, only_root
 from sensorstream.mapping.moved_paths import ROOT, looks_up
 from sensorstream.mapping.parts import compile_split
@@ -112,15 +111,15 @@ class _Compiler(TermCompiler):
 
     def planned(self) -> PlannedRule:
         path = self._rule.message.text
-        landmarks = Landmarks(self._rule.name, path, self._namespaces)
         lookup = lookup_of(path, self._namespaces)
         if self._recorder is not None:
             # All rules for this kind of message are tried, to record what they find.
             lookup = only_root(lookup)
         return PlannedRule(
             self._rule.name,
+            path,
+            self._namespaces,
             self._run(),
-            landmarks,
             lookup,
             at_part=self._in_parts,
             looks_up=any(looks_up(hole.text) for hole in nodes(self._rule, syntax.Hole)),

@@ -26,7 +26,7 @@ _NAME: Final = re.compile(r"@?(?:[\w.-]+:(?!:))?[^\W\d][\w.-]*\Z")
 class Landmarks:
     """What a rule expects of a message: its path and the namespaces of its file."""
 
-    rule: str
+    name: str
     path: str
     namespaces: Mapping[str, str]
 
@@ -72,7 +72,7 @@ def _nearest(root: Element, rules: Sequence[Landmarks]) -> str:
     if nearest is None:
         return f"the message's root element is {root.tag}, which no rule expects"
     rule, miss = nearest
-    return f"rule {rule.rule} is the nearest: it expects {rule.path}, but {miss.text}"
+    return f"rule {rule.name} is the nearest: it expects {rule.path}, but {miss.text}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -226,7 +226,7 @@ are not known yet.
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedRule:
+class PlannedRule(Landmarks):
     """A compiled rule. ``lookup`` is what of its paths tells which messages it may match.
 
     A rule ``at_part`` takes a message at its place in a document; any other one needs a document of
@@ -234,9 +234,7 @@ class PlannedRule:
     expressions that are not linear in the message.
     """
 
-    name: str
     run: RunRule
-    landmarks: Landmarks
     lookup: Lookup = EVERY_MESSAGE
     at_part: bool = False
     looks_up: bool = False
@@ -363,4 +361,4 @@ class MappingPlan:
         return tuple(matched)
 
     def _hint(self, root: Element) -> str:
-        return why_unmatched(root, [rule.landmarks for rule in self.rules])
+        return why_unmatched(root, self.rules)

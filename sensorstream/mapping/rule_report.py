@@ -16,7 +16,7 @@ from sensorstream.language.syntax import XML_SCHEMA_INSTANCE
 from sensorstream.mapping.compile import compile_mapping
 from sensorstream.mapping.document import Document, Element, written_name
 from sensorstream.mapping.expressions import ExpressionRecorder, read_again
-from sensorstream.mapping.hint import Landmarks, why_nothing, why_unmatched
+from sensorstream.mapping.hint import why_nothing, why_unmatched
 from sensorstream.mapping.moved_paths import ROOT, subpaths
 from sensorstream.mapping.parts import alone
 from sensorstream.mapping.plan import Harvest, MappingPlan, PlannedRule, Turn
@@ -117,9 +117,9 @@ def _explained(
         matched = set(plan.apply_to(root, message).matched)
     except MappingError as fault:
         error = str(fault)
-    landmarks = {rule.name: rule.landmarks for rule in plan.rules}
+    planned = {rule.name: rule for rule in plan.rules}
     rules = tuple(
-        tracer.report(rule, file, root, rule.name in matched, landmarks[rule.name])
+        tracer.report(rule, file, root, rule.name in matched, planned[rule.name])
         for file in files
         for rule in file.mapping_rules
     )
@@ -176,12 +176,12 @@ class _Tracer(ExpressionRecorder):
         file: syntax.RuleFile,
         root: Element,
         matched: bool,
-        landmarks: Landmarks,
+        planned: PlannedRule,
     ) -> RuleReport:
         """All that was recorded of a rule, in the order of its text."""
         message = self._tally(rule.name, rule.message)
         matched = matched or message.found > 0
-        cause = "" if matched else why_unmatched(root, [landmarks])
+        cause = "" if matched else why_unmatched(root, [planned])
         expressions = tuple(
             self._expression(rule.name, role, hole, file.namespace_map)
             for role, hole in holes_of(file, rule)
@@ -402,21 +402,20 @@ def _yield(rule: PlannedRule, root: Element, message: Message) -> Yield:
     except MappingError as fault:
         error = str(fault)
     triples = 0 if error else sum(len(said.merged()) for said in harvest.by_time.values())
-    landmarks = rule.landmarks
-    cause = "" if matched else _cause(root, landmarks, message)
-    found = _count(root, landmarks)
+    cause = "" if matched else _cause(root, rule, message)
+    found = _count(root, rule)
     missing = tuple(xpath for xpath, has_found in sought.items() if not has_found)
-    return Yield(rule.name, landmarks.path, matched, found, triples, cause, error, missing)
+    return Yield(rule.name, rule.path, matched, found, triples, cause, error, missing)
 
 
-def _count(root: Element, landmarks: Landmarks) -> int:
-    if not landmarks.path:
+def _count(root: Element, rule: PlannedRule) -> int:
+    if not rule.path:
         return 0
-    found = evaluated(landmarks.path, landmarks.namespaces, root, {})
+    found = evaluated(rule.path, rule.namespaces, root, {})
     return len(found) if isinstance(found, list) else 0
 
 
-def _cause(root: Element, landmarks: Landmarks, message: Message) -> str:
-    if not landmarks.path or _count(root, landmarks):
+def _cause(root: Element, rule: PlannedRule, message: Message) -> str:
+    if not rule.path or _count(root, rule):
         return f"neither the message nor its source, {message.source}, selects it"
-    return why_unmatched(root, [landmarks])
+    return why_unmatched(root, [rule])

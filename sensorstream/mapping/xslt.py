@@ -19,7 +19,6 @@ from sensorstream.kb.oxigraph import from_oxigraph
 from sensorstream.language.syntax import Hole
 from sensorstream.mapping import xpath
 from sensorstream.mapping.document import Element
-from sensorstream.mapping.hint import Landmarks
 from sensorstream.mapping.path_index import Nodes
 from sensorstream.mapping.plan import Harvest, PlannedRule
 from sensorstream.mapping.rule_cost import Steep, cost_of
@@ -50,13 +49,13 @@ def compile_stylesheet(
     process, without a limit.
     """
     name = rule_name(stylesheet.file)
-    landmarks = Landmarks(name, stylesheet.declaration.path, stylesheet.namespaces)
     declared = stylesheet.declaration
     paths = (Hole(each, position=stylesheet.position) for each in (declared.path, declared.at))
     return PlannedRule(
         name,
+        declared.path,
+        stylesheet.namespaces,
         _Transformation(name, stylesheet, timeline, seconds).run,
-        landmarks,
         steep=tuple(
             Steep(degree, hole) for hole in paths if (degree := cost_of(hole.text).degree) > 1
         ),

@@ -28,7 +28,6 @@ from sensorstream.rules.grounds import grounds_of
 from sensorstream.rules.reading import in_rule_file, pattern_query, surroundings
 from sensorstream.rules.templates import (
     check_bound,
-    compile_name,
     compile_parts,
     compile_xml,
     fill,
@@ -212,7 +211,7 @@ class ActionCompiler:
             run.raised.add(same)
             if length:
                 run.news.quiet[same] = run.time + length
-            grounds = grounds_of(firing)
+            messages, evidence = grounds_of(firing)
             run.alerts.append(
                 Alert(
                     id=f"{run.prefix}-{len(run.alerts) + 1}",
@@ -223,8 +222,8 @@ class ActionCompiler:
                     key=same[1],
                     time=run.time,
                     message=run.message.id,
-                    messages=grounds.messages,
-                    evidence=grounds.evidence,
+                    messages=messages,
+                    evidence=evidence,
                 )
             )
 
@@ -292,8 +291,8 @@ class ActionCompiler:
         if name.is_constant:
             constant = self.file.resolve(name)
             return lambda firing: constant
-        text = compile_name(name, self.file, self.bound)
         whole = name.whole is not None
+        text = compile_parts(name.parts if whole else self.file.head(name), self.bound)
         encode, make = plain if whole else encode_segment, iri_maker(self.file.base)
 
         def link(firing: Firing) -> Term | None:

@@ -42,31 +42,21 @@ _PLANS: Final = 1024
 
 
 @lru_cache(maxsize=_PLANS)
-def planned(query: ConditionQuery, names: frozenset[str]) -> tuple[Plan, Sources]:
+def planned(query: ConditionQuery, names: frozenset[str] | None) -> tuple[Plan, Sources]:
     """The plan of a condition for which some variables are given.
 
-    Raises:
-        NotIncremental, UnsupportedQuery, QueryError: it cannot be kept in step.
-    """
-    pattern = with_given(query.query.form.pattern, names)
-    if query.asks:
-        pattern = Project(pattern, ())
-    return _planned(query, pattern, Source((query, names), "the values given"))
-
-
-@lru_cache(maxsize=_PLANS)
-def planned_for_keys(query: ConditionQuery) -> tuple[Plan, Sources]:
-    """The plan that finds the keys for which a condition has a solution.
+    None: the plan that finds the keys for which the condition has a solution.
 
     Raises:
         NotIncremental, UnsupportedQuery, QueryError: it cannot be kept in step.
     """
-    pattern = with_keys(query.query.form.pattern, query.given)
-    return _planned(query, pattern, Source((query, "keys"), "what may end"))
-
-
-def _planned(query: ConditionQuery, pattern: Pattern, given: Source) -> tuple[Plan, Sources]:
     asked = query.query
+    pattern = asked.form.pattern
+    if names is None:
+        pattern, given = with_keys(pattern, query.given), Source((query, "keys"), "what may end")
+    else:
+        pattern, given = with_given(pattern, names), Source((query, names), "the values given")
+        pattern = Project(pattern, ()) if query.asks else pattern
     default, named = _graphs_of(asked.dataset, pattern)
     sources = Sources(
         default,
@@ -296,7 +286,7 @@ class NetworkEvaluator(ConditionEvaluator):
                 self.whole[begins] = f"?{loose[0]} may have no value when its end is looked for"
                 return None
             try:
-                end = self._built(planned_for_keys(ends), ends.query.dataset, followed.table)
+                end = self._built(planned(ends, None), ends.query.dataset, followed.table)
             except _REFUSED as error:
                 self._network.sweep()
                 if isinstance(error, Overrun):

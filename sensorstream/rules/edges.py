@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from operator import itemgetter
 from typing import Final
 
@@ -162,12 +163,10 @@ def compile_edge(
         fires: list[Solution] = []
         now = {NOW: moment.now(line)}
         due = run.due(rule)
-        for key in due:
+        for key, begun in due.items():
             # Until now it held: that it ends at this very moment is no break.
             fires.append({**dict(key), **now})
-            held = run.holding(rule, key)
-            assert held is not None
-            run.hold(rule, key, Holding(held.since))
+            run.hold(rule, key, Holding(begun.since))
         is_new = run.begins(rule)
         if not (moment.delta or moment.departures or reads_now or is_new):
             return fires
@@ -190,96 +189,74 @@ def compile_edge(
                 run.hold(rule, key, None)
                 if not waits:
                     ended.append(key)
-        state.settle()
-        clear(run, ended, state.is_told, frozenset(due))
+        if state.followed is not None:
+            state.followed.looked_at(run, rule, state.keys, clear.texts)
+        clear(run, ended, state.is_told, due)
         return fires
 
     return trigger, edge
 
 
+@dataclass(frozen=True, slots=True)
+class _Looking:
+    """The solutions to look at: those that a change concerns, or all of them."""
+
+    keys: Collection[SolutionKey]
+    holds: Callable[[SolutionKey], bool]
+    """Whether the condition has it."""
+    ends: Callable[[SolutionKey], bool]
+    """Whether the end, if there is one, holds for one that holds or has begun."""
+    is_told: Callable[[str], bool]
+    """Whether one that has fired and goes on has an alert of this key."""
+    followed: Followed | None = None
+
+
 def _looking(
-    edge: Edge,
-    run: Run,
-    rule: str,
-    departed: Collection[Term],
-    clear: Endings,
-    now: Solution,
-) -> _Changed | _Whole:
-    """The solutions to look at."""
+    edge: Edge, run: Run, rule: str, departed: Collection[Term], clear: Endings, now: Solution
+) -> _Looking:
     followed = edge.followed(run)
     if followed is not None:
         over = edge.is_over(run)
         keys = followed.look(run, rule, departed, over)
         if keys is not None:
-            return _Changed(edge, run, rule, clear, followed, keys, over)
+            return _changed(edge, run, rule, followed, keys, over)
+    return _whole(edge, run, rule, clear, now)
+
+
+def _changed(
+    edge: Edge,
+    run: Run,
+    rule: str,
+    followed: Followed,
+    keys: Collection[SolutionKey],
+    over: bool | None,
+) -> _Looking:
+    """The solutions that a change concerns."""
+    negated = edge.ends is not None and edge.ends.negated
+
+    def ends(key: SolutionKey) -> bool:
+        return followed.ends(key) is not negated if over is None else over
+
+    def is_told(text: str) -> bool:
+        return followed.goes_on(run, rule, text)
+
+    return _Looking(keys, followed.holds, ends, is_told, followed)
+
+
+def _whole(edge: Edge, run: Run, rule: str, clear: Endings, now: Solution) -> _Looking:
+    """All solutions: those of the condition, and what has begun."""
     present = dict.fromkeys(map(_key, edge.begins.test(run.host, (now,))))
     every = {**dict.fromkeys(run.held(rule)), **present}
-    return _Whole(edge, run, rule, clear, now, every, present)
 
+    def ends(key: SolutionKey) -> bool:
+        return edge.ends is not None and bool(edge.ends.test(run.host, ({**dict(key), **now},)))
 
-@dataclass(frozen=True, slots=True)
-class _Changed:
-    """The solutions that a change concerns."""
+    @cache
+    def told() -> frozenset[str]:
+        held = run.held(rule).items()
+        return frozenset(clear.texts(key for key, each in held if each.due is None))
 
-    edge: Edge
-    run: Run
-    rule: str
-    clear: Endings
-    followed: Followed
-    keys: list[SolutionKey]
-    over: bool | None
-
-    def holds(self, key: SolutionKey) -> bool:
-        """Whether the condition has it."""
-        return self.followed.holds(key)
-
-    def ends(self, key: SolutionKey) -> bool:
-        """Whether the end holds for one that holds or has begun."""
-        if self.over is not None:
-            return self.over
-        ends = self.edge.ends
-        return ends is not None and self.followed.ends(key) is not ends.negated
-
-    def settle(self) -> None:
-        """What is remembered of the solutions has been brought up to date."""
-        self.followed.looked_at(self.run, self.rule, self.keys, self.clear.texts)
-
-    def is_told(self, text: str) -> bool:
-        """Whether one that has fired and goes on has an alert of this key."""
-        return self.followed.goes_on(self.run, self.rule, text)
-
-
-@dataclass(slots=True)
-class _Whole:
-    """All solutions: those of the condition, and what has begun."""
-
-    edge: Edge
-    run: Run
-    rule: str
-    clear: Endings
-    now: Solution
-    keys: Collection[SolutionKey]
-    present: Collection[SolutionKey]
-    told: frozenset[str] | None = None
-
-    def holds(self, key: SolutionKey) -> bool:
-        """See :class:`_Changed`."""
-        return key in self.present
-
-    def ends(self, key: SolutionKey) -> bool:
-        """See :class:`_Changed`."""
-        ends = self.edge.ends
-        return ends is not None and bool(ends.test(self.run.host, ({**dict(key), **self.now},)))
-
-    def settle(self) -> None:
-        """See :class:`_Changed`."""
-
-    def is_told(self, text: str) -> bool:
-        """See :class:`_Changed`."""
-        if self.told is None:
-            held = self.run.held(self.rule).items()
-            self.told = frozenset(self.clear.texts(key for key, each in held if each.due is None))
-        return text in self.told
+    return _Looking(every, present.__contains__, ends, lambda text: text in told())
 
 
 def _key(solution: Solution) -> SolutionKey:

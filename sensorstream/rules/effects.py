@@ -8,11 +8,19 @@ from typing import Protocol
 
 from sensorstream.kb.graph import KnowledgeBase
 from sensorstream.model.events import Alert, Cleared, Delta, Departure, Event, Individual, Message
-from sensorstream.model.terms import IRI, Subject, Triple
+from sensorstream.model.terms import IRI, Subject, Term, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.rules.conditions import ConditionEvaluator, Solution
 from sensorstream.rules.lineage import Lineage
-from sensorstream.rules.memory import AlertKey, Answer, News, Remembering, RuleMemory, SolutionKey
+from sensorstream.rules.memory import (
+    AlertKey,
+    Answer,
+    Holding,
+    News,
+    Remembering,
+    RuleMemory,
+    SolutionKey,
+)
 
 
 class RuleHost(Protocol):
@@ -81,6 +89,8 @@ class Run(Remembering):
     said: Collection[Subject] = ()
     prefix: str = ""
     late: str = ""
+    fired: dict[str, set[frozenset[tuple[str, Term]]]] = field(default_factory=dict)
+    """The solutions with which each rule has fired, in the order of its first firing."""
     made: dict[Triple, Firing] = field(default_factory=dict)
     """Which firing has inserted a statement, of this message."""
     endings: list[AlertKey] = field(default_factory=list)
@@ -93,16 +103,16 @@ class Run(Remembering):
     def __post_init__(self) -> None:
         self.prefix = self.prefix or self.message.id
 
-    def due(self, rule: str) -> list[SolutionKey]:
+    def due(self, rule: str) -> dict[SolutionKey, Holding]:
         """What of a rule is due by now and has not fired."""
         if not self.is_in_turn(rule):
-            return []
+            return {}
         due = ((key, self.holding(rule, key)) for key in self.memory.due_by(rule, self.time))
-        return [
-            key
+        return {
+            key: each
             for key, each in due
             if each is not None and each.due is not None and each.due <= self.time
-        ]
+        }
 
     def is_in_turn(self, rule: str) -> bool:
         """Whether a rule fires now if something of it is due."""

@@ -24,28 +24,21 @@ _WINDOW: Final = int(Origin.WINDOW)
 _INFERRED: Final = int(Origin.INFERRED)
 
 
-@dataclass(frozen=True, slots=True)
-class Grounds:
-    """The ids of the messages behind a firing, in order, and what is kept of its reasons."""
-
-    messages: tuple[str, ...]
-    evidence: Evidence
-
-
-def grounds_of(firing: Firing) -> Grounds:
+def grounds_of(firing: Firing) -> tuple[tuple[str, ...], Evidence]:
     """What a rule fired for, from the knowledge base as it is now. O(matches), bounded.
 
-    The messages are those that said, or caused, what its conditions matched; the message at hand is
-    always among them. With a variable that has no value in the solution, such as one that was
-    aggregated, all that it can match counts. A statement that a rule has inserted in an earlier
-    round has the reasons of that rule.
+    These are the ids of messages, in order, and what is kept of the reasons. The messages are
+    those that said, or caused, what its conditions matched; the message at hand is always among
+    them. With a variable that has no value in the solution, such as one that was aggregated,
+    all that it can match counts. A statement that a rule has inserted in an earlier round has
+    the reasons of that rule.
     """
     search = _Search(firing.run)
     evidence = search.evidence(firing)
     search.messages.discard("")
     # Ids count up: a longer one is later.
     ordered = sorted(search.messages, key=lambda each: (len(each), each))
-    return Grounds(tuple(ordered[-MOST_MESSAGES:]), evidence)
+    return tuple(ordered[-MOST_MESSAGES:]), evidence
 
 
 @dataclass(slots=True)

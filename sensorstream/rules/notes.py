@@ -112,7 +112,7 @@ def _of_queries(
     if isinstance(ends, syntax.Select | syntax.Ask):
         parsed = _with_given(parsed_condition(ends.query, file), known.given)
         yield from query_notes(parsed, known)
-    for update in updates_of(rule, file, known.given):
+    for update in updates_of(rule, file):
         yield from query_notes(update, known)
 
 
@@ -133,14 +133,18 @@ def _with_kinds(known: Known, pattern: Pattern, returned: Iterable[str]) -> Know
     return replace(known, given={**known.given, **{name: found.get(name) for name in returned}})
 
 
-def updates_of(
-    rule: syntax.SemanticRule, file: syntax.RuleFile, given: Collection[str]
-) -> Iterator[Parsed[Update]]:
-    """The updates among the actions of a rule; ``given`` are variables with a value from before.
+def updates_of(rule: syntax.SemanticRule, file: syntax.RuleFile) -> Iterator[Parsed[Update]]:
+    """The updates among the actions of a rule.
 
     Raises:
-        LanguageError: one cannot be read.
+        LanguageError: one of them, or a condition before them, cannot be read.
     """
+    given = bound_by(rule.trigger)
+    if (question := question_of(rule.trigger)) is not None:
+        given |= read_history_query(question, file).returned
+    for condition in conditions_of(rule):
+        if isinstance(condition, syntax.Select) and not condition.negated:
+            given |= select_query(parsed_condition(condition.query, file), given)[1]
     for action in rule.actions:
         if isinstance(action, syntax.SparqlUpdate | syntax.DeletePattern):
             yield parsed_change(action, file, given)
@@ -184,22 +188,9 @@ def _made(files: Iterable[syntax.RuleFile]) -> _Made | None:
     return _Made(frozenset(classes), frozenset(properties))
 
 
-def given_by(rule: syntax.SemanticRule, file: syntax.RuleFile) -> frozenset[str]:
-    """The variables to which trigger and conditions of a rule give a value.
-
-    Raises:
-        LanguageError: a condition cannot be read.
-    """
-    given = bound_by(rule.trigger)
-    for condition in conditions_of(rule):
-        if isinstance(condition, syntax.Select) and not condition.negated:
-            given |= select_query(parsed_condition(condition.query, file), given)[1]
-    return given
-
-
 def _inserted(file: syntax.RuleFile) -> Iterator[algebra.Quad]:
     for rule in file.semantic_rules:
-        for update in updates_of(rule, file, given_by(rule, file)):
+        for update in updates_of(rule, file):
             yield from _said_by(update)
 
 
@@ -351,7 +342,7 @@ def _queries(rule: syntax.SemanticRule, file: syntax.RuleFile) -> Iterator[Query
     for condition in (*conditions_of(rule), end_of(rule.trigger)):
         if isinstance(condition, syntax.Select | syntax.Ask):
             yield parsed_condition(condition.query, file).meaning
-    for update in updates_of(rule, file, given_by(rule, file)):
+    for update in updates_of(rule, file):
         for operation in update.meaning.operations:
             if isinstance(operation, algebra.Modify):
                 yield Query(algebra.Ask(operation.pattern), places=update.places)

@@ -94,10 +94,8 @@ def select_query(
     hidden = sorted(outer - returned)
     _check_grouping(pattern, hidden, parsed.start)
     made = returning(pattern, hidden) if hidden else pattern
-    return (
-        _answered(query.dataset, made, outer, parsed.start, base=query.base),
-        returned | outer,
-    )
+    asked = Query(algebra.Select(made), query.dataset, base=query.base)
+    return _answered(asked, outer, parsed.start), returned | outer
 
 
 def ask_query(parsed: Parsed[Query], given: Collection[str]) -> ConditionQuery:
@@ -113,14 +111,10 @@ def ask_query(parsed: Parsed[Query], given: Collection[str]) -> ConditionQuery:
     outer = _names(pattern) & frozenset(given)
     if not is_sub_select(pattern):
         _check_grouping(pattern, sorted(outer), parsed.start)
-    return _answered(
-        query.dataset,
-        _projected(pattern, sorted(outer)),
-        outer,
-        parsed.start,
-        base=query.base,
-        asks=True,
+    asked = Query(
+        algebra.Select(_projected(pattern, sorted(outer))), query.dataset, base=query.base
     )
+    return _answered(asked, outer, parsed.start, asks=True)
 
 
 def pattern_query(
@@ -157,20 +151,14 @@ def pattern_query(
     mentioned = outer & _names(pattern)
     shown = sorted(names.keys() | mentioned) or sorted(inside)
     made = algebra.Project(pattern, tuple(map(Variable, shown)))
-    return _answered(algebra.Dataset(), made, mentioned, parsed.start, base=base)
+    return _answered(Query(algebra.Select(made), base=base), mentioned, parsed.start)
 
 
 def _answered(
-    dataset: algebra.Dataset,
-    pattern: Pattern,
-    given: frozenset[str],
-    position: Position,
-    *,
-    base: IRI | None,
-    asks: bool = False,
+    asked: Query, given: frozenset[str], position: Position, *, asks: bool = False
 ) -> ConditionQuery:
     """The query, after a trial run on an empty Oxigraph store."""
-    query = condition_query(Query(algebra.Select(pattern), dataset, base=base), given, asks=asks)
+    query = condition_query(asked, given, asks=asks)
     try:
         ox.Store().query(query.text, custom_functions=FUNCTIONS)
     except (SyntaxError, ValueError, RuntimeError, OSError) as error:

@@ -5,19 +5,19 @@ A rule that waits for a class costs nothing while its members stay the same.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from operator import itemgetter
 from typing import TypeAlias
 
 from sensorstream.errors import Overrun, RuleCycle, SensorStreamError
-from sensorstream.model.events import Alert, Cleared, Delta, Departure, Event
-from sensorstream.model.frozen import frozen
+from sensorstream.model.events import Delta, Departure, Event
+from sensorstream.model.schedules import Schedule
 from sensorstream.model.terms import Term
 from sensorstream.model.timeline import Instant
 from sensorstream.rules.conditions import as_text
 from sensorstream.rules.effects import Firing, Requested, Run
-from sensorstream.rules.memory import News, RuleMemory
+from sensorstream.rules.memory import RuleMemory
 from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.rules.triggers import Moment, Wake
 
@@ -27,25 +27,22 @@ _Numbered: TypeAlias = tuple[int, CompiledRule]
 class RuleIndex:
     """The semantic rules of a deployment, in order."""
 
-    __slots__ = ("_every", "_on_expiry", "_on_insertion", "_scheduled", "listen", "rules")
+    __slots__ = ("_every", "_scheduled", "_waiting", "listen", "rules")
 
     def __init__(self, rules: Iterable[CompiledRule]) -> None:
         self.rules = tuple(rules)
-        self.listen = any(rule.listens for rule in self.rules)
+        self.listen = any(rule.lineage.silent for rule in self.rules)
         """Whether one of them wants to know of whom a message says something."""
-        self._scheduled = [
-            (rule.name, rule.every, rule.punctual) for rule in self.rules if rule.every is not None
-        ]
+        self._scheduled = [(each, each.every) for each in self.rules if each.every is not None]
         self._every: list[_Numbered] = []
-        self._on_insertion: dict[Term, list[_Numbered]] = {}
-        self._on_expiry: dict[Term, list[_Numbered]] = {}
-        waiting = {Wake.INSERTION: self._on_insertion, Wake.EXPIRY: self._on_expiry}
+        self._waiting: dict[Wake, dict[Term, list[_Numbered]]] = {}
         for number, rule in enumerate(self.rules):
             if rule.waits_for is None:
                 self._every.append((number, rule))
             else:
                 wake, class_name = rule.waits_for
-                waiting[wake].setdefault(class_name, []).append((number, rule))
+                of_class = self._waiting.setdefault(wake, {}).setdefault(class_name, [])
+                of_class.append((number, rule))
 
     def due(self, memory: RuleMemory, *, waiting_only: bool = False) -> Instant | None:
         """From which instant on a rule fires by time alone; None: none does.
@@ -53,65 +50,45 @@ class RuleIndex:
         A rule that is evaluated every so often begins with the first message. ``waiting_only``:
         without those whose moments are told by the message that comes later.
         """
-        ticks = memory.ticks
         dues = [
-            schedule.moment(ticks[name] + 1)
-            for name, schedule, punctual in self._scheduled
-            if name in ticks and (punctual or not waiting_only)
+            every.moment(tick + 1)
+            for rule, every, tick in self._begun(memory)
+            if rule.punctual or not waiting_only
         ]
         waiting = memory.due
         return min(dues if waiting is None else [*dues, waiting], default=None)
 
     def due_by(self, memory: RuleMemory, time: Instant) -> list[str]:
         """The names of the rules of which something is due by a time, in their order."""
-        return [
-            rule.name
-            for rule in self.rules
-            if memory.due_by(rule.name, time)
-            or (
-                rule.every is not None
-                and rule.name in memory.ticks
-                and memory.ticks[rule.name] < rule.every.number(time)
-            )
-        ]
+        passed = {
+            rule.name for rule, every, tick in self._begun(memory) if tick < every.number(time)
+        }
+        names = (rule.name for rule in self.rules)
+        return [name for name in names if name in passed or memory.due_by(name, time)]
 
     def give_up(self, memory: RuleMemory, time: Instant, names: Collection[str]) -> None:
         """Pass over what of some rules is due by a time: it could not be carried out."""
-        for rule in self.rules:
+        for name in names:
+            memory.give_up(time, name)
+        for rule, every, tick in self._begun(memory):
             if rule.name in names:
-                memory.give_up(time, rule.name)
-                if rule.every is not None and rule.name in memory.ticks:
-                    passed = rule.every.number(time)
-                    memory.ticks[rule.name] = max(memory.ticks[rule.name], passed)
+                memory.ticks[rule.name] = max(tick, every.number(time))
+
+    def _begun(self, memory: RuleMemory) -> Iterator[tuple[CompiledRule, Schedule, int]]:
+        """The rules that are evaluated every so often, with the moment that has passed."""
+        for rule, every in self._scheduled:
+            if rule.name in memory.ticks:
+                yield rule, every, memory.ticks[rule.name]
 
     def awake(self, moment: Moment) -> Sequence[CompiledRule]:
         """The rules whose trigger may have a solution, in order; O(those, and the change)."""
         found = list(self._every)
-        if self._on_insertion:
-            for class_name in moment.arrivals:
-                found += self._on_insertion.get(class_name, ())
-        if self._on_expiry:
-            for class_name in moment.losses:
-                found += self._on_expiry.get(class_name, ())
+        for wake, waiting in self._waiting.items():
+            for class_name in moment.changed(wake):
+                found += waiting.get(class_name, ())
         if len(found) > len(self._every):
             found.sort(key=itemgetter(0))
         return [rule for _, rule in found]
-
-
-@frozen
-class RuleResult:
-    """What the rules made of one message.
-
-    ``fired`` names each rule that fired, in the order of its first firing. The changes of the
-    knowledge base have been made through the host; ``news`` is what the memory is to keep.
-    """
-
-    news: News
-    alerts: tuple[Alert, ...] = ()
-    replies: tuple[str, ...] = ()
-    fired: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    cleared: tuple[Cleared, ...] = ()
 
 
 def run_rules(
@@ -122,7 +99,7 @@ def run_rules(
     *,
     max_rounds: int = 16,
     silent: bool = False,
-) -> RuleResult:
+) -> None:
     """Let the rules react to a message that their host has taken in (paper section 4.4).
 
     In each round every rule sees the state at the round's beginning; all changes are then made
@@ -131,7 +108,7 @@ def run_rules(
 
     Args:
         rules: in the order in which their actions are to be carried out.
-        run: their work for the message, of which nothing is done yet.
+        run: their work for the message, of which nothing is done yet; what they make is added.
         delta: what the message changed in the union of the graphs.
         departures: the individuals that left the window because of the message.
         max_rounds: how many rounds may change the knowledge base.
@@ -146,12 +123,11 @@ def run_rules(
     # Changes must not accumulate when no rule evaluates a condition.
     host.evaluator.begin()
     host.evaluator.settle()
-    fired: dict[str, set[frozenset[tuple[str, Term]]]] = {}
     latest: list[list[str]] = []
     moment = Moment(run, True, delta, departures, by_message=not silent)
     while True:
         run.changes = Requested()
-        latest.append(_round(rules, moment, fired))
+        latest.append(_round(rules, moment))
         if not run.changes:
             break
         if len(latest) > max_rounds:
@@ -162,21 +138,9 @@ def run_rules(
         if not delta and not departures:
             break
         moment = Moment(run, False, delta, departures, by_message=False)
-    return RuleResult(
-        run.news,
-        tuple(run.alerts),
-        tuple(run.replies),
-        tuple(fired),
-        tuple(run.warnings),
-        tuple(run.cleared),
-    )
 
 
-def _round(
-    rules: RuleIndex,
-    moment: Moment,
-    fired: dict[str, set[frozenset[tuple[str, Term]]]],
-) -> list[str]:
+def _round(rules: RuleIndex, moment: Moment) -> list[str]:
     """Evaluate every triggered rule once and carry out the actions of its new solutions.
 
     Returns:
@@ -187,7 +151,7 @@ def _round(
     for rule in rules.awake(moment):
         before = len(run.changes.inserted) + len(run.changes.removed)
         try:
-            _fire(rule, moment, fired)
+            _fire(rule, moment)
         except SensorStreamError as error:
             error.rule = rule.name
             raise
@@ -199,9 +163,7 @@ def _round(
     return changing
 
 
-def _fire(
-    rule: CompiledRule, moment: Moment, fired: dict[str, set[frozenset[tuple[str, Term]]]]
-) -> None:
+def _fire(rule: CompiledRule, moment: Moment) -> None:
     """Carry out the actions of a rule for each of its solutions that is new in this message."""
     run, host = moment.run, moment.run.host
     try:
@@ -214,11 +176,11 @@ def _fire(
         raise Overrun(f"rule {rule.name} ({rule.position}): {error.message}") from None
     if not solutions:
         return
-    seen = fired.get(rule.name, set())
+    seen = run.fired.get(rule.name, set())
     fresh = {key: each for each in solutions if (key := frozenset(each.items())) not in seen}
     if not fresh:
         return
-    fired[rule.name] = seen | fresh.keys()
+    run.fired[rule.name] = seen | fresh.keys()
     for solution in sorted(fresh.values(), key=as_text):
         firing = Firing(run, solution, rule.lineage)
         there = len(run.changes.inserted)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
 
 from sensorstream.errors import LanguageError, Position
 from sensorstream.language import syntax
@@ -72,15 +71,13 @@ def compile_silence(
         heard = Holding(run.time, run.time + length)
         fires: list[Solution] = []
         fired = run.due(rule)
-        for key in fired:
-            held = run.holding(rule, key)
-            assert held is not None
-            last = line.literal(held.since)
+        for key, watched in fired.items():
+            last = line.literal(watched.since)
             fires.append({**dict(key), LAST: last, NOW: moment.now(line)})
             individual = key[0][1]
             assert not isinstance(individual, Literal)
             is_member = (individual, rdf.TYPE, class_name) in run.host.kb
-            run.hold(rule, key, Holding(held.since) if is_member else None)
+            run.hold(rule, key, Holding(watched.since) if is_member else None)
         if run.begins(rule):
             for individual, _, _ in list(run.host.kb.match(None, rdf.TYPE, class_name)):
                 run.hold(rule, key_of(individual), heard)
@@ -114,10 +111,6 @@ def compile_silence(
     return trigger
 
 
-_WAITING: Final = (syntax.When, syntax.OnSilence)
-"""The triggers that remember something."""
-
-
 @dataclass(frozen=True, slots=True)
 class CompiledRule:
     """One semantic rule, ready to run; conditions stand in the order of evaluation.
@@ -141,8 +134,6 @@ class CompiledRule:
     """The text of a trigger that remembers something; "" if it does not."""
     edge: Edge | None = None
     """Of a ``when`` its conditions."""
-    listens: bool = False
-    """Whether it wants to know of whom a message says something."""
     punctual: bool = False
     question: HistoryQuery | None = None
     """What it asks the history."""
@@ -241,9 +232,8 @@ def compile_rule(
             frozenset(waiting) - {NOW},
             silent,
         ),
-        print_node(rule.trigger) if question or isinstance(rule.trigger, _WAITING) else "",
+        print_node(rule.trigger) if question or edge or silent else "",
         edge,
-        listens=isinstance(rule.trigger, syntax.OnSilence),
         punctual=is_punctual(rule.trigger),
         question=question,
     )

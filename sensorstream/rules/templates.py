@@ -133,17 +133,6 @@ def check_bound(name: str, bound: Iterable[str], position: Position) -> Var:
     raise LanguageError(f"?{name} has no value here: {choice}", position=position)
 
 
-def compile_name(name: syntax.Name, file: syntax.RuleFile, bound: Iterable[str]) -> Text:
-    """An IRI with holes, prefix written out.
-
-    Raises:
-        LanguageError: as for :func:`compile_parts`.
-    """
-    if name.is_constant:
-        return Text((str(file.resolve(name)),))
-    return compile_parts(name.parts if name.whole is not None else file.head(name), bound)
-
-
 def compile_xml(template: syntax.Template, bound: Iterable[str]) -> Text:
     """A template of a well-formed XML document, with holes where text may stand.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import time
 from enum import Enum
@@ -30,6 +30,13 @@ LAST: Final = "last"
 ``every`` that is the moment before."""
 
 
+class Wake(Enum):
+    """The kind of change that may trigger a rule that waits for a class."""
+
+    INSERTION = "insertion"
+    EXPIRY = "expiry"
+
+
 @dataclass
 class Moment:
     """What a round reacts to: a delta and departures, grouped by class on first use.
@@ -49,6 +56,10 @@ class Moment:
         if self._now is None:
             self._now = line.literal(self.run.time)
         return self._now
+
+    def changed(self, wake: Wake) -> Mapping[Term, dict[Subject, None]]:
+        """The individuals that such a change is about, by class."""
+        return self.arrivals if wake is Wake.INSERTION else self.losses
 
     @cached_property
     def arrivals(self) -> Mapping[Term, dict[Subject, None]]:
@@ -89,13 +100,6 @@ class Moment:
 Updates: TypeAlias = Mapping[IRI, Mapping[Subject, tuple[Sequence[Term], Sequence[Term]]]]
 
 
-class Wake(Enum):
-    """The kind of change that may trigger a rule that waits for a class."""
-
-    INSERTION = "insertion"
-    EXPIRY = "expiry"
-
-
 Trigger: TypeAlias = Callable[[Moment], Solutions]
 
 
@@ -123,14 +127,13 @@ def compile_trigger(
             return lambda moment: _once(moment, line) if moment.delta else NO_SOLUTION
         case syntax.OnMessage():
             return lambda moment: _once(moment, line) if moment.by_message else NO_SOLUTION
-        case syntax.OnInsert(class_name=name, variable=variable):
-            arrived = file.resolve(name)
-            each = _each(variable, line)
-            return lambda moment: each(moment, moment.arrivals.get(arrived, ()))
-        case syntax.OnExpire(class_name=name, variable=variable):
-            left = file.resolve(name)
-            each = _each(variable, line)
-            return lambda moment: each(moment, moment.losses.get(left, ()))
+        case syntax.OnInsert() | syntax.OnExpire():
+            wake, class_name = _woken_by(trigger, file)
+            variable = check_free(trigger.variable)
+            return lambda moment: [
+                {variable: each, NOW: moment.now(line)}
+                for each in moment.changed(wake).get(class_name, ())
+            ]
         case syntax.OnUpdate():
             return _on_update(trigger, file.resolve(trigger.name), line)
         case syntax.Every():
@@ -140,18 +143,6 @@ def compile_trigger(
 
 def _once(moment: Moment, line: Timeline) -> Solutions:
     return ({NOW: moment.now(line)},)
-
-
-def _each(
-    variable: syntax.Variable, line: Timeline
-) -> Callable[[Moment, Iterable[Subject]], Solutions]:
-    """A solution for each individual, as the value of a variable."""
-    name = check_free(variable)
-
-    def solutions(moment: Moment, individuals: Iterable[Subject]) -> Solutions:
-        return [{name: each, NOW: moment.now(line)} for each in individuals]
-
-    return solutions
 
 
 def check_free(variable: syntax.Variable, *others: str) -> str:
@@ -217,13 +208,16 @@ def read_duration(duration: syntax.Duration, line: Timeline) -> int:
 
 def waits_for(rule: syntax.SemanticRule, file: syntax.RuleFile) -> tuple[Wake, IRI] | None:
     """The class whose changes can trigger a rule, and how; None: any change may trigger it."""
-    match rule.trigger:
-        case syntax.OnInsert(class_name=name):
-            return Wake.INSERTION, file.resolve(name)
-        case syntax.OnExpire(class_name=name):
-            return Wake.EXPIRY, file.resolve(name)
-        case _:
-            return None
+    if isinstance(rule.trigger, syntax.OnInsert | syntax.OnExpire):
+        return _woken_by(rule.trigger, file)
+    return None
+
+
+def _woken_by(
+    trigger: syntax.OnInsert | syntax.OnExpire, file: syntax.RuleFile
+) -> tuple[Wake, IRI]:
+    wake = Wake.INSERTION if isinstance(trigger, syntax.OnInsert) else Wake.EXPIRY
+    return wake, file.resolve(trigger.class_name)
 
 
 def schedule_of(trigger: syntax.Every, line: Timeline) -> Schedule:

@@ -7,13 +7,13 @@ from collections.abc import Callable
 import pytest
 from click.testing import Result
 
-from sensorstream import extras
+from sensorstream import installation
 
 
 def test_without_the_extra_it_says_what_to_install(
     run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    monkeypatch.setattr(installation, "find_spec", lambda name: None)
     result = run("language-server")
     assert result.exit_code != 0
     assert result.stderr.startswith("error[missing-extra]: the language server needs ")

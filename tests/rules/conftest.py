@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import pytest
 
@@ -12,6 +13,8 @@ from sensorstream.kb.snapshot import Snapshot
 from sensorstream.language import parse
 from sensorstream.model import rdf
 from sensorstream.model.events import (
+    Alert,
+    Cleared,
     Delta,
     Departure,
     Event,
@@ -26,8 +29,8 @@ from sensorstream.model.timeline import Timeline
 from sensorstream.rules.conditions import ConditionEvaluator, SnapshotEvaluator
 from sensorstream.rules.continuous import NetworkEvaluator
 from sensorstream.rules.effects import Run
-from sensorstream.rules.memory import RuleMemory
-from sensorstream.rules.rounds import RuleIndex, RuleResult, run_rules
+from sensorstream.rules.memory import News, RuleMemory
+from sensorstream.rules.rounds import RuleIndex, run_rules
 from sensorstream.rules.rule_compiler import CompiledRule, compile_rules
 
 HEAD = """\
@@ -86,6 +89,17 @@ class Host:
         return net_delta(delta.time, [told, self.kb.apply(Origin.INFERRED, inferred)])
 
 
+class RuleResult(NamedTuple):
+    """What the rules made of one message."""
+
+    news: News
+    fired: tuple[str, ...]
+    alerts: tuple[Alert, ...]
+    replies: tuple[str, ...]
+    warnings: tuple[str, ...]
+    cleared: tuple[Cleared, ...]
+
+
 class Play:
     """Rules on a stage: :meth:`say` is one message."""
 
@@ -129,15 +143,20 @@ class Play:
         delta = self.host.change(Delta(time, tuple(triple(t) for t in triples), tuple(gone)))
         said = {triple(t)[0] for t in triples}
         work = Run(self.host, message, time, self.memory, said=said)
-        result = run_rules(
-            RuleIndex(self.rules), work, delta, tuple(departures), max_rounds=self.rounds
-        )
+        run_rules(RuleIndex(self.rules), work, delta, tuple(departures), max_rounds=self.rounds)
         if lost:
             after = set(self.host.kb.triples(Origin.WINDOW))
             self.host.change(Delta(time, tuple(before - after), tuple(after - before)))
         else:
-            self.memory.keep(time, result.news)
-        return result
+            self.memory.keep(time, work.news)
+        return RuleResult(
+            work.news,
+            tuple(work.fired),
+            tuple(work.alerts),
+            tuple(work.replies),
+            tuple(work.warnings),
+            tuple(work.cleared),
+        )
 
     def window(self) -> set[str]:
         """The window graph, written as :meth:`say` takes it."""

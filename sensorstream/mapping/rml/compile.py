@@ -17,7 +17,6 @@ from sensorstream.language.syntax import Call, Hole, MappingRule
 from sensorstream.mapping.document import Document, Element
 from sensorstream.mapping.expressions import HoleCompiler
 from sensorstream.mapping.functions.definition import NO_LIBRARY, Library
-from sensorstream.mapping.hint import Landmarks
 from sensorstream.mapping.location_path import any_of, lookup_of
 from sensorstream.mapping.moved_paths import absolute, from_document
 from sensorstream.mapping.path_index import Nodes
@@ -201,8 +200,6 @@ def _planned(
         found = [part(root, harvest) for name, part in parts if not only or name == only]
         return any(found)
 
-    path = absolute(logical.iterator.text)
-    landmarks = Landmarks(name, path, dict(logical.namespaces))
     iterators = [
         lookup_of(absolute(each.source.iterator.text), dict(each.source.namespaces))
         for each in maps
@@ -210,8 +207,9 @@ def _planned(
     own = surroundings.library.own
     return PlannedRule(
         name,
+        absolute(logical.iterator.text),
+        dict(logical.namespaces),
         run,
-        landmarks,
         any_of(iterators, "each map finds its own rows"),
         steep=tuple(steep for each in maps for steep in steep_of_map(each, mapping, own)),
     )

@@ -164,15 +164,8 @@ class ExpressionReader(Block):
     def _input(self, node: Term, where: str) -> tuple[str, Expression]:
         self.only(node, "input", where)
         name = self._name(node, where, "parameter")
-        constants, maps = self.either(node, "inputValue")
-        if len(constants) + len(maps) != 1:
-            raise self.error(where, "expected one rml:inputValue or rml:inputValueMap")
-        for term in constants:
-            if isinstance(term, BlankNode):
-                raise self.error(where, "rml:inputValue: expected a text in quotes")
-            return name, ConstantTerm(term)
-        self.only(maps[0], "input value map", where)
-        return name, self._needed(maps[0], where)
+        one = "expected one rml:inputValue or rml:inputValueMap"
+        return name, self._given(node, "inputValue", where, "rml:inputValue", one)
 
     def _older(self, node: Term, where: str) -> FunctionValue:
         """``fnml:functionValue``: a triples map whose properties are the parameters."""
@@ -183,16 +176,8 @@ class ExpressionReader(Block):
         for each in graph.values(node, *rml("predicateObjectMap")):
             self.only(each, "predicate-object map", where)
             name = self._name(each, where, "predicate")
-            objects, maps = self.either(each, "object")
-            if len(objects) + len(maps) != 1:
-                raise self.error(where, f"<{name}>: expected one object")
-            if maps:
-                self.only(maps[0], "input value map", where)
-                expression = self._needed(maps[0], where)
-            elif isinstance(objects[0], BlankNode):
-                raise self.error(where, f"<{name}>: expected a text in quotes")
-            else:
-                expression = ConstantTerm(objects[0])
+            one = f"<{name}>: expected one object"
+            expression = self._given(each, "object", where, f"<{name}>", one)
             if name in _EXECUTES:
                 match expression:
                     case ConstantTerm(term=IRI() as term):
@@ -205,8 +190,17 @@ class ExpressionReader(Block):
             raise self.error(where, "no fno:executes: expected the IRI of a function")
         return self._call(function, inputs, where)
 
-    def _needed(self, node: Term, where: str) -> Expression:
-        expression = self.expression(node, where)
+    def _given(self, node: Term, what: str, where: str, told: str, one: str) -> Expression:
+        """The value of an input, by a shortcut or a map; ``told`` and ``one`` are for errors."""
+        constants, maps = self.either(node, what)
+        if len(constants) + len(maps) != 1:
+            raise self.error(where, one)
+        for term in constants:
+            if isinstance(term, BlankNode):
+                raise self.error(where, f"{told}: expected a text in quotes")
+            return ConstantTerm(term)
+        self.only(maps[0], "input value map", where)
+        expression = self.expression(maps[0], where)
         if expression is None:
             raise self.error(where, "a value without an expression")
         return expression
