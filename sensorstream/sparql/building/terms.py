@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import chain
@@ -184,7 +184,8 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
 
     # Triples
 
-    triples = plain(lambda *of: Triples(tuple(chain.from_iterable(of))))
+    def triples(self, children: list[list[TriplePattern]]) -> Triples:
+        return Triples(tuple(chain.from_iterable(children)))
 
     def same_subject(self, children: list[Any]) -> list[TriplePattern]:
         subject = _node(children[0])
@@ -192,7 +193,10 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
             _describe(subject, children[1])
         return subject.triples
 
-    property_list = property = object_list = plain(lambda *parts: parts)
+    def property_list(self, children: list[Any]) -> list[Any]:
+        return children
+
+    property = object_list = property_list
 
     def blank_properties(self, children: list[Any]) -> Node:
         node = Node(self.at(self.here, self._fresh_blank()))
@@ -244,7 +248,7 @@ def _node(written: Any) -> Node:
     return written if isinstance(written, Node) else Node(written)
 
 
-def _describe(node: Node, properties: Iterable[tuple[Any, Iterable[Any]]]) -> None:
+def _describe(node: Node, properties: list[tuple[Any, list[Any]]]) -> None:
     for verb, objects in properties:
         for each in map(_node, objects):
             node.triples.append(TriplePattern(node.term, verb, each.term))
