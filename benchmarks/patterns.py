@@ -19,7 +19,7 @@ from sensorstream.model import rdf, rdfs
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.xsd import XSD
-from sensorstream.network.recursion.kinds import Conclusions
+from sensorstream.network.recursion.reads import Conclusions
 from sensorstream.network.sources import Knowledge
 from sensorstream.reasoning.reasoner import SchemaClosure
 from sensorstream.sparql.parser import parse_query

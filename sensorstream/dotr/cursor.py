@@ -64,15 +64,12 @@ class Templates:
             QueryError: the text is not valid.
         """
         constants: list[Constant] = []
-        kinds: list[str] = []
 
         def cut(match: re.Match[str]) -> str:
             constant = _constant(match, prefixes)
             if constant is None:
                 return match.group()
-            kind = constant.datatype if isinstance(constant, Literal) else ""
             constants.append(constant)
-            kinds.append(kind)
             return f"{match['space']}\x00"
 
         # With prefixes of its own a name may mean something else.
@@ -80,6 +77,7 @@ class Templates:
         without = text if plain else _CONSTANT.sub(cut, text)
         if not constants:
             return read(text)
+        kinds = [each.datatype if isinstance(each, Literal) else "" for each in constants]
         key = without, (tuple(kinds), base, tuple(prefixes.items()))
         if key not in self._known:
             self._known[key] = _template(without, kinds, read)
@@ -269,16 +267,16 @@ class Cursor:
 
             def read(text: str) -> Query:
                 # Texts that differ in constants share what was read, but no places.
-                return replace(self._reading(text, len(before), at)().meaning, places=None)
+                return replace(self.reading(text, at, len(before))().meaning, places=None)
 
             self._read[key] = self._templates.query(text, self.prefixes, self.base, read)
         return self._read[key]
 
-    def reading(self, inner: str, at: int) -> Reading:
-        """Reads a query of the text, from a token on, with the places of its parts."""
-        return self._reading(inner, 0, at)
+    def reading(self, text: str, at: int, before: int = 0) -> Reading:
+        """Reads a query of the text, from a token on, with the places of its parts.
 
-    def _reading(self, text: str, before: int, at: int) -> Reading:
+        So many of its characters ``before`` that token do not stand in the text.
+        """
         place = self.position(at)
         start = Position(place.file, place.line, place.column - before)
         return partial(read_query, text, start=start, prefixes=self.prefixes, base=self.base)

@@ -85,15 +85,11 @@ def _outside_exists(condition: object) -> set[str]:
 def _read_atom(cursor: Cursor) -> TriplePattern:
     at = cursor.at
     if cursor.take_word("["):
-        subject, _, predicate, _, object_, _ = (
-            _read_term(cursor),
-            cursor.expect(","),
-            _read_term(cursor),
-            cursor.expect(","),
-            _read_term(cursor),
-            cursor.expect("]"),
-        )
-        return _triple(cursor, at, subject, predicate, object_)
+        terms = []
+        for end in (",", ",", "]"):
+            terms.append(_read_term(cursor))
+            cursor.expect(end)
+        return _triple(cursor, at, *terms)
     name = _read_term(cursor)
     cursor.expect("(")
     first = _read_term(cursor)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from decimal import Decimal, InvalidOperation
+from itertools import count
 from typing import Final, Literal
 
 from sensorstream.dotr.cursor import Cursor
@@ -227,11 +228,10 @@ def read_program(text: str, *, name: str, start: Position, base: str | None = No
 
 def _named(rules: list[Rule], name: str) -> tuple[Rule, ...]:
     found: dict[str, Rule] = {}
-    number, several = 0, sum(not rule.name for rule in rules) > 1
+    numbers, several = count(1), sum(not rule.name for rule in rules) > 1
     for rule in rules:
         if not rule.name:
-            number += 1
-            rule = replace(rule, name=f"{name}-{number}" if several else name)
+            rule = replace(rule, name=f"{name}-{next(numbers)}" if several else name)
         if rule.name in found:
             raise QueryError(
                 f"a second rule named '{rule.name}': expected another name", position=rule.position

@@ -240,18 +240,17 @@ class _Codecs:
         def columns(stored: Sequence[str]) -> Convert:
             readers = _places(stored, {name: each.decode for name, each in codecs.items()})
 
-            def by_place(cells: list[Any]) -> Any:
-                for place, convert in readers:
-                    cells[place] = convert(cells[place])
-                return made(*cells)
+            by_place = tuple(stored) == names
 
-            def by_name(cells: list[Any]) -> Any:
+            def read(cells: list[Any]) -> Any:
                 for place, convert in readers:
                     cells[place] = convert(cells[place])
+                if by_place:
+                    return made(*cells)
                 pairs = zip(stored, cells, strict=True)
                 return made(**{name: cell for name, cell in pairs if name in codecs})
 
-            return by_place if tuple(stored) == names else by_name
+            return read
 
         def pieces(value: Any) -> Iterator[str]:
             lead = "{"

@@ -43,7 +43,7 @@ from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.waits import Silence
 from sensorstream.network.budget import NO_LIMITS, Limits
 from sensorstream.network.plan.nodes import Anew
-from sensorstream.network.recursion.kinds import Conclusions
+from sensorstream.network.recursion.reads import Conclusions
 from sensorstream.network.sources import Knowledge
 from sensorstream.sparql.algebra import Query
 from sensorstream.sparql.parser import parse_query
@@ -208,7 +208,7 @@ class LiveQueries:
             InternalFault: a fault of ours; nothing has changed.
         """
         parsed = self._parsed(name, text)
-        plan = self.processor.check(name, parsed, self._graphs(parsed), replaces=replaces)
+        plan = self.processor.check(name, parsed, self._graphs(parsed), replaces=replaces).plan
         if isinstance(plan, Anew) and not self._terms.anew and isinstance(parsed, Query):
             error = UnsupportedQuery(
                 f"it cannot be kept in step: {plan.reason}. Evaluated anew at every change it "

@@ -85,13 +85,10 @@ class MessageRun:
         """
         if event is not None:
             self._core.admission.check((event,))
-        return self._move(event, removed)
+        return self.enter(event, removed)
 
-    def enter(self, event: Event) -> Delta:
+    def enter(self, event: Event | None, removed: Sequence[Triple] = ()) -> Delta:
         """The same for an event of the message itself, which was checked when it arrived."""
-        return self._move(event, ())
-
-    def _move(self, event: Event | None, removed: Sequence[Triple]) -> Delta:
         core, window, counter = self._core, self._window, self._core.parts.counter
         start = counter()
         changes: list[WindowChange] = []

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -290,11 +290,14 @@ def _set_late(core: Core, arrived: Arrived, timings: Timings) -> Outcome:
         f"late: something later than {core.timeline.format(time)} has been released already; "
         "the message went straight to history, not into the window"
     )
-    departures = archived(arrived.mapped.events, core.archived)
-    core.archived += len(departures)
+    verdicts = Verdicts(core.archived)
+    for event in arrived.mapped.events:
+        for name, said in statements_of(event).items():
+            verdicts.archive(event, name, said)
+    core.archived += len(verdicts.departures)
     outcome = outcome_of(arrived, Status.LATE, timings)
     outcome.alerts = core.notices.late(message, told, core.now)
-    outcome.archived = departures
+    outcome.archived = tuple(verdicts.departures)
     outcome.warnings += (told,)
     return outcome
 
@@ -316,12 +319,6 @@ def statements_of(event: Event) -> dict[Subject, list[Triple]]:
     for triple in event.triples:
         found.setdefault(owners[triple[0]], []).append(triple)
     return found
-
-
-def archived(events: Iterable[Event], count: int) -> tuple[Departure, ...]:
-    """All individuals of some events; ``count`` have gone straight to history before."""
-    parts = [(event, *part) for event in events for part in statements_of(event).items()]
-    return tuple(departure(*part, number) for number, part in enumerate(parts, count + 1))
 
 
 def departure(event: Event, name: Subject, triples: Sequence[Triple], number: int) -> Departure:

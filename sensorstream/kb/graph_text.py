@@ -11,7 +11,7 @@ Source: RDF 1.1 N-Triples, sections 2 and 7; RDF 1.1 Turtle, section 6.5.
 from __future__ import annotations
 
 import re
-from typing import Final, cast
+from typing import Final, TypeVar, cast
 
 import pyoxigraph as ox
 
@@ -21,12 +21,13 @@ from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.xsd import XSD
 
+_T = TypeVar("_T", bound=Term)
 MOST_TERMS: Final = 20_000
 """The most terms in the cache; a full cache is emptied."""
 
 _IRI: Final = r'<[^<>"{}|^`\\\x00-\x20]*>'
 _LITERAL: Final = rf'"[^"\\\r\n]*(?:\\.[^"\\\r\n]*)*"(?:\^\^{_IRI}|@[A-Za-z]+(?:-[A-Za-z0-9]+)*)?'
-_NAME: Final = re.compile(_IRI)
+_NAME: Final = re.compile(rf"({_IRI})")
 _END: Final = re.compile(rf"({_IRI}|{_LITERAL})[ \t\r]*\.[ \t\r]*")
 """The last of a statement's three terms, and what ends the statement."""
 _TRIPLE: Final = re.compile(
@@ -60,8 +61,8 @@ class GraphReader:
 
     def __init__(self) -> None:
         self._terms = _Terms()
-        self._names = _Names(self._terms)
-        self._ends = _Ends(self._terms)
+        self._names = _Parts[IRI](_NAME, self._terms)
+        self._ends = _Parts[Term](_END, self._terms)
 
     def read(self, text: str, blank: str) -> tuple[Triple, ...]:
         """The triples of a Turtle text, each once, in order.
@@ -143,32 +144,19 @@ class _Terms(dict[str, Term]):
         return term
 
 
-class _Names(dict[str, IRI]):
-    """IRIs by their text in N-Triples."""
+class _Parts(dict[str, _T]):
+    """Terms by a part of a line, of which a pattern finds their text."""
 
-    def __init__(self, terms: _Terms) -> None:
+    def __init__(self, pattern: re.Pattern[str], terms: _Terms) -> None:
         super().__init__()
+        self._pattern = pattern
         self._terms = terms
 
-    def __missing__(self, text: str) -> IRI:
-        if _NAME.fullmatch(text) is None:
-            raise ValueError(text)
-        found = self[text] = cast(IRI, self._terms[text])
-        return found
-
-
-class _Ends(dict[str, Term]):
-    """The last terms of statements, by the rest of the line."""
-
-    def __init__(self, terms: _Terms) -> None:
-        super().__init__()
-        self._terms = terms
-
-    def __missing__(self, text: str) -> Term:
-        found = _END.fullmatch(text)
+    def __missing__(self, text: str) -> _T:
+        found = self._pattern.fullmatch(text)
         if found is None:
             raise ValueError(text)
-        term = self[text] = self._terms[found[1]]
+        term = self[text] = cast(_T, self._terms[found[1]])
         return term
 
 

@@ -12,14 +12,14 @@ from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import Scope
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.network.exact import ways_of_no_length
-from sensorstream.network.expressions.expression_functions import test_of
+from sensorstream.network.expressions.expression_functions import all_of, test_of
 from sensorstream.network.expressions.order import Constants
 from sensorstream.network.intervals import joins
 from sensorstream.network.intervals.conditions import Clock, timed_test, timed_value
-from sensorstream.network.intervals.group import TimedGroup
 from sensorstream.network.intervals.planning import longest_of
 from sensorstream.network.intervals.simple import (
     TimedFirst,
+    TimedGroup,
     TimedProject,
     TimedUnion,
     same_occurrence,
@@ -208,10 +208,7 @@ class _Builder:
         self, conditions: Iterable[Expression], names: Sequence[str]
     ) -> Callable[[Row], bool] | None:
         """Whether all conditions are true of a row; None: there are none."""
-        tests = [timed_test(each, names, self._clock) for each in conditions]
-        if len(tests) < 2:
-            return tests[0] if tests else None
-        return lambda row: all(test(row) for test in tests)
+        return all_of([timed_test(each, names, self._clock) for each in conditions])
 
     def _question(
         self, plan: plans.LeftJoin | plans.Minus | plans.Mark, left: Node, right: Node
@@ -235,7 +232,7 @@ class _Builder:
         if scope is not None:
             return self._in_scope(scope, self._scoped_join(scope, plan, tests))
         patterns = [Pattern(self._indexes[each.source], *each.ends) for each in plan.triples]
-        return DeltaJoin(patterns, tests, plan.output, self._network.dispatcher)
+        return DeltaJoin(patterns, tests, plan.variables, self._network.dispatcher)
 
     def _scope(self, plan: plans.Match) -> Scope | None:
         """The window that a match is inside of, if it is inside of one."""
@@ -257,10 +254,10 @@ class _Builder:
         stream = scope.occurrences
         patterns = [Pattern(stream.index, *each.ends) for each in plan.triples]
         wanted = None if under is None else (under.variable, under.operator)
-        key = (id(stream), _ends(plan), plan.filters, plan.output, wanted)
+        key = (id(stream), _ends(plan), plan.filters, plan.variables, wanted)
         return self._network.share(
             ("stream", key),
-            lambda: ScopedJoin(stream, patterns, tests, plan.output, self._network.dispatcher),
+            lambda: ScopedJoin(stream, patterns, tests, plan.variables, self._network.dispatcher),
         )
 
     def _in_scope(self, scope: Scope, source: Node) -> InScope:
@@ -291,16 +288,16 @@ class _Builder:
         scope = None if match is None else self._scope(match)
         if scope is None:
             source = self.built(plan.source)
-            return self._beyond_constant(plan, source, plan.output)
+            return self._beyond_constant(plan, source, plan.variables)
         # First the filter, then the scope: windows of all lengths share the filter.
         stream = id(scope.occurrences)
         assert match is not None
         over = plan.source
-        key = (stream, _ends(match), match.filters, match.output, over.variable, over.operator)
+        key = (stream, _ends(match), match.filters, match.variables, over.variable, over.operator)
         source = self._network.share(("thresholds", key), lambda: self._thresholds(over))
         found = self._network.share(
-            ("beyond", key, plan.constant, plan.output),
-            lambda: self._beyond_constant(plan, source, (*plan.output, OLDEST)),
+            ("beyond", key, plan.constant, plan.variables),
+            lambda: self._beyond_constant(plan, source, (*plan.variables, OLDEST)),
         )
         return self._in_scope(scope, found)
 

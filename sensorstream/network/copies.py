@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain, count
 from typing import Final, TypeAlias
 
@@ -60,25 +61,23 @@ class Merged:
         self._watching.clear()
 
 
+@dataclass(slots=True, eq=False)
 class _Part:
     """Tells of what comes to and goes from one graph, unless another one says it too."""
 
-    __slots__ = ("_others", "_watchers")
-
-    def __init__(self, watchers: list[Watcher], others: list[TripleIndex | Scope]) -> None:
-        self._watchers = watchers
-        self._others = others
+    watchers: list[Watcher]
+    others: list[TripleIndex | Scope]
 
     def added(self, triple: Triple) -> None:
         """See :class:`~sensorstream.kb.index.Watcher`."""
-        if not any(triple in each for each in self._others):
-            for watcher in self._watchers:
+        if not any(triple in each for each in self.others):
+            for watcher in self.watchers:
                 watcher.added(triple)
 
     def removed(self, triple: Triple) -> None:
         """See :class:`~sensorstream.kb.index.Watcher`."""
-        if not any(triple in each for each in self._others):
-            for watcher in self._watchers:
+        if not any(triple in each for each in self.others):
+            for watcher in self.watchers:
                 watcher.removed(triple)
 
 
@@ -125,10 +124,11 @@ class Copies:
         Raises:
             TermError: an index holds an IRI that is not valid.
         """
-        self._sync([self._copies[id(index)] for index in indexes])
+        for index in indexes:
+            self._copies[id(index)].sync(self._quads)
 
     def select(
-        self, query: Callable[[ox.Store], Asked], default: IRI, indexes: Iterable[Copied]
+        self, query: Callable[[ox.Store], Asked], default: IRI, indexes: Collection[Copied]
     ) -> Iterator[tuple[Term | None, ...]]:
         """The solutions of a SELECT query; ``default`` is the copy that is its default graph.
 
@@ -139,18 +139,14 @@ class Copies:
             TermError: an index holds an IRI that is not valid.
             QueryError: Oxigraph failed.
         """
-        copies = [self._copies[id(index)] for index in indexes]
-        self._sync(copies)
+        self.sync(indexes)
+        names = [self._copies[id(index)].name for index in indexes]
         asked = query(self._quads.store)
-        found = asked.answer(self._quads.store, [default], [each.name for each in copies])
+        found = asked.answer(self._quads.store, [default], names)
         assert isinstance(found, ox.QuerySolutions)
         for solution in found:
             yield tuple(None if each is None else term_of(each) for each in solution)
         asked.check()
-
-    def _sync(self, copies: Iterable[_Copy]) -> None:
-        for copy in copies:
-            copy.sync(self._quads)
 
 
 class ChangeNotes:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import lru_cache, reduce
 from itertools import chain, count
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias, TypeVar, cast
 
 import pyoxigraph as ox
 
@@ -36,6 +36,7 @@ from sensorstream.sparql.scope import certain, existences, expressions, in_scope
 from sensorstream.sparql.values import number, time_key
 from sensorstream.sparql.walk import children, nodes, patterns_in, renewed, replaced, variables
 
+_T = TypeVar("_T")
 _WRITTEN: Final = "urn:sensorstream:written:"
 _HIDDEN: Final = (XSD, _WRITTEN)
 _UNBOUND: Final = IRI("urn:sensorstream:unbound")
@@ -46,6 +47,7 @@ _FALSE: Final = to_oxigraph(Literal("false", f"{XSD}boolean"))
 _TERMS: Final = 100_000
 
 Function: TypeAlias = Callable[..., OxigraphTerm | None]
+_OfRow: TypeAlias = Callable[[Row], OxigraphTerm | None]
 
 
 def stored_text(term: Term) -> str:
@@ -60,10 +62,11 @@ def _is_hidden(literal: Literal) -> bool:
     return datatype.startswith(_HIDDEN) and datatype != xsd.STRING
 
 
-def _hidden(literal: Literal) -> Literal:
-    if not _is_hidden(literal):
-        return literal
-    return Literal(literal.lexical, _WRITTEN + literal.datatype)
+def _hidden(term: _T) -> _T | Literal:
+    """A term as the store has it."""
+    if not isinstance(term, Literal) or not _is_hidden(term):
+        return term
+    return Literal(term.lexical, _WRITTEN + term.datatype)
 
 
 def term_of(stored: OxigraphTerm) -> Term:
@@ -82,11 +85,7 @@ def _literal(lexical: str, datatype: str, language: str | None) -> Literal:
 @lru_cache(_TERMS)
 def stored(term: Term) -> ox.NamedNode | ox.BlankNode | ox.Literal:
     """A term as it is put into the store."""
-    return to_oxigraph(_hidden_term(term))
-
-
-def _hidden_term(term: Term) -> Term:
-    return _hidden(term) if isinstance(term, Literal) else term
+    return to_oxigraph(_hidden(term))
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,9 +245,7 @@ class _Rewriting:
     def value(self, expression: Expression) -> Expression:
         """An expression whose value counts."""
         match expression:
-            case Variable() | IRI():
-                return expression
-            case Literal():
+            case Variable() | IRI() | Literal():
                 return _hidden(expression)
         return self._call(expression, _computed)
 
@@ -297,9 +294,7 @@ class _Rewriting:
         return algebra.FunctionCall(name, (_or_unbound(self.value(aggregate.expression)),))
 
     def _call(
-        self,
-        expression: Expression,
-        made: Callable[[Expression, Mapping[str, int]], Callable[[Row], OxigraphTerm | None]],
+        self, expression: Expression, made: Callable[[Expression, Mapping[str, int]], _OfRow]
     ) -> algebra.FunctionCall:
         """The call of a function of ours that computes an expression."""
         arguments: list[Expression] = []
@@ -467,17 +462,13 @@ def _given(stored: OxigraphTerm) -> Term | None:
     return None if found == _UNBOUND else found
 
 
-def _test(
-    expression: Expression, places: Mapping[str, int]
-) -> Callable[[Row], OxigraphTerm | None]:
+def _test(expression: Expression, places: Mapping[str, int]) -> _OfRow:
     truth = truth_of(expression, places)
     terms = {True: _TRUE, False: _FALSE, None: None}
     return lambda row: terms[truth(row)]
 
 
-def _computed(
-    expression: Expression, places: Mapping[str, int]
-) -> Callable[[Row], OxigraphTerm | None]:
+def _computed(expression: Expression, places: Mapping[str, int]) -> _OfRow:
     value = value_of(expression, places)
 
     def computed(row: Row) -> OxigraphTerm | None:
@@ -487,9 +478,7 @@ def _computed(
     return computed
 
 
-def _keyed(
-    expression: Expression, places: Mapping[str, int]
-) -> Callable[[Row], OxigraphTerm | None]:
+def _keyed(expression: Expression, places: Mapping[str, int]) -> _OfRow:
     value = value_of(expression, places)
     return lambda row: ox.Literal(order_text(value(row)))
 
@@ -569,7 +558,7 @@ class _Accumulator:
     def finish(self) -> OxigraphTerm | None:
         try:
             found = self._kind.result(self._state)
-            return None if found is None else to_oxigraph(_hidden_term(found))
+            return None if found is None else to_oxigraph(_hidden(found))
         except Exception as error:
             self._faults.append(error)
             return None

@@ -16,7 +16,7 @@ from sensorstream.network.network import Network
 from sensorstream.network.node import Node
 from sensorstream.network.plan.nodes import Anew
 from sensorstream.network.plan.one_shot import one_shot
-from sensorstream.network.rows import Bag, Row, net
+from sensorstream.network.rows import Bag, Row, cancelled, net
 from sensorstream.network.sources import Source
 from sensorstream.processes.apart import run_apart
 from sensorstream.sparql.oxigraph import STEPS, steps_of
@@ -28,7 +28,7 @@ class Reevaluated(Node):
     def __init__(
         self, plan: Anew, indexes: Mapping[Source, TripleIndex | Scope], network: Network
     ) -> None:
-        super().__init__((), plan.output, ())
+        super().__init__((), plan.variables, ())
         self._plan = plan
         self._read = {part: indexes[part] for each in plan.sources for part in each.graphs}
         self._indexes: dict[Source, Copied] = {
@@ -43,8 +43,7 @@ class Reevaluated(Node):
 
     def flush(self) -> None:
         rows = self._evaluated()
-        for row, weight in net(rows, self.rows()).items():
-            (self.added if weight > 0 else self.removed).extend([row] * abs(weight))
+        self.added, self.removed = cancelled(rows, list(self.rows()))
         self._bag = net(rows, ())
 
     def _evaluated(self) -> list[Row]:

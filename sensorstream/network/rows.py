@@ -9,7 +9,7 @@ A solution that happens has an interval: two hidden columns before all others (:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from operator import itemgetter
 from typing import Any, Final, TypeAlias, cast
@@ -150,6 +150,11 @@ def cancelled(added: list[Row], removed: list[Row]) -> tuple[list[Row], list[Row
         [row for row, weight in weights.items() for _ in range(weight)],
         [row for row, weight in weights.items() for _ in range(-weight)],
     )
+
+
+def repeated(bag: Bag) -> Iterator[Row]:
+    """Rows, each as often as it occurs."""
+    return (row for row, count in bag.items() for _ in range(count))
 
 
 def net(added: Iterable[Row], removed: Iterable[Row]) -> Bag:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI, Subject, Term, Triple
-from sensorstream.network.recursion.kinds import Conclusions
+from sensorstream.network.recursion.reads import Conclusions
 
 
 @dataclass(frozen=True, slots=True)

@@ -431,6 +431,8 @@ class Slice(OfPattern):
     limit: int | None = None
 
 
+InTime: TypeAlias = Seq | Equals | OptionalSeq | EqualsOptional
+"""The operators that compare their sides by the intervals in which these happen."""
 Pattern: TypeAlias = (
     BGP
     | Join
@@ -443,10 +445,7 @@ Pattern: TypeAlias = (
     | Service
     | Values
     | Group
-    | Seq
-    | Equals
-    | OptionalSeq
-    | EqualsOptional
+    | InTime
     | Window
     | Stream
     | Each

@@ -70,14 +70,7 @@ def check_answerable(
                     "SERVICE is not allowed: a query cannot call other endpoints",
                     position=parsed.position(part),
                 )
-            case (
-                algebra.Seq()
-                | algebra.Equals()
-                | algebra.OptionalSeq()
-                | algebra.EqualsOptional()
-                | algebra.Window()
-                | algebra.Stream()
-            ):
+            case _ if isinstance(part, algebra.InTime | algebra.Window | algebra.Stream):
                 raise _continuous(parsed, part, type(part).__name__.upper())
             case algebra.Call(name) if name in OF_EVENTS:
                 raise _continuous(parsed, part, name)

@@ -26,7 +26,7 @@ from sensorstream.network.plan.nodes import Anew, Plan
 from sensorstream.network.plan.text import plan_text
 from sensorstream.network.rows import Row, TimedRow, cancelled, shown, slots_of
 from sensorstream.sparql import algebra
-from sensorstream.sparql.algebra import Pattern, Query
+from sensorstream.sparql.algebra import Query
 from sensorstream.streams.patterns_in_time import Constructed
 from sensorstream.streams.report import Operation, Report, Sink, instantiated
 from sensorstream.streams.shape import Schedule
@@ -207,7 +207,6 @@ class ContinuousQuery:
     def state(self, pending: bool) -> QueryState:
         """What :meth:`restore` needs."""
         self._cancel()
-        kept, unreported, latest = self._timed_state()
         return QueryState(
             self.due,
             self.reports,
@@ -219,23 +218,12 @@ class ContinuousQuery:
             self._answer,
             None if self.timed else self.root.state(),
             pending,
-            kept,
-            unreported,
-            latest=latest,
+            kept_rows(self.root),
+            _at_rest(self._added if self.timed else ()),
+            latest=_at_rest(self._latest),
             layout=self.layout,
             delays=tuple(tuple(each.later_changes()) for each in self._delays()),
         )
-
-    def _timed_state(
-        self,
-    ) -> tuple[tuple[KeptRow, ...], tuple[KeptRow, ...], tuple[KeptRow, ...]]:
-        root = self.root
-        if not self.timed:
-            return (), (), ()
-        unreported, latest = (
-            tuple(KeptRow(0, 0, *flat(row)) for row in rows) for rows in (self._added, self._latest)
-        )
-        return kept_rows(root), unreported, latest
 
     @cached_property
     def layout(self) -> str:
@@ -395,22 +383,17 @@ class ContinuousQuery:
         return [Report(self.name, time, Operation.RESULT, answer=answer)]
 
 
+def _at_rest(rows: Iterable[TimedRow]) -> tuple[KeptRow, ...]:
+    return tuple(KeptRow(0, 0, *flat(row)) for row in rows)
+
+
 def _order(query: Query, root: Node) -> Callable[[Row], Any] | None:
-    pattern: Pattern | None = query.form.pattern
-    while pattern is not None:
-        match pattern:
-            case algebra.OrderBy(_, conditions):
-                return order_of(conditions, slots_of(root.variables))
-            case (
-                algebra.Project(inner, _)
-                | algebra.Distinct(inner)
-                | algebra.Reduced(inner)
-                | algebra.Slice(inner, _, _)
-            ):
-                pattern = inner
-            case _:
-                pattern = None
-    return None
+    pattern = query.form.pattern
+    while isinstance(pattern, algebra.Project | algebra.Distinct | algebra.Reduced | algebra.Slice):
+        pattern = pattern.pattern
+    if not isinstance(pattern, algebra.OrderBy):
+        return None
+    return order_of(pattern.conditions, slots_of(root.variables))
 
 
 def layout_of(root: Node, plan: Plan) -> str:
@@ -422,7 +405,7 @@ def layout_of(root: Node, plan: Plan) -> str:
     if root.timed:
         return _digest(_operators(root))
     delays = (each.describe() for each in operators(root) if isinstance(each, Delayed))
-    return _digest((f"anew {isinstance(plan, Anew)}", _columns(root.variables), *delays))
+    return _digest((f"anew {isinstance(plan, Anew)}", " ".join(root.variables), *delays))
 
 
 def layout_of_rules(plan: Plan) -> str:
@@ -436,19 +419,15 @@ def _operators(root: Node) -> Iterator[str]:
     for node in nodes:
         inputs = [numbers[id(each)] for each in node.inputs]
         sides = [side for side, _ in node.kept()]
-        yield f"of {inputs} keeps {sides} {_columns(shown(node.variables))}"
+        yield f"of {inputs} keeps {sides} {' '.join(shown(node.variables))}"
         yield node.describe()
 
 
 def _parts(plan: Plan, level: int = 0) -> Iterator[str]:
     yield f"{level} {plan_text(plan)}"
-    yield _columns(shown(plan.variables))
+    yield " ".join(shown(plan.variables))
     for each in plan.inputs:
         yield from _parts(each, level + 1)
-
-
-def _columns(names: Iterable[str]) -> str:
-    return " ".join(names)
 
 
 def _digest(lines: Iterable[str]) -> str:

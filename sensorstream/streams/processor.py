@@ -29,7 +29,6 @@ from sensorstream.network.agenda import Timed
 from sensorstream.network.budget import NO_LIMITS, Limits
 from sensorstream.network.intervals.conditions import Clock
 from sensorstream.network.network import Network
-from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.selection.instants import Instants
 from sensorstream.network.sources import Knowledge
 from sensorstream.sparql.algebra import ReportKind
@@ -147,7 +146,7 @@ class StreamProcessor:
             Overrun: it takes more than the limits to begin; nothing is left of the query.
             InternalFault: a fault of ours; the same.
         """
-        planned = self._planned(name, meaning, named, replaces=replaces)
+        planned = self.check(name, meaning, named, replaces=replaces)
         running = self._maker.made(planned, text, sink)
         if name in self.queries:
             self.unregister(name)
@@ -167,24 +166,14 @@ class StreamProcessor:
         named: Mapping[IRI, TripleIndex] | None = None,
         *,
         replaces: bool = False,
-    ) -> Plan:
-        """The plan of a query that could be registered now; no operator or window is made.
+    ) -> Planned:
+        """A query that could be registered now, and its plan; no operator or window is made.
 
         ``replaces``: instead of one of this name, if there is one.
 
         Raises:
             UnsupportedQuery, InternalFault: see :meth:`register`.
         """
-        return self._planned(name, meaning, named, replaces=replaces).plan
-
-    def _planned(
-        self,
-        name: str,
-        meaning: Meaning,
-        named: Mapping[IRI, TripleIndex] | None,
-        *,
-        replaces: bool,
-    ) -> Planned:
         if name in self.queries and not replaces:
             raise UnsupportedQuery(f"a query named '{name}' runs already: choose another name")
         return self._maker.planned(name, meaning, named)

@@ -46,6 +46,7 @@ class Planned:
     begin: Callable[[ContinuousQuery], None]
 
 
+@dataclass(frozen=True, slots=True)
 class QueryMaker:
     """Plans queries, and makes those that run: they have not begun yet.
 
@@ -57,21 +58,12 @@ class QueryMaker:
     - :class:`.InternalFault` for a fault of ours.
     """
 
-    def __init__(
-        self,
-        network: Network,
-        default: TripleIndex,
-        lengths: Lengths,
-        windows: OpenWindows,
-        patterns: Patterns,
-        instants: Instants,
-    ) -> None:
-        self._network = network
-        self._default = default
-        self._lengths = lengths
-        self._windows = windows
-        self._patterns = patterns
-        self._instants = instants
+    network: Network
+    default: TripleIndex
+    lengths: Lengths
+    windows: OpenWindows
+    patterns: Patterns
+    instants: Instants
 
     def planned(
         self, name: str, meaning: Meaning, named: Mapping[IRI, TripleIndex] | None
@@ -83,7 +75,7 @@ class QueryMaker:
         try:
             if isinstance(meaning, Program):
                 return self._rules(name, meaning)
-            schedule = self._lengths.schedule(meaning)
+            schedule = self.lengths.schedule(meaning)
             if is_in_time(meaning):
                 return self._in_time(name, meaning, schedule, named or {})
             return self._over_windows(name, meaning, schedule, named)
@@ -102,44 +94,44 @@ class QueryMaker:
         try:
             running = planned.make(text, sink)
         except BaseException as error:
-            self._network.sweep()
+            self.network.sweep()
             raise _told(error) from error
-        self._windows.read(running)
+        self.windows.read(running)
         return running
 
     def _rules(self, name: str, program: Program) -> Planned:
-        ruleset = planned_rules(name, program, self._lengths, self._instants)
-        if self._patterns.reading:
-            self._patterns.check_rules(self._instants.ends(ruleset))
+        ruleset = planned_rules(name, program, self.lengths, self.instants)
+        if self.patterns.reading:
+            self.patterns.check_rules(self.instants.ends(ruleset))
 
         def make(text: str, sink: Sink) -> ContinuousQuery:
-            self._network.share((object(), "rules"), lambda: ruleset.root)
-            return RunningRules(ruleset, text, program, sink, self._instants.ready)
+            self.network.share((object(), "rules"), lambda: ruleset.root)
+            return RunningRules(ruleset, text, program, sink, self.instants.ready)
 
         def begin(_running: ContinuousQuery) -> None:
-            self._instants.begin(ruleset)
-            self._patterns.follow_rules()
+            self.instants.begin(ruleset)
+            self.patterns.follow_rules()
 
         return Planned(ruleset.patterns, make, begin)
 
     def _in_time(
         self, name: str, query: Query, schedule: Schedule, named: Mapping[IRI, TripleIndex]
     ) -> Planned:
-        plan = self._patterns.plan(name, query, named)
+        plan = self.patterns.plan(name, query, named)
         if schedule.relation is not None:
             schedule = replace(schedule, relation=Relation.ISTREAM)
 
         def make(text: str, sink: Sink) -> ContinuousQuery:
-            with self._network.budget.alone():
-                root = self._patterns.build(plan, named)
+            with self.network.budget.alone():
+                root = self.patterns.build(plan, named)
             made = ContinuousQuery(name, text, query, root, (), schedule, sink, plan)
             if isinstance(query.form, Construct):
                 template = query.form.template
-                made.timed_triples = constructed(template, root.variables, self._patterns.clock)
+                made.timed_triples = constructed(template, root.variables, self.patterns.clock)
             return made
 
         def begin(running: ContinuousQuery) -> None:
-            self._patterns.begin(name, query, plan, running.root)
+            self.patterns.begin(name, query, plan, running.root)
 
         return Planned(plan, make, begin)
 
@@ -151,7 +143,7 @@ class QueryMaker:
         named: Mapping[IRI, TripleIndex] | None,
     ) -> Planned:
         graphs = named or {}
-        shapes = {each.name: self._lengths.shape(each) for each in query.dataset.windows}
+        shapes = {each.name: self.lengths.shape(each) for each in query.dataset.windows}
         sources = sources_of(query, shapes, graphs)
         plan = planned(query, sources, graphs=named is not None)
 
@@ -159,18 +151,18 @@ class QueryMaker:
             windows: dict[Source, StreamWindow] = {}
             try:
                 for source, shape in windows_read(plan, sources).items():
-                    windows[source] = self._windows.open(shape)
-                indexes: dict[Source, TripleIndex | Scope] = {DEFAULT: self._default}
+                    windows[source] = self.windows.open(shape)
+                indexes: dict[Source, TripleIndex | Scope] = {DEFAULT: self.default}
                 indexes |= {sources.named[name]: index for name, index in graphs.items()}
                 indexes |= {source: window.graph for source, window in windows.items()}
-                with self._network.budget.alone():
-                    root = build(plan, self._network, indexes)
+                with self.network.budget.alone():
+                    root = build(plan, self.network, indexes)
                     seen = list(windows.values())
                     return ContinuousQuery(name, text, query, root, seen, schedule, sink, plan)
             except BaseException:
                 # The operators are over the windows: they go first.
-                self._network.sweep()
-                self._windows.close(windows.values())
+                self.network.sweep()
+                self.windows.close(windows.values())
                 raise
 
         return Planned(plan, make, lambda _running: None)

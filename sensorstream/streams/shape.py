@@ -143,19 +143,15 @@ class Lengths:
         asks for something else: LUPOSDATE's intermediate results.
         """
         relation = query.registration.relation if query.registration is not None else None
-        report = query.report
+        report, kinds = query.report, algebra.ReportKind
         if report is None:
-            return Schedule(algebra.ReportKind.INSTANT, relation)
-        match report.kind:
-            case algebra.ReportKind.PERIOD:
-                period = self.length(report.every, report)
-                return Schedule(report.kind, relation or algebra.Relation.RSTREAM, period=period)
-            case algebra.ReportKind.TRIPLES:
-                assert isinstance(report.every, int)
-                return Schedule(
-                    report.kind, relation or algebra.Relation.RSTREAM, triples=report.every
-                )
-        return Schedule(report.kind, relation)
+            return Schedule(kinds.INSTANT, relation)
+        if report.kind not in (kinds.PERIOD, kinds.TRIPLES):
+            return Schedule(report.kind, relation)
+        every, relation = self.length(report.every, report), relation or algebra.Relation.RSTREAM
+        if report.kind is kinds.PERIOD:
+            return Schedule(report.kind, relation, period=every)
+        return Schedule(report.kind, relation, triples=every)
 
     def exact(self, length: timedelta) -> int:
         """A length of time in units of the time line; it may be nothing."""

@@ -49,7 +49,7 @@ def test_a_query_over_a_broken_operator_is_stopped_and_the_others_go_on(
 def test_a_broken_trigger_does_not_stop_whoever_changes_the_graph() -> None:
     machine, found = processor(), list[Report]()
     text = "SELECT ?x WHERE { ?x <http://example.org/p> ?y }"
-    index = machine._maker._default
+    index = machine._maker.default
     running = machine.register("q", text, parse_query(text), found.append)
     dispatcher = machine.network.dispatcher(index)
     dispatcher._triggers[P][None].always[
@@ -99,7 +99,7 @@ def test_whatever_a_query_raises_stops_that_query_alone(
 ) -> None:
     text, owner, names = CASES[case]
     machine, found = processor(), list[Report]()
-    index = machine._maker._default
+    index = machine._maker.default
     machine.register("broken", text, parse_query(text), found.append)
     machine.register("other", OUTSIDE, parse_query(OUTSIDE), found.append)
     machine.push(StreamEvent(1, ((A, P, A),), NAME))
@@ -189,7 +189,7 @@ def test_a_fault_at_registration_refuses_the_query_and_leaves_nothing_of_it(
     assert not len(machine.network)
     assert not machine.network._dispatchers
     assert not machine.network.copies._copies
-    assert not machine._maker._default.watchers
+    assert not machine._maker.default.watchers
     assert not machine._windows
     machine.register("q", text, parse_query(text), list[Report]().append)
 
@@ -239,7 +239,7 @@ def test_what_comes_and_goes_within_an_instant_is_no_report() -> None:
         "REGISTER RSTREAM <o:> AS SELECT ?x REPORT ON CHANGE WHERE { ?x <http://example.org/p> ?y }"
     )
     machine.register("q", text, parse_query(text), found.append)
-    index = machine._maker._default
+    index = machine._maker.default
     index.add((A, P, B))
     machine.settle(1)
     index.add((B, P, B))

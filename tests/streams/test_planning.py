@@ -38,7 +38,7 @@ def test_names_of_windows_and_where_the_filter_stands_make_no_difference() -> No
             "urn:w", "urn:v"
         ),
     )
-    one, other = (machine.check("q", parse_query(text)) for text in texts)
+    one, other = (machine.check("q", parse_query(text)).plan for text in texts)
     assert one == other
     machine.register("one", texts[0], parse_query(texts[0]), ignore)
     before = len(machine.network)
@@ -96,7 +96,7 @@ def test_a_plan_prints_itself_as_a_tree() -> None:
         "WINDOW <urn:w> { ?x <urn:p> ?y OPTIONAL { ?y <urn:q>* ?z } FILTER(?y > 3) } "
         "FILTER NOT EXISTS { ?x <urn:r> ?v } } GROUP BY ?x HAVING (COUNT(?y) > 2)"
     )
-    lines = list(plan_lines(processor().check("q", parse_query(text))))
+    lines = list(plan_lines(processor().check("q", parse_query(text)).plan))
     assert [(len(line) - len(line.lstrip())) // 2 for line in lines][:3] == [0, 1, 2]
     texts = [line.strip() for line in lines]
     assert "Match in window <urn:w>: ?x <urn:p> ?y -> ?x ?y" in texts

@@ -123,7 +123,7 @@ def test_a_query_is_refused_at_its_place(written: str, told: str) -> None:
 def test_what_cannot_be_kept_in_step_is_known_by_its_place(written: str, told: str) -> None:
     text, line, column = marked(PREFIX + written)
     query = parse_query(text)
-    plan = processor().check("q", query)
+    plan = processor().check("q", query).plan
     assert isinstance(plan, Anew)
     assert told in plan.reason
     assert query.places is not None

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, DivisionByZero, InvalidOperation
+from hashlib import blake2b
 from operator import itemgetter
 from types import MappingProxyType
 from typing import Final, TypeAlias, TypeVar
 
-from sensorstream.errors import NotIncremental, UnsupportedQuery
+from sensorstream.errors import NotIncremental, Overrun, UnsupportedQuery
 from sensorstream.model.numerals import nearest_single, quotient, single
-from sensorstream.model.terms import IRI, Literal, Term
+from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.xsd import EXACT
-from sensorstream.network.expressions.made_nodes import made_node
 from sensorstream.network.rows import Row
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Expression, Variable
@@ -49,6 +50,8 @@ from sensorstream.sparql.walk import replaced
 
 _Node = TypeVar("_Node")
 Value: TypeAlias = Callable[[Row], Term | None]
+Truth: TypeAlias = Callable[[Row], bool | None]
+"""The effective boolean value of a row; None is an error (section 17.2)."""
 
 
 def value_of(expression: Expression, places: Mapping[str, int]) -> Value:
@@ -94,13 +97,20 @@ def test_of(expression: Expression, places: Mapping[str, int]) -> Callable[[Row]
     return lambda row: found(row) is True
 
 
-def truth_of(expression: Expression, places: Mapping[str, int]) -> Callable[[Row], bool | None]:
+def all_of(tests: Sequence[Callable[[Row], bool]]) -> Callable[[Row], bool] | None:
+    """Whether all tests are true of a row; None: there are none."""
+    if len(tests) < 2:
+        return tests[0] if tests else None
+    return lambda row: all(test(row) for test in tests)
+
+
+def truth_of(expression: Expression, places: Mapping[str, int]) -> Truth:
     """The effective boolean value of an expression; None is an error (section 17.2)."""
     match expression:
         case algebra.Or(left, right):
-            return _or(truth_of(left, places), truth_of(right, places))
+            return _junction(truth_of(left, places), truth_of(right, places), True)
         case algebra.And(left, right):
-            return _and(truth_of(left, places), truth_of(right, places))
+            return _junction(truth_of(left, places), truth_of(right, places), False)
         case algebra.Not(operand):
             return _not(truth_of(operand, places))
         case algebra.Comparison():
@@ -121,7 +131,7 @@ def _variable(place: int | None) -> Value:
     return itemgetter(place)
 
 
-def _truth_value(found: Callable[[Row], bool | None]) -> Value:
+def _truth_value(found: Truth) -> Value:
     def value(row: Row) -> Term | None:
         result = found(row)
         return None if result is None else boolean(result)
@@ -129,37 +139,22 @@ def _truth_value(found: Callable[[Row], bool | None]) -> Value:
     return value
 
 
-def _or(
-    left: Callable[[Row], bool | None], right: Callable[[Row], bool | None]
-) -> Callable[[Row], bool | None]:
+def _junction(left: Truth, right: Truth, decisive: bool) -> Truth:
+    """OR, which one side that is true decides, or AND, which one that is false does."""
+
     def value(row: Row) -> bool | None:
         one = left(row)
-        if one:
-            return True
+        if one is decisive:
+            return decisive
         other = right(row)
-        if other:
-            return True
-        return None if one is None or other is None else False
+        if other is decisive:
+            return decisive
+        return None if one is None or other is None else not decisive
 
     return value
 
 
-def _and(
-    left: Callable[[Row], bool | None], right: Callable[[Row], bool | None]
-) -> Callable[[Row], bool | None]:
-    def value(row: Row) -> bool | None:
-        one = left(row)
-        if one is False:
-            return False
-        other = right(row)
-        if other is False:
-            return False
-        return None if one is None or other is None else True
-
-    return value
-
-
-def _not(operand: Callable[[Row], bool | None]) -> Callable[[Row], bool | None]:
+def _not(operand: Truth) -> Truth:
     def value(row: Row) -> bool | None:
         found = operand(row)
         return None if found is None else not found
@@ -167,9 +162,7 @@ def _not(operand: Callable[[Row], bool | None]) -> Callable[[Row], bool | None]:
     return value
 
 
-def _comparison(
-    expression: algebra.Comparison, places: Mapping[str, int]
-) -> Callable[[Row], bool | None]:
+def _comparison(expression: algebra.Comparison, places: Mapping[str, int]) -> Truth:
     left, right = value_of(expression.left, places), value_of(expression.right, places)
     if expression.operator == "=":
         return lambda row: equal(left(row), right(row))
@@ -198,7 +191,7 @@ def _comparison(
     return ordered
 
 
-def _membership(expression: algebra.In, places: Mapping[str, int]) -> Callable[[Row], bool | None]:
+def _membership(expression: algebra.In, places: Mapping[str, int]) -> Truth:
     operand = value_of(expression.operand, places)
     choices = [value_of(each, places) for each in expression.choices]
 
@@ -320,6 +313,33 @@ def _check_pattern(call: algebra.Call) -> None:
         reason = fault_of_pattern(arguments[1].lexical, options.lexical)
         if reason:
             raise UnsupportedQuery(f"{name}(): '{arguments[1].lexical}' {reason}", part=call)
+
+
+DEEPEST: Final = 8
+"""How often a node may be made of one that was made of another one, and so on."""
+_MADE: Final = re.compile(r"_:made(\d+)-")
+
+
+def made_node(key: Term | None, *parts: Term | None) -> BlankNode:
+    """The node for a key and some terms, each of which may be missing.
+
+    Its label tells in how many steps nodes were made of nodes for it. Nodes of messages and of
+    ontologies have labels of another form.
+
+    Raises:
+        Overrun: it would be made of nodes in more than :data:`DEEPEST` steps.
+    """
+    depth = 1
+    for part in parts:
+        if part is not None and (made := _MADE.match(part)):
+            depth = max(depth, int(made[1]) + 1)
+    if depth > DEEPEST:
+        raise Overrun(
+            f"nodes that are made of nodes, and so on, in more than {DEEPEST} steps: expected "
+            "a body that the nodes which rules make do not fit, e.g. with FILTER(!isBlank(?x))"
+        )
+    text = repr([part if part is None else str(part) for part in (key, *parts)])
+    return BlankNode(f"_:made{depth}-{blake2b(text.encode(), digest_size=12).hexdigest()}")
 
 
 # Numbers within an expression (sections 17.3 and 17.4.4), without a term for each of them: a term

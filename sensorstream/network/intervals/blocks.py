@@ -58,7 +58,8 @@ def block(patterns: Iterable[TriplePattern], fresh: Iterator[int], where: Where)
     """
     ways: _Ways = [_Way()]
     for pattern in patterns:
-        ways = _both(ways, _of_pattern(pattern, fresh), pattern.predicate)
+        subject, path, object_ = pattern.parts
+        ways = _both(ways, _of_path(end_of(subject), path, end_of(object_), fresh), path)
     if where.stream is not None:
         _check_paths(ways)
     found = [_planned(way, where) for way in ways]
@@ -86,17 +87,8 @@ def _both(one: _Ways, other: _Ways, written: Variable | Path) -> _Ways:
     return [_Way((*a.steps, *b.steps), (*a.filters, *b.filters)) for a, b in product(one, other)]
 
 
-def _of_pattern(pattern: TriplePattern, fresh: Iterator[int]) -> _Ways:
-    subject, object_ = end_of(pattern.subject), end_of(pattern.object)
-    if isinstance(pattern.predicate, Variable):
-        return [_Way((plans.Known(subject, pattern.predicate, object_),))]
-    return _of_path(subject, pattern.predicate, object_, fresh)
-
-
-def _of_path(subject: End, path: Path, object_: End, fresh: Iterator[int]) -> _Ways:
+def _of_path(subject: End, path: Path | Variable, object_: End, fresh: Iterator[int]) -> _Ways:
     match path:
-        case IRI() | algebra.OneOrMore() | algebra.ZeroOrMore() | algebra.ZeroOrOne():
-            return [_Way((plans.Known(subject, path, object_),))]
         case algebra.Inverse(inner):
             return _of_path(object_, inner, subject, fresh)
         case algebra.Sequence(left, right):
@@ -115,6 +107,7 @@ def _of_path(subject: End, path: Path, object_: End, fresh: Iterator[int]) -> _W
             if backward:
                 ways.append(_other_than(object_, subject, backward, fresh))
             return ways
+    return [_Way((plans.Known(subject, path, object_),))]
 
 
 def _other_than(subject: End, object_: End, names: tuple[IRI, ...], fresh: Iterator[int]) -> _Way:

@@ -58,14 +58,11 @@ class Clock:
 
     def after(self, start: Instant, length: Length) -> Instant:
         """The moment a length of time after another; months are those of the calendar."""
-        return self._later(start, length.months) + length.units
-
-    def _later(self, start: Instant, months: int) -> Instant:
-        if not months:
-            return start
+        if not length.months:
+            return start + length.units
         whole, rest = divmod(start, self.second)
-        end = moved(Moment(Decimal(whole), 0), Duration(months, Decimal(0)))
-        return int(end.clock) * self.second + rest
+        end = moved(Moment(Decimal(whole), 0), Duration(length.months, Decimal(0)))
+        return int(end.clock) * self.second + rest + length.units
 
 
 @dataclass(frozen=True, slots=True)

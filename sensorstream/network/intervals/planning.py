@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Final, NoReturn, TypeVar
+from typing import NoReturn, TypeVar
 
 from sensorstream.errors import NotIncremental, UnsupportedQuery
 from sensorstream.model.terms import IRI
@@ -28,21 +28,15 @@ from sensorstream.sparql.rewrite import constants_right, filters_split
 from sensorstream.sparql.scope import borrowed, existences, names_in
 from sensorstream.sparql.walk import nodes
 
-_InTime = algebra.Seq | algebra.Equals | algebra.OptionalSeq | algebra.EqualsOptional
 _Given = TypeVar("_Given", Expression, Expression | None)
-_TEMPORAL: Final = (
-    algebra.Seq,
-    algebra.Equals,
-    algebra.OptionalSeq,
-    algebra.EqualsOptional,
-    algebra.Stream,
-)
 
 
 def is_in_time(query: Query) -> bool:
     """Whether a query's pattern is one in time: an operator or a function of it asks for when."""
     pattern = query.form.pattern
-    return any(isinstance(each, _TEMPORAL) for each in nodes(pattern)) or asks_for_time(pattern)
+    return any(
+        isinstance(each, algebra.InTime | algebra.Stream) for each in nodes(pattern)
+    ) or asks_for_time(pattern)
 
 
 def plan_in_time(
@@ -131,7 +125,7 @@ class _Planner(PatternPlanner[Where]):
         below, expression = self.marked(below, expression, where)
         return _extended(below, name, expression)
 
-    def _happening(self, operator: str, written: _InTime, where: Where) -> list[Plan]:
+    def _happening(self, operator: str, written: algebra.InTime, where: Where) -> list[Plan]:
         """The plans of what an operator compares by their intervals."""
         found = [self.planned(each, where) for each in (written.left, written.right)]
         if any(each.is_timeless for each in found):
@@ -334,23 +328,16 @@ def bounded(plan: Plan, most: int | None, clock: Clock) -> Plan:
     """
     match plan:
         case plans.Filter(source, condition):
-            bound = longest(condition, clock)
-            if bound is not None:
-                most = bound if most is None else min(most, bound)
-            return replace(plan, source=bounded(source, most, clock))
+            return replace(plan, source=bounded(source, _least(most, (condition,), clock), clock))
         case plans.Extend() | plans.Project() | plans.Once():
             return replace(plan, source=bounded(plan.source, most, clock))
         case plans.Group():
             # What is counted must not depend on what is wanted of it further up.
             return replace(plan, source=bounded(plan.source, longest_of(plan, clock), clock))
         case plans.Seq(left, right) | plans.Join(left, right):
-            if isinstance(plan, plans.Seq) and not plan.unrestricted:
+            if isinstance(plan, plans.Seq):
                 # What is chosen must not depend on what is wanted of it further up.
-                most = None
-            for test in plan.tests if isinstance(plan, plans.Seq) else ():
-                bound = longest(test, clock)
-                if bound is not None:
-                    most = bound if most is None else min(most, bound)
+                most = _least(most if plan.unrestricted else None, plan.tests, clock)
             return replace(
                 plan,
                 left=bounded(left, most, clock),
@@ -374,7 +361,12 @@ def bounded(plan: Plan, most: int | None, clock: Clock) -> Plan:
 
 def longest_of(plan: plans.Group, clock: Clock) -> int | None:
     """The length beyond which nothing is taken together; None: there is none."""
-    bounds = (longest(each, clock) for each in plan.lengths)
+    return _least(None, plan.lengths, clock)
+
+
+def _least(most: int | None, conditions: Iterable[Expression], clock: Clock) -> int | None:
+    """The least of a length and those beyond which nothing passes conditions."""
+    bounds = (most, *(longest(each, clock) for each in conditions))
     return min((each for each in bounds if each is not None), default=None)
 
 

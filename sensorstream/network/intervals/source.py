@@ -26,8 +26,7 @@ from sensorstream.network.components import prune
 from sensorstream.network.intervals.node import TimedNode
 from sensorstream.network.plan.nodes import Known as KnownPlan
 from sensorstream.network.plan.nodes import Occurrence, constant
-from sensorstream.network.recursion.kinds import Conclusions
-from sensorstream.network.recursion.reads import steps
+from sensorstream.network.recursion.reads import Conclusions, steps
 from sensorstream.network.rows import ALWAYS, Row, compiled
 from sensorstream.network.sources import Knowledge
 from sensorstream.sparql.algebra import Variable

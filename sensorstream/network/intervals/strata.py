@@ -18,8 +18,7 @@ from sensorstream.model.terms import IRI
 from sensorstream.network import components
 from sensorstream.network.plan import nodes as plans
 from sensorstream.network.plan.nodes import Plan, constant
-from sensorstream.network.recursion.kinds import Conclusions, KindIndex, with_conclusions
-from sensorstream.network.recursion.reads import Kind
+from sensorstream.network.recursion.reads import Conclusions, Kind, KindIndex, with_conclusions
 from sensorstream.sparql.algebra import Construct, Query, TriplePattern
 
 

@@ -206,7 +206,8 @@ class JoinWriter:
             last = plain and not ahead and len(self._tested) == len(self._tests)
             self._find(cheapest, last and not self._may_be(cheapest, trigger))
             if self._may_be(cheapest, trigger):
-                self._exclude(cheapest)
+                # The earlier pattern has its own function for the triple that fired.
+                self._open(f"if {self._differs(cheapest)}:")
             elif trigger is not None and _enters_later(cheapest, self._patterns[trigger]):
                 self._exclude_entering(cheapest)
             self._within_scope(cheapest)
@@ -251,16 +252,15 @@ class JoinWriter:
                 self._open(f"for {self._names[end.name]} in {ways}:")
             return
         if s:
-            loops = [(f"{spo()}.get({s}, E)", predicate, object_)]
+            source, outer, inner = f"{spo()}.get({s}, E)", predicate, object_
         elif p:
-            loops = [(f"{pos()}.get({p}, E)", object_, subject)]
+            source, outer, inner = f"{pos()}.get({p}, E)", object_, subject
         elif o:
-            loops = [(f"{osp()}.get({o}, E)", subject, predicate)]
+            source, outer, inner = f"{osp()}.get({o}, E)", subject, predicate
         else:
             ways = self._counted(spo())
             self._open(f"for {self._fresh(subject)}, m in {ways}.items():")
-            loops = [("m", predicate, object_)]
-        source, outer, inner = loops[0]
+            source, outer, inner = "m", predicate, object_
         if not repeated:
             ways = self._counted(source)
             self._open(f"for {self._fresh(outer)}, n in {ways}.items():")
@@ -309,11 +309,8 @@ class JoinWriter:
             for one, other in zip(pattern.ends, fired.ends, strict=True)
         )
 
-    def _exclude(self, pattern: Pattern) -> None:
-        """Leave out the triple that fired: the earlier pattern has its own function for it."""
-        self._open(f"if {self._differs(pattern)}:")
-
     def _differs(self, pattern: Pattern) -> str:
+        """Whether what fits a pattern is another triple than the one that fired."""
         return " or ".join(
             f"{self._known(end)} != {given}"
             for end, given in zip(pattern.ends, ("s", "p", "o"), strict=True)

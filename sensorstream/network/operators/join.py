@@ -14,6 +14,7 @@ from sensorstream.network.rows import (
     key_of,
     merged,
     overlapping,
+    repeated,
     slots_of,
 )
 
@@ -86,11 +87,6 @@ class Memory:
     def rows(self) -> Iterator[Row]:
         """All rows, each as often as it occurs."""
         return (row for bag in self._bags.values() for row in repeated(bag))
-
-
-def repeated(bag: Bag) -> Iterator[Row]:
-    """Rows, each as often as it occurs."""
-    return (row for row, count in bag.items() for _ in range(count))
 
 
 def join_key(left: Node, right: Node) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from sensorstream.network.node import Node
-from sensorstream.network.operators.join import Memory, Sides, repeated
-from sensorstream.network.rows import Bag, Row, net
+from sensorstream.network.operators.join import Memory, Sides
+from sensorstream.network.rows import Bag, Row, net, repeated
 from sensorstream.sparql.values import FALSE, TRUE
 
 Condition = Callable[[Row], bool]

@@ -25,7 +25,7 @@ from sensorstream.network.operators.delta_join import (
     Test,
     patterns_text,
 )
-from sensorstream.network.rows import Bag, Row
+from sensorstream.network.rows import Bag, Row, repeated
 
 OLDEST: Final = ".oldest"
 """The last variable of a :class:`ScopedJoin`: the number of a solution's oldest triple."""
@@ -278,9 +278,4 @@ class InScope(Node):
 
 
 def _rows(held: _Held) -> Iterator[Row]:
-    if isinstance(held, dict):
-        for row, count in held.items():
-            for _ in range(count):
-                yield row
-    else:
-        yield held
+    return repeated(held) if isinstance(held, dict) else iter((held,))

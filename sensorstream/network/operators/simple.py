@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from sensorstream.model.terms import Literal, Term
 from sensorstream.network.node import Node
-from sensorstream.network.rows import Bag, Row, compiled, net, rearranged
+from sensorstream.network.rows import Bag, Row, cancelled, compiled, net, rearranged
 from sensorstream.sparql.algebra import Variable
 
 _LONG: Final = 100
@@ -211,8 +211,7 @@ class Slice(Node):
                 del ordered[at : at - weight]
         shown = self._part()
         if shown != self._shown:
-            for row, weight in net(shown, self._shown).items():
-                (self.added if weight > 0 else self.removed).extend([row] * abs(weight))
+            self.added, self.removed = cancelled(list(shown), self._shown)
             self._shown = shown
 
     def _part(self) -> list[Row]:

@@ -38,7 +38,8 @@ def constant(end: End) -> Term | None:
 class Plan:
     """One operator to be, above those that feed it.
 
-    ``variables`` lay out its rows; ``certain`` are those that every row binds.
+    ``variables`` lay out its rows; ``certain`` are those that every row binds. Where a plan is
+    given its variables, they are a ``field()`` of it: the property is no default.
     """
 
     @property
@@ -62,6 +63,11 @@ class Plan:
     def is_timeless(self) -> bool:
         """Whether all its rows hold always: nothing ever happens to it."""
         return all(each.is_timeless for each in self.inputs)
+
+    @property
+    def text(self) -> str:
+        """One line for people, of a plan that :func:`.plan_text` knows nothing more of."""
+        return type(self).__name__
 
 
 def parts(plan: Plan) -> Iterator[Plan]:
@@ -98,18 +104,14 @@ class Match(Plan):
 
     triples: tuple[Triple, ...]
     filters: tuple[Expression, ...]
-    output: tuple[str, ...]
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        return self.output
+    variables: tuple[str, ...] = field()
 
 
 @dataclass(frozen=True, slots=True)
 class Constant(Plan):
     """Rows that never change: VALUES, and the one empty solution."""
 
-    names: tuple[str, ...]
+    variables: tuple[str, ...] = field()
     rows: tuple[Row | TimedRow, ...]
 
     @property
@@ -118,14 +120,10 @@ class Constant(Plan):
         return self.rows in (((),), (ALWAYS,))
 
     @property
-    def variables(self) -> tuple[str, ...]:
-        return self.names
-
-    @property
     def certain(self) -> frozenset[str]:
         return frozenset(
             name
-            for place, name in enumerate(self.names)
+            for place, name in enumerate(self.variables)
             if all(row[place] is not None for row in self.rows)
         )
 
@@ -142,7 +140,7 @@ class Anew(Plan):
     default: Source
     graphs: tuple[tuple[IRI, Source], ...]
     windows: tuple[tuple[IRI, Source], ...]
-    output: tuple[str, ...]
+    variables: tuple[str, ...] = field()
     reason: str
     part: object = field(default=None, compare=False, repr=False)
     """What of the query the reason is about."""
@@ -152,10 +150,6 @@ class Anew(Plan):
         """All that it reads, each once."""
         read = [self.default, *(each for _, each in (*self.graphs, *self.windows))]
         return tuple(dict.fromkeys(read))
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        return self.output
 
     @property
     def certain(self) -> frozenset[str]:
@@ -201,12 +195,12 @@ class Thresholds(Over):
 
 
 @dataclass(frozen=True, slots=True)
-class Beyond(Plan):
+class Beyond(Over):
     """The rows beyond one reader's constant."""
 
     source: Thresholds
     constant: IRI | Literal
-    output: tuple[str, ...]
+    variables: tuple[str, ...] = field()
 
     @property
     def condition(self) -> algebra.Comparison:
@@ -215,16 +209,8 @@ class Beyond(Plan):
         return algebra.Comparison(self.source.operator, variable, self.constant)
 
     @property
-    def inputs(self) -> tuple[Plan, ...]:
-        return (self.source,)
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        return self.output
-
-    @property
     def certain(self) -> frozenset[str]:
-        return self.source.certain.intersection(self.output)
+        return self.source.certain.intersection(self.variables)
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,15 +229,11 @@ class Extend(Over):
 class Project(Over):
     """Only some variables, in some order."""
 
-    names: tuple[str, ...]
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        return self.names
+    variables: tuple[str, ...] = field()
 
     @property
     def certain(self) -> frozenset[str]:
-        return self.source.certain.intersection(self.names)
+        return self.source.certain.intersection(self.variables)
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,16 +278,12 @@ class Delayed(Over):
     """What a group was ``delay`` units of the time line ago, under other names."""
 
     delay: int
-    names: tuple[str, ...]
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        return self.names
+    variables: tuple[str, ...] = field()
 
     @property
     def certain(self) -> frozenset[str]:
         certain = self.source.certain
-        pairs = zip(self.names, self.source.variables, strict=True)
+        pairs = zip(self.variables, self.source.variables, strict=True)
         return frozenset(name for name, old in pairs if old in certain)
 
 
@@ -369,18 +347,14 @@ class Pair(Plan):
 
 @dataclass(frozen=True, slots=True)
 class Join(Pair):
-    """The rows of both sides that agree, as the ``output`` variables; the hull of intervals."""
+    """The rows of both sides that agree, as some variables; the hull of intervals."""
 
-    output: tuple[str, ...]
+    variables: tuple[str, ...] = field()
     longest: int | None = None
 
     @property
-    def variables(self) -> tuple[str, ...]:
-        return self.output
-
-    @property
     def certain(self) -> frozenset[str]:
-        return (self.left.certain | self.right.certain).intersection(self.output)
+        return (self.left.certain | self.right.certain).intersection(self.variables)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ def one_shot(plan: Anew, names: Mapping[Source, IRI]) -> Query:
     """The query of a plan; ``names`` are those of the graphs that hold its sources."""
     pattern = plan.pattern
     if not isinstance(pattern, algebra.Project):
-        pattern = algebra.Project(pattern, tuple(map(Variable, plan.output)))
+        pattern = algebra.Project(pattern, tuple(map(Variable, plan.variables)))
     graphs = {name: names[source] for name, source in plan.graphs}
     windows = {name: names[source] for name, source in plan.windows}
     return Query(algebra.Select(_renamed(pattern, graphs, windows)), base=plan.base)

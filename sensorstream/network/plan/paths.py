@@ -24,12 +24,15 @@ _Fixed: TypeAlias = tuple[Term | None, Term | None]
 
 
 def add_path(
-    parts: Conjunction, triple: tuple[End, Path, End], source: Source, fresh: Iterator[int]
+    parts: Conjunction,
+    triple: tuple[End, Path | Variable, End],
+    source: Source,
+    fresh: Iterator[int],
 ) -> None:
     """Add a path between two ends to the parts of a conjunction; ``fresh`` numbers variables."""
     subject, path, object_ = triple
     match path:
-        case IRI():
+        case IRI() | Variable():
             parts.triples.append(Triple(source, subject, path, object_))
         case algebra.Inverse(inner):
             add_path(parts, (object_, inner, subject), source, fresh)

@@ -14,13 +14,13 @@ from sensorstream.network.expressions.expression_functions import value_of, with
 from sensorstream.network.ordering import names_ordered_by, parted_order
 from sensorstream.network.plan import nodes as plans
 from sensorstream.network.plan.conjunction import Conjunction, assembled, filtered, join, projected
-from sensorstream.network.plan.nodes import Anew, Plan, Triple
+from sensorstream.network.plan.nodes import Anew, Plan
 from sensorstream.network.plan.one_shot import check_one_shot
 from sensorstream.network.plan.paths import add_path
 from sensorstream.network.rows import Row, slots_of
 from sensorstream.network.sources import Past, Source, Sources
 from sensorstream.sparql import algebra
-from sensorstream.sparql.algebra import Aggregate, Expression, Pattern, TriplePattern, Variable
+from sensorstream.sparql.algebra import Aggregate, Expression, Pattern, Variable
 from sensorstream.sparql.bounds import patterns_of
 from sensorstream.sparql.rewrite import rewritten, windows_named
 from sensorstream.sparql.scope import borrowed, existences, in_scope, names_in
@@ -376,11 +376,8 @@ class _Planner(PatternPlanner[Source]):
                 return projected(self._narrow(inner, source, selected), selected)
             case algebra.Distinct(inner):
                 found = self.planned(inner, source)
-                return (
-                    found
-                    if isinstance(found, plans.Distinct | plans.Closure)
-                    else plans.Distinct(found)
-                )
+                once = isinstance(found, plans.Distinct | plans.Closure)
+                return found if once else plans.Distinct(found)
             case algebra.Slice():
                 return self._slice(pattern, source)
             case algebra.Service():
@@ -388,13 +385,7 @@ class _Planner(PatternPlanner[Source]):
                     "SERVICE: a continuous query cannot follow what changes elsewhere",
                     part=pattern,
                 )
-            case (
-                algebra.Seq()
-                | algebra.Equals()
-                | algebra.OptionalSeq()
-                | algebra.EqualsOptional()
-                | algebra.Stream()
-            ):
+            case _ if isinstance(pattern, algebra.InTime | algebra.Stream):
                 raise UnsupportedQuery(
                     f"{type(pattern).__name__.upper()}: a pattern in time is a query by itself: "
                     "let it CONSTRUCT what is to be matched here",
@@ -425,7 +416,11 @@ class _Planner(PatternPlanner[Source]):
         """Flatten nested joins, so that all triple patterns can be ordered together."""
         match pattern:
             case algebra.BGP(patterns):
-                return self._block(patterns, source)
+                block = Conjunction()
+                for each in patterns:
+                    triple = end_of(each.subject), each.predicate, end_of(each.object)
+                    add_path(block, triple, source, self.fresh)
+                return block
             case algebra.Join(left, right):
                 one, other = self._conjunction(left, source), self._conjunction(right, source)
                 return Conjunction(
@@ -445,16 +440,6 @@ class _Planner(PatternPlanner[Source]):
                 # It must not see what a neighbour binds: it stays with its own group.
                 return Conjunction(others=[filtered(assembled(found), condition)])
         return Conjunction(others=[self.planned(pattern, source)])
-
-    def _block(self, patterns: Iterable[TriplePattern], source: Source) -> Conjunction:
-        found = Conjunction()
-        for pattern in patterns:
-            subject, object_ = end_of(pattern.subject), end_of(pattern.object)
-            if isinstance(pattern.predicate, Variable):
-                found.triples.append(Triple(source, subject, pattern.predicate, object_))
-            else:
-                add_path(found, (subject, pattern.predicate, object_), source, self.fresh)
-        return found
 
     # -- operators --------------------------------------------------------------------------
 

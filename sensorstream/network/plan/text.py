@@ -51,7 +51,7 @@ def plan_text(plan: plans.Plan) -> str:
         case plans.Thresholds(_, variable, operator):
             return f"Thresholds ?{variable} {operator} the constant of each reader"
         case plans.Beyond():
-            return f"Filter {part_text(plan.condition)} -> {_names(plan.output)}"
+            return f"Filter {part_text(plan.condition)} -> {_names(plan.variables)}"
         case plans.Extend(_, name, expression):
             return f"Extend ?{name} = {part_text(expression)}"
         case plans.Project(_, names):
@@ -102,7 +102,7 @@ def plan_text(plan: plans.Plan) -> str:
             return f"EQUALS{_on(plan)}"
         case plans.Once():
             return "Equal triples are one occurrence"
-    return type(plan).__name__
+    return plan.text
 
 
 def _triples(triples: tuple[plans.Triple, ...]) -> str:

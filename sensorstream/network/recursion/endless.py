@@ -17,7 +17,7 @@ from sensorstream.network.recursion.reads import Kind, written
 from sensorstream.network.recursion.rule import Clause, Invention, Sort
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Expression, Pattern, TriplePattern, Variable
-from sensorstream.sparql.scope import certain
+from sensorstream.sparql.scope import certain, names_in
 from sensorstream.sparql.walk import triple_variables
 
 _Place: TypeAlias = tuple[Kind, int]
@@ -87,7 +87,7 @@ class _Body:
         """Where the body reads a variable; empty if the terms cannot stand there."""
         if name in self._never:
             return ()
-        read = [each for each in self._patterns if name in _names(each)]
+        read = [each for each in self._patterns if name in names_in(each)]
         if self._node and any(self._depends(each, name) for each in read):
             return ()
         return _places(read, name)
@@ -160,7 +160,7 @@ def _moves(clause: Clause, sort: Sort) -> Iterator[_Move]:
 
 
 def _of_variables(body: _Body, head: Sequence[TriplePattern]) -> Iterator[_Move]:
-    for name in sorted(set().union(*map(_names, head))):
+    for name in sorted(names_in(tuple(head))):
         yield _Move(body.places(name), _places(head, name))
 
 
@@ -171,10 +171,6 @@ def _places(triples: Iterable[TriplePattern], name: str) -> tuple[_Place, ...]:
         for place, part in enumerate(triple.parts)
         if isinstance(part, Variable) and part.name == name
     )
-
-
-def _names(triple: TriplePattern) -> set[str]:
-    return {each.name for each in triple_variables(triple)}
 
 
 def _patterns(body: Pattern) -> Iterator[TriplePattern]:

@@ -33,9 +33,8 @@ from sensorstream.network.recursion.clusters import (
 )
 from sensorstream.network.recursion.derived import Derived
 from sensorstream.network.recursion.equality_rules import EqualityRules
-from sensorstream.network.recursion.kinds import KindIndex
 from sensorstream.network.recursion.linear import FlatClosure
-from sensorstream.network.recursion.reads import Kind, reads, written
+from sensorstream.network.recursion.reads import Kind, KindIndex, reads, written
 from sensorstream.network.recursion.rule import Clause
 from sensorstream.sparql.algebra import TriplePattern
 

@@ -14,8 +14,7 @@ from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from sensorstream.network.expressions.expression_functions import test_of
-from sensorstream.network.recursion.kinds import KindIndex
-from sensorstream.network.recursion.reads import Kind, written
+from sensorstream.network.recursion.reads import Kind, KindIndex, written
 from sensorstream.network.recursion.rule import DerivationRule, meant
 from sensorstream.network.rows import compiled
 from sensorstream.sparql import algebra
@@ -218,20 +217,17 @@ class FlatClosure:
         found = {kind}
         ahead = [kind]
         while ahead:
-            kind = ahead.pop()
-            for rule in self._rules.meeting(kind):
-                for head in rule.head:
-                    new = _made(kind, rule.premise, head)
-                    if not any(each in found for each in _covering(new)):
-                        found.add(new)
-                        ahead.append(new)
-            for new in self._tabled_kinds(kind):
+            for new in self._kinds_after(ahead.pop()):
                 if not any(each in found for each in _covering(new)):
                     found.add(new)
                     ahead.append(new)
         return frozenset(found)
 
-    def _tabled_kinds(self, kind: Kind) -> Iterator[Kind]:
+    def _kinds_after(self, kind: Kind) -> Iterator[Kind]:
+        """The kinds of what may follow in one step."""
+        for rule in self._rules.meeting(kind):
+            for head in rule.head:
+                yield _made(kind, rule.premise, head)
         for property, tables in self._tables.items():
             if kind.predicate is None or kind.predicate == property:
                 for table in tables:
@@ -281,20 +277,20 @@ class FlatClosure:
         found = {first: None}
         ahead = [first]
         while ahead:
-            each = ahead.pop()
-            for rule in self._rules.meeting(Kind(each[1], each[2])):
-                for new in _applied(rule, each):
-                    if new not in found:
-                        found[new] = None
-                        ahead.append(new)
-            for table in self._tables.get(each[1], ()):
-                for property, object_ in table.said(each[2]):
-                    new = (each[0], property, object_)
-                    if new not in found:
-                        found[new] = None
-                        ahead.append(new)
+            for new in self._after(ahead.pop()):
+                if new not in found:
+                    found[new] = None
+                    ahead.append(new)
         del found[first]
         return _making([each for each in found if not self._holds(each)], places)
+
+    def _after(self, triple: Triple) -> Iterator[Triple]:
+        """What follows in one step."""
+        subject, predicate, object_ = triple
+        for rule in self._rules.meeting(Kind(predicate, object_)):
+            yield from _applied(rule, triple)
+        for table in self._tables.get(predicate, ()):
+            yield from ((subject, p, o) for p, o in table.said(object_))
 
 
 def _making(conclusions: Iterable[Triple], places: Mapping[Term, str]) -> _Make:

@@ -1,14 +1,28 @@
-"""The kinds of triples that a rule reads and writes, as far as its text shows."""
+"""Kinds of triples: those that rules read and write, as far as their text shows, and an index."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final, Generic, TypeAlias, TypeVar
 
-from sensorstream.model.terms import IRI, BlankNode, Term
+from sensorstream.model.terms import IRI, BlankNode, Term, Triple
+from sensorstream.network.components import prune, reached
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Path, Pattern, PatternTerm, TriplePattern, Variable
 from sensorstream.sparql.scope import existences, expressions
+
+T = TypeVar("T", bound=Hashable)
+Conclusions: TypeAlias = Callable[[Triple], Iterable[Triple]]
+"""What follows from one triple by the reasoner."""
+_ANY: Final = IRI("urn:any")
+_NAMES: Final[Mapping[type, str]] = {
+    algebra.LeftJoin: "OPTIONAL",
+    algebra.Project: "a sub-select",
+    algebra.Group: "an aggregate",
+    algebra.Slice: "LIMIT",
+}
+"""What patterns are called that are not called as their class is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +73,9 @@ def reads(pattern: Pattern, through: str | None = None) -> Iterator[Read]:
         case algebra.BGP(patterns):
             for triple in patterns:
                 yield from _of_triple(triple, through)
-        case algebra.LeftJoin(left, right):
+        case algebra.LeftJoin(left, right) | algebra.Minus(left, right):
             yield from reads(left, through)
-            yield from reads(right, through or "OPTIONAL")
-        case algebra.Minus(left, right):
-            yield from reads(left, through)
-            yield from reads(right, through or "MINUS")
+            yield from reads(right, through or _name(pattern))
         case algebra.Join(left, right):
             yield from reads(left, through)
             yield from reads(right, through)
@@ -73,21 +84,14 @@ def reads(pattern: Pattern, through: str | None = None) -> Iterator[Read]:
         case algebra.Window() | algebra.Graph():
             pass
         case _:
-            through = through or _whole(pattern)
+            through = through or _name(pattern)
             for name in ("pattern", "left", "right"):
                 if hasattr(pattern, name):
                     yield from reads(getattr(pattern, name), through)
 
 
-def _whole(pattern: Pattern) -> str:
-    match pattern:
-        case algebra.Project():
-            return "a sub-select"
-        case algebra.Group():
-            return "an aggregate"
-        case algebra.Slice():
-            return "LIMIT"
-    return type(pattern).__name__.upper()
+def _name(pattern: Pattern) -> str:
+    return _NAMES.get(type(pattern)) or type(pattern).__name__.upper()
 
 
 def _of_triple(triple: TriplePattern, through: str | None) -> Iterator[Read]:
@@ -119,3 +123,45 @@ def _kind(predicate: Path | Variable, object_: PatternTerm) -> Kind:
         predicate if isinstance(predicate, IRI) else None,
         None if isinstance(object_, Variable | BlankNode) else object_,
     )
+
+
+class KindIndex(Generic[T]):
+    """Things, each noted under kinds of triples: found by a kind without a look at all of them."""
+
+    def __init__(self) -> None:
+        self._found: dict[IRI | None, dict[Term | None, dict[T, None]]] = {}
+
+    def add(self, kind: Kind, thing: T) -> None:
+        """Note a thing under a kind."""
+        objects = self._found.setdefault(kind.predicate, {})
+        objects.setdefault(kind.object, {})[thing] = None
+
+    def remove(self, kind: Kind, thing: T) -> None:
+        """Forget what was added."""
+        prune(self._found, kind.predicate, kind.object, thing)
+
+    def meeting(self, kind: Kind) -> Iterator[T]:
+        """The things under kinds that a triple of this kind may be of; some perhaps twice."""
+        predicate, object_ = kind.predicate, kind.object
+        near: Iterable[dict[Term | None, dict[T, None]]] = self._found.values()
+        if predicate is not None:
+            near = [self._found[each] for each in (predicate, None) if each in self._found]
+        for objects in near:
+            if object_ is None:
+                for things in objects.values():
+                    yield from things
+            else:
+                yield from objects.get(object_, ())
+                yield from objects.get(None, ())
+
+
+def with_conclusions(kinds: Iterable[Kind], conclusions: Conclusions) -> frozenset[Kind]:
+    """Kinds of triples, and those of what the reasoner concludes from such triples."""
+
+    def following(kind: Kind) -> Iterator[Kind]:
+        if kind.predicate is not None:
+            sample = _ANY if kind.object is None else kind.object
+            for _, predicate, object_ in conclusions((_ANY, kind.predicate, sample)):
+                yield Kind(predicate, None if object_ == _ANY else object_)
+
+    return frozenset(reached(kinds, following))

@@ -14,7 +14,6 @@ from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Expression, Pattern, PatternTerm, TriplePattern, Variable
 from sensorstream.sparql.functions import CASTS, Trait, named
 from sensorstream.sparql.scope import in_scope, names_in
-from sensorstream.sparql.walk import triple_variables
 
 _NODE: Final = "NODE"
 """The function of :func:`node_of`, which no text can call."""
@@ -52,7 +51,7 @@ class Clause:
         Casts give none: however often they are repeated, few terms come of one.
         """
         sources = self.sources
-        named = {name for triple in self.head for name in _names(triple)}
+        named = names_in(self.head)
         found: dict[str, Invention] = {}
         for extend in _extends(self.body.pattern):
             name, expression = extend.variable.name, _uncast(extend.expression)
@@ -155,16 +154,12 @@ def clauses(rule: DerivationRule) -> list[Clause]:
     found = []
     for body in _alternatives(rule.body, fresh):
         bound = in_scope(body)
-        head = tuple(triple for triple in rule.head if _names(triple) <= bound)
+        head = tuple(triple for triple in rule.head if names_in(triple) <= bound)
         if head:
             found.append(
                 Clause(rule, head, algebra.Project(body, tuple(map(Variable, sorted(bound)))))
             )
     return found
-
-
-def _names(triple: TriplePattern) -> set[str]:
-    return {each.name for each in triple_variables(triple)}
 
 
 def _check_head(rule: DerivationRule) -> None:
@@ -182,7 +177,7 @@ def _check_head(rule: DerivationRule) -> None:
                 )
         if isinstance(triple.subject, Literal):
             raise ProgramError(f"rule {rule.name}: a literal as subject: {triple.subject.n3}")
-        if missing := sorted(_names(triple) - bound):
+        if missing := sorted(names_in(triple) - bound):
             raise ProgramError(
                 f"rule {rule.name}: the body does not bind ?{missing[0]} of the head; "
                 f"it binds {', '.join(f'?{name}' for name in sorted(bound)) or 'nothing'}"
@@ -241,16 +236,12 @@ def _asked(end: PatternTerm) -> PatternTerm:
 def _extends(pattern: Pattern) -> Iterator[algebra.Extend]:
     """The BIND of a body, inner ones first, without those of sub-selects and right sides."""
     match pattern:
-        case algebra.Join(left, right):
+        case algebra.Join(left, right) | algebra.LeftJoin(left, right):
             yield from _extends(left)
             yield from _extends(right)
-        case algebra.LeftJoin(left, right):
-            yield from _extends(left)
-            yield from _extends(right)
-        case algebra.Minus(left, _):
-            yield from _extends(left)
-        case algebra.Filter(_, inner) | algebra.Graph(_, inner) | algebra.Window(_, inner):
-            yield from _extends(inner)
-        case algebra.Extend(inner, _, _):
-            yield from _extends(inner)
-            yield pattern
+        case algebra.Minus():
+            yield from _extends(pattern.left)
+        case algebra.Filter() | algebra.Graph() | algebra.Window() | algebra.Extend():
+            yield from _extends(pattern.pattern)
+            if isinstance(pattern, algebra.Extend):
+                yield pattern

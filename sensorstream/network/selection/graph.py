@@ -17,9 +17,8 @@ from sensorstream.network.network import Network
 from sensorstream.network.node import Node
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.plan.planner import plan_in_step
-from sensorstream.network.recursion.kinds import KindIndex
 from sensorstream.network.recursion.program import Program
-from sensorstream.network.recursion.reads import Kind, reads, written
+from sensorstream.network.recursion.reads import Kind, KindIndex, reads, written
 from sensorstream.network.recursion.rule import DerivationRule
 from sensorstream.network.recursion.strata import stratified
 from sensorstream.network.rows import Row, net

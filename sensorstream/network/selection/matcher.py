@@ -105,9 +105,9 @@ class Matcher:
         # Rules of several texts have the rows of all of them.
         self._meter = Meter(budget)
         trigger = pattern.trigger
-        names = list(trigger.names)
+        names = list(trigger.variables)
         self._accepts = MemberTests(
-            [own_and_cross(each.trigger)[0] for each in patterns], trigger.names
+            [own_and_cross(each.trigger)[0] for each in patterns], trigger.variables
         )
         self.candidates: list[Candidates] = []
         self._taken: list[tuple[Pick, Candidates]] = []
@@ -119,14 +119,16 @@ class Matcher:
             candidates = self._candidates(part, alike, names, store_of)
             self.candidates.append(candidates)
             if part.pick is not None:
-                own = part.events.names
+                own = part.events.variables
                 self._columns.append(slice(len(names), len(names) + len(own)))
                 names += own
                 self._taken.append((part.pick, candidates))
             elif part.aggregate is None:
                 self._later.append((candidates, None))
             else:
-                self._later.append((candidates, _aggregation(part.aggregate, part.events.names)))
+                self._later.append(
+                    (candidates, _aggregation(part.aggregate, part.events.variables))
+                )
                 names.append(part.variable)
         self._consumes = [
             place for place, (_, each) in enumerate(self._taken) if each.label in rule.consumed
@@ -145,15 +147,15 @@ class Matcher:
         cross = own_and_cross(events)[1]
         keys, places = list[int](), list[int]()
         for test in cross:
-            if (pair := _equality(test, names, events.names)) is not None:
+            if (pair := _equality(test, names, events.variables)) is not None:
                 keys.append(pair[0])
                 places.append(pair[1])
         return Candidates(
             events.label,
             store_of(events, places),
             tuple(keys),
-            MemberTests([own_and_cross(each)[0] for each in alike], events.names),
-            test_of_all(cross, (*names, *events.names)),
+            MemberTests([own_and_cross(each)[0] for each in alike], events.variables),
+            test_of_all(cross, (*names, *events.variables)),
             part.scope,
         )
 

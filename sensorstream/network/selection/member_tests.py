@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from sensorstream.model.terms import IRI, Literal, Term
-from sensorstream.network.expressions.expression_functions import test_of
+from sensorstream.network.expressions.expression_functions import all_of, test_of
 from sensorstream.network.expressions.order import Constants, is_comparable
 from sensorstream.network.rows import Row, slots_of
 from sensorstream.sparql.algebra import Comparison, Expression, Variable
@@ -103,7 +103,4 @@ Test: TypeAlias = Callable[[Row], bool]
 def test_of_all(conditions: Sequence[Expression], names: Sequence[str]) -> Test | None:
     """Whether all conditions are true of a row with these names; None: there is none."""
     places = slots_of(names)
-    tests = [test_of(each, places) for each in conditions]
-    if len(tests) < 2:
-        return tests[0] if tests else None
-    return lambda row: all(test(row) for test in tests)
+    return all_of([test_of(each, places) for each in conditions])

@@ -7,7 +7,7 @@ rule (section 5 of the paper, "number of rules"). That needs the compared variab
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TypeAlias
 
@@ -41,24 +41,20 @@ from sensorstream.sparql.walk import replaced
 class Events(Plan):
     """The events of a label: solutions of ``solutions`` that meet the tests.
 
-    ``pattern`` is what they are solutions of, ``names`` are those of its variables in the
-    expressions of the rule. The tests may also name variables of events taken before.
+    ``pattern`` is what they are solutions of, ``variables`` are called as in the expressions of the
+    rule. The tests may also name variables of events taken before.
     """
 
     label: str
     mode: Mode
     solutions: Plan
     pattern: algebra.Pattern
-    names: tuple[str, ...]
+    variables: tuple[str, ...] = field()
     tests: tuple[Expression, ...]
 
     @property
     def inputs(self) -> tuple[Plan, ...]:
         return (self.solutions,)
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        return self.names
 
     @property
     def text(self) -> str:
@@ -99,7 +95,7 @@ class RulePart(Plan):
     @property
     def variables(self) -> tuple[str, ...]:
         if self.pick is not None:
-            return self.events.names
+            return self.events.variables
         return (self.variable,) if self.aggregate is not None else ()
 
     @property
@@ -183,12 +179,12 @@ def likeness(pattern: RulePlan) -> Hashable:
 
 def _shape(events: Events) -> Hashable:
     cross = tuple(own_and_cross(events)[1])
-    return events.label, events.solutions, events.pattern, events.names, cross
+    return events.label, events.solutions, events.pattern, events.variables, cross
 
 
 def own_and_cross(events: Events) -> tuple[list[Expression], list[Expression]]:
     """The tests of an event by itself, and those together with what was taken before."""
-    names = set(events.names)
+    names = set(events.variables)
     own, cross = list[Expression](), list[Expression]()
     for test in events.tests:
         (own if names_in(test) <= names else cross).append(test)

@@ -14,8 +14,14 @@ from weakref import WeakValueDictionary
 from sensorstream.dotr.syntax import Clause
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.network.components import strata
-from sensorstream.network.recursion.kinds import Conclusions, KindIndex, with_conclusions
-from sensorstream.network.recursion.reads import Kind, reads, written
+from sensorstream.network.recursion.reads import (
+    Conclusions,
+    Kind,
+    KindIndex,
+    reads,
+    with_conclusions,
+    written,
+)
 from sensorstream.network.selection.ruleset import Member, Ruleset
 
 

@@ -22,8 +22,7 @@ from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.terms import IRI, BlankNode, Term, Triple
 from sensorstream.network.expressions.expression_functions import test_of
 from sensorstream.network.network import Network
-from sensorstream.network.recursion.kinds import KindIndex
-from sensorstream.network.recursion.reads import Kind, written
+from sensorstream.network.recursion.reads import Kind, KindIndex, written
 from sensorstream.network.recursion.rule import DerivationRule, clauses
 from sensorstream.network.rows import Row
 from sensorstream.reasoning.dl.quickxplain import minimal_conflict

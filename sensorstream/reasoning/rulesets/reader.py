@@ -24,7 +24,7 @@ from sensorstream.errors import Position, ProgramError, QueryError
 from sensorstream.language import syntax
 from sensorstream.language.syntax import RuleFile
 from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
-from sensorstream.network.expressions.made_nodes import made_node
+from sensorstream.network.expressions.expression_functions import made_node
 from sensorstream.network.recursion.rule import DerivationRule, node_of
 from sensorstream.network.recursion.strata import stratified
 from sensorstream.reasoning.rulesets.blocks import Block, blocks_of, comment_above
@@ -50,7 +50,6 @@ _DATA: Final = (
     "DELETE DATA: what holds in any case cannot go: leave the triples out; what is to be deleted "
     "when something happens has a body: expected DELETE { … } WHERE { … }"
 )
-_TEMPORAL: Final = (algebra.Seq, algebra.Equals, algebra.OptionalSeq, algebra.EqualsOptional)
 
 
 def checked_operation(
@@ -129,7 +128,7 @@ def _refusal(part: object) -> str:
             )
         case algebra.Call(name) if name in OF_EVENTS:
             return f"{name}() is of patterns in time (SEQ): expected values of the graph"
-    if isinstance(part, _TEMPORAL):
+    if isinstance(part, algebra.InTime):
         name = type(part).__name__.upper()
         return f"{name}: a rule knows no time: register a query with {name} instead"
     return ""

@@ -18,8 +18,7 @@ from typing import Final
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
-from sensorstream.network.recursion.kinds import KindIndex
-from sensorstream.network.recursion.reads import Kind, reads, written
+from sensorstream.network.recursion.reads import Kind, KindIndex, reads, written
 from sensorstream.network.recursion.rule import Clause, DerivationRule, clauses, meant
 from sensorstream.reasoning.rulesets.lists import is_schema, kinds_of, kinds_of_lists, unrolled
 from sensorstream.reasoning.rulesets.rule_set import renamed

@@ -24,8 +24,7 @@ from typing import Final, TypeAlias
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model import owl, rdf
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.network.recursion.kinds import KindIndex
-from sensorstream.network.recursion.reads import Kind, written
+from sensorstream.network.recursion.reads import Kind, KindIndex, written
 from sensorstream.reasoning.dl.bounds.clauses import (
     PREFIX,
     SAME_VALUE,
