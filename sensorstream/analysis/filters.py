@@ -63,9 +63,9 @@ def _notes(pattern: Pattern, known: Known, parsed: AnyParsed) -> Iterator[Note]:
     bound = all_kinds(patterns_in(pattern), known.schema, known.given)
     scope = Scope(bound)
     match pattern:
-        case algebra.Filter(condition, _):
-            yield from _of_condition(condition, scope, parsed)
-        case algebra.WithOptional(condition=condition) if condition is not None:
+        case algebra.Filter(condition=condition) | algebra.WithOptional(condition=condition) if (
+            condition is not None
+        ):
             yield from _of_condition(condition, scope, parsed)
         case algebra.Extend(_, variable, expression):
             yield from _of_value(variable, expression, scope, parsed)
@@ -99,16 +99,16 @@ def _of_condition(condition: Expression, scope: Scope, parsed: AnyParsed) -> Ite
             continue
         never = True not in (possible := truths(part, scope))
         why = "always fails with an error" if possible == {None} else "is never true"
-        ground = ": nothing passes the filter"
+        told = f"{what} {why}: nothing passes the filter"
         for operation, fault in failures(part, scope):
             at = parsed.operation(operation, place)
             if never:
-                yield Note("filter-never-true", f"{what} {why}{ground}: {fault}", at)
+                yield Note("filter-never-true", f"{told}: {fault}", at)
             else:
                 yield Note("expression-always-fails", f"within {what}, {fault}", at)
-            never, ground = False, ""
+            never = False
         if never:
-            yield Note("filter-never-true", f"{what} {why}{ground}", place)
+            yield Note("filter-never-true", told, place)
 
 
 def _of_value(

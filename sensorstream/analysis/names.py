@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from sensorstream.analysis.note import AnyParsed, Known, Note
@@ -37,22 +37,22 @@ def _unknown(
     if name in known or name.startswith((RDF, RDFS, OWL)):
         return
     written = partial(shortened, prefixes=parsed.prefixes)
-    guess = similar(name, known, written)
-    hint = "" if guess is None else f": did you mean {guess}?"
-    if _namespace(name) in _namespaces(schema):
+    hint = _hint(name, known, written)
+    names = schema.classes | schema.object_properties | schema.datatype_properties
+    if _namespace(name) in map(_namespace, names):
         text = f"the ontology has no {what} {written(name)}{hint}"
     else:
         text = f"the ontology does not declare the {what} {written(name)}, maybe data use it{hint}"
     yield Note(f"unknown-{what}", text, parsed.position(name))
 
 
+def _hint(name: IRI, known: Iterable[IRI], written: Callable[[str], str]) -> str:
+    guess = similar(name, known, written)
+    return "" if guess is None else f": did you mean {guess}?"
+
+
 def _namespace(name: str) -> str:
     return name.removesuffix(local_name(name))
-
-
-def _namespaces(schema: Schema) -> frozenset[str]:
-    names = schema.classes | schema.object_properties | schema.datatype_properties
-    return frozenset(map(_namespace, names))
 
 
 def graph_notes(parsed: AnyParsed, known: Known) -> Iterator[Note]:
@@ -65,7 +65,11 @@ def graph_notes(parsed: AnyParsed, known: Known) -> Iterator[Note]:
         return
     read = {each.name for each in nodes(query.form.pattern, Window)}
     for window in query.dataset.windows:
-        if window.in_default or window.name in read or any(map(_is_any, read)):
+        if (
+            window.in_default
+            or window.name in read
+            or any(isinstance(each, Variable) for each in read)
+        ):
             continue
         yield Note(
             "unused-window",
@@ -84,10 +88,6 @@ def graph_notes(parsed: AnyParsed, known: Known) -> Iterator[Note]:
         )
 
 
-def _is_any(name: IRI | Variable) -> bool:
-    return isinstance(name, Variable)
-
-
 def stream_notes(parsed: AnyParsed, known: Known) -> Iterator[Note]:
     """``silent-stream``: a stream that a window or STREAM reads is not one of the known streams."""
     query = parsed.meaning
@@ -97,12 +97,10 @@ def stream_notes(parsed: AnyParsed, known: Known) -> Iterator[Note]:
     for what, stream in _streams_read(query, written):
         if stream in known.streams:
             continue
-        guess = similar(stream, known.streams, written)
-        hint = "" if guess is None else f": did you mean {guess}?"
         yield Note(
             "silent-stream",
             f"{what} unless events arrive on the stream {written(stream)}, which has no known "
-            f"source{hint}",
+            f"source{_hint(stream, known.streams, written)}",
             parsed.position(stream),
         )
 

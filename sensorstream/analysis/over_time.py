@@ -22,6 +22,7 @@ from sensorstream.dotr.syntax import (
     Selection,
     attribute,
 )
+from sensorstream.errors import Position
 from sensorstream.model import rdf
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
@@ -87,13 +88,7 @@ def _of_rule(rule: Rule, known: Known) -> Iterator[Note]:
         if not never_matches(selector.query.form.pattern, known):
             continue
         told = f"{selector.label} never has an event"
-        if selector.label in asked:
-            yield Note(
-                "condition-never-holds", _without(asked[selector.label], told), rule.position
-            )
-        else:
-            text = f"rule {rule.name} cannot fire: {told}"
-            yield Note("rule-never-fires", text, selector.position)
+        yield _in_vain(rule, asked.get(selector.label), told, selector.position)
     yield from _of_scopes(rule)
     yield from _of_conditions(rule, known)
     used = {each.name for each in variables(rule.template)}
@@ -139,20 +134,21 @@ def _of_conditions(rule: Rule, known: Known) -> Iterator[Note]:
             continue
         reasons = [fault for _, fault in failures(condition, scope)]
         told = ": ".join((f"'{_written(condition)}' never holds", *reasons[:1]))
-        about = [asked[name] for name in sorted(names_in(condition)) if name in asked]
-        if about:
-            yield Note("condition-never-holds", _without(about[0], told), rule.position)
-        else:
-            text = f"rule {rule.name} cannot fire: {told}"
-            yield Note("rule-never-fires", text, rule.position)
+        about = (asked[name] for name in sorted(names_in(condition)) if name in asked)
+        yield _in_vain(rule, next(about, None), told, rule.position)
 
 
-def _without(part: object, reason: str) -> str:
-    """What a part comes to that never has an event."""
+def _in_vain(
+    rule: Rule, part: Absence | Aggregation | None, reason: str, position: Position
+) -> Note:
+    """What a rule, or the part of it that asks, comes to without an event."""
+    if part is None:
+        return Note("rule-never-fires", f"rule {rule.name} cannot fire: {reason}", position)
     if isinstance(part, Absence):
-        return f"'not {part.selector.label}' excludes nothing: {reason}"
-    assert isinstance(part, Aggregation)
-    return f"?{part.variable} is that of no event: {reason}"
+        text = f"'not {part.selector.label}' excludes nothing: {reason}"
+    else:
+        text = f"?{part.variable} is that of no event: {reason}"
+    return Note("condition-never-holds", text, rule.position)
 
 
 def _written(condition: Expression) -> str:

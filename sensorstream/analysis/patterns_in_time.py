@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
+from operator import attrgetter
 from typing import Final
 
 from sensorstream.analysis.note import AnyParsed, Known, Note
@@ -61,7 +62,7 @@ def _unbounded(plan: Plan) -> str:
         case plans.Seq(longest=None):
             return _text("SEQ", "its left side", f"{_FILTER} in its group or around it")
         case plans.Join(left, right, longest=None):
-            if _happens(left) and _happens(right):
+            if not (left.is_timeless or right.is_timeless):
                 what = f"{_names(left)} and {_names(right)}"
                 return _text("a join", what, f"{_FILTER} in its group or around it")
         case plans.LeftJoin(longest=None) if plan.remembers:
@@ -75,7 +76,7 @@ def _unbounded(plan: Plan) -> str:
             return _text("GROUP BY", "all that it takes together", by)
         case plans.Minus(_, right) | plans.Mark(_, right):
             names = [f"?{name}" for name in right.variables if name in plan.shared]
-            if names and _happens(right):
+            if names and not right.is_timeless:
                 name = "MINUS" if isinstance(plan, plans.Minus) else "EXISTS"
                 return (
                     f"{name} remembers each {', '.join(names)} of what it asks for, and no length "
@@ -88,28 +89,15 @@ def _text(operator: str, what: str, bound: str) -> str:
     return f"{operator} remembers {what} without a bound: {bound} would bound it"
 
 
-def _happens(plan: Plan) -> bool:
-    """Whether anything ever happens to a plan."""
-    return not plan.is_timeless
-
-
 def _names(plan: Plan) -> str:
     return " ".join(f"?{name}" for name in plan.variables if name.isidentifier()) or "solutions"
 
 
 def _place(parsed: AnyParsed, plan: Plan) -> Position:
     """Where the first of the variables of a part is first written."""
-    return min(_places(parsed, plan.variables), key=_order, default=parsed.start)
-
-
-def _places(parsed: AnyParsed, names: Iterable[str]) -> Iterator[Position]:
-    return (
-        parsed.position(Variable(name)) for name in names if Variable(name) in parsed.places.first
-    )
-
-
-def _order(position: Position) -> tuple[int, int]:
-    return position.line, position.column
+    written = parsed.places.first
+    places = (written[each] for each in map(Variable, plan.variables) if each in written)
+    return min(places, key=attrgetter("line", "column"), default=parsed.start)
 
 
 def feeding_notes(parsed: AnyParsed, known: Known) -> Iterator[Note]:

@@ -62,9 +62,6 @@ _TRUTH: Final = frozenset((xsd.BOOLEAN,))
 _TEXT: Final = frozenset((xsd.STRING,))
 _NAMES: Final = frozenset((NAME,))
 _NO_KINDS: Final[frozenset[str]] = frozenset()
-_COUNTED: Final[Mapping[str, Kinds]] = MappingProxyType(
-    {"COUNT": _NUMBER, "SUM": _NUMBER, "AVG": _NUMBER}
-)
 
 
 def kind_of(term: Term) -> Kinds:
@@ -267,8 +264,8 @@ def _of_triples(block: algebra.BGP, schema: Schema) -> dict[str, Kinds]:
 
 
 def _of_aggregate(aggregate: algebra.Aggregate, scope: Scope) -> Kinds:
-    if aggregate.name in _COUNTED:
-        return _COUNTED[aggregate.name]
+    if aggregate.name in ("COUNT", "SUM", "AVG"):
+        return _NUMBER
     if aggregate.name == "GROUP_CONCAT" or aggregate.expression is None:
         return None
     return scope.kinds(aggregate.expression)

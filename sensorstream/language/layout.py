@@ -210,7 +210,8 @@ def _indented(braced: str, indent: int) -> Iterator[str]:
     before, _, after = inside.partition(body)
     is_below = "\n" in before
     lines = list(_sparql_lines(body))
-    margins = [_margin_of(line.text) for line in lines if line.text and not line.is_fixed]
+    texts = [line.text for line in lines if line.text and not line.is_fixed]
+    margins = [text[: len(text) - len(text.lstrip())] for text in texts]
     if margins and not lines[0].is_fixed:
         margins[:1] = [before.rpartition("\n")[2]] if is_below else []
     cut = _shared(margins)
@@ -245,10 +246,6 @@ def _sparql_lines(body: str) -> Iterator[_SparqlLine]:
             line if goes_on else line.rstrip(), any(a < start < b for a, b in strings)
         )
         start = end + 1
-
-
-def _margin_of(line: str) -> str:
-    return line[: len(line) - len(line.lstrip())]
 
 
 def _shared(margins: Sequence[str]) -> int:

@@ -46,13 +46,7 @@ def unknown_names(file: syntax.RuleFile, schema: Schema) -> Iterator[LanguageErr
                 for name in names:
                     if name.is_constant:
                         yield from _unknown(file, "class", name, schema.classes)
-            case (
-                syntax.OnInsert(class_name=name)
-                | syntax.OnExpire(class_name=name)
-                | syntax.OnSilence(class_name=name)
-                | syntax.Exists(class_name=name)
-                | syntax.Count(class_name=name)
-            ):
+            case syntax.OfClass(class_name=name):
                 yield from _unknown(file, "class", name, schema.classes)
             case syntax.OnUpdate(name=name):
                 known = schema.classes | properties

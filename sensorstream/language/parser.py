@@ -340,9 +340,6 @@ class _Builder(Transformer[Token, Any]):
             class_name, self._duration(duration), **given, position=self._at(word)
         )
 
-    def multiples(self, children: list[Token]) -> syntax.Duration:
-        return self._duration(children[0])
-
     def local_time(self, children: list[Token]) -> syntax.LocalTime:
         day, time, zone = children
         if day.value not in DAYS:
@@ -398,6 +395,8 @@ class _Builder(Transformer[Token, Any]):
 
     def lasting(self, children: list[Token]) -> syntax.Duration | None:
         return self._duration(children[0]) if children else None
+
+    multiples = lasting
 
     # Both
 

@@ -285,27 +285,30 @@ class OnMessage(Node):
     """``on message``: once a message."""
 
 
-class OnInsert(Node):
+class OfClass(Node):
+    """What is of the members of a class."""
+
+    class_name: Name
+
+
+class OnInsert(OfClass):
     """``on insert CLASS as ?variable``: for each individual that became a member of the class."""
 
-    class_name: Name
     variable: Variable
 
 
-class OnExpire(Node):
+class OnExpire(OfClass):
     """``on expire CLASS as ?variable``: for each member of the class that left the window."""
 
-    class_name: Name
     variable: Variable
 
 
-class OnSilence(Node):
+class OnSilence(OfClass):
     """``on silence of CLASS as ?variable for "PT1H"``: for each member that says nothing so long.
 
     Without ``as`` the variable is ``?individual``; ``?last`` is when it last said something.
     """
 
-    class_name: Name
     duration: Duration
     variable: Variable = Variable("individual")
 
@@ -350,20 +353,18 @@ class Every(Node):
     question: Sparql | None = None
 
 
-class Exists(Node):
+class Exists(OfClass):
     """``[not] exists CLASS``."""
 
-    class_name: Name
     negated: bool = False
 
 
 Comparison: TypeAlias = Literal["=", "!=", "<", "<=", ">", ">="]
 
 
-class Count(Node):
+class Count(OfClass):
     """``[not] count CLASS > 20``: the number of members of the class."""
 
-    class_name: Name
     comparison: Comparison
     number: int
     negated: bool = False

@@ -65,11 +65,8 @@ def read_area(text: str) -> Area:
         raise TermError(f"'{text[:80]}' is no area: expected POLYGON((x y, …)) or MULTIPOLYGON")
     if body.count(",") > MOST_CORNERS:
         raise TermError(f"a polygon of over {MOST_CORNERS} corners")
-    if kind == "POLYGON":
-        rings = _rings(body)
-    else:
-        rings = tuple(ring for polygon in _members(body) for ring in _rings(polygon))
-    return Area(reference, rings)
+    polygons = [body] if kind == "POLYGON" else _members(body)
+    return Area(reference, tuple(_ring(ring) for each in polygons for ring in _members(each)))
 
 
 def lies_within(point: Point, area: Area) -> bool:
@@ -136,10 +133,6 @@ def _point(text: str) -> Point:
     if not (isfinite(x) and isfinite(y)):
         raise TermError(f"'{text[:80]}' is too far away: expected e.g. 26.1 44.4")
     return x, y
-
-
-def _rings(body: str) -> tuple[Ring, ...]:
-    return tuple(_ring(each) for each in _members(body))
 
 
 def _ring(body: str) -> Ring:

@@ -202,18 +202,14 @@ class _Reader:
         return defined | self._typed(_DATATYPE)
 
     def _edges(self, below: IRI, equal: IRI) -> dict[IRI, set[IRI]]:
-        edges: dict[IRI, set[IRI]] = {}
-        for s, o in self._pairs.get(below, {}):
-            self._connect(edges, s, o)
+        pairs: list[tuple[Term, Term]] = [*self._pairs.get(below, {})]
         for s, o in self._pairs.get(equal, {}):
-            self._connect(edges, s, o)
-            if isinstance(o, IRI):
-                self._connect(edges, o, s)
+            pairs += ((s, o), (o, s))
+        edges: dict[IRI, set[IRI]] = {}
+        for name, above in pairs:
+            if isinstance(name, IRI) and _is_user(name):
+                edges.setdefault(name, set()).update(n for n in self._names(above) if _is_user(n))
         return edges
-
-    def _connect(self, edges: dict[IRI, set[IRI]], below: Subject, above: Term) -> None:
-        if isinstance(below, IRI) and _is_user(below):
-            edges.setdefault(below, set()).update(n for n in self._names(above) if _is_user(n))
 
     def _named(self, predicate: IRI) -> dict[IRI, frozenset[IRI]]:
         found: dict[IRI, set[IRI]] = {}
@@ -298,12 +294,11 @@ def missing_kinds(triples: Iterable[Triple]) -> Iterator[Triple]:
         if owl.ON_PROPERTY in parts:
             yield node, rdf.TYPE, owl.RESTRICTION
         else:
-            is_range = any(map(_is_of_data, _parts(parts, told)))
+            is_range = any(
+                isinstance(each, Literal) or (isinstance(each, IRI) and each.startswith(XSD))
+                for each in _parts(parts, told)
+            )
             yield node, rdf.TYPE, _DATATYPE if is_range else owl.CLASS
-
-
-def _is_of_data(part: Term) -> bool:
-    return isinstance(part, Literal) or (isinstance(part, IRI) and part.startswith(XSD))
 
 
 def _parts(node: dict[IRI, Term], told: dict[BlankNode, dict[IRI, Term]]) -> Iterator[Term]:

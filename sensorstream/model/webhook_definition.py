@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields
 from typing import Any, ClassVar, Final, Literal, Self, TypeAlias, get_args
 
 from sensorstream.errors import WebhookError
@@ -137,9 +137,8 @@ def read_grouping(told: object) -> Grouping | None:
     by = told.get("by")
     if not isinstance(by, list | tuple) or any(each not in LABELS for each in by):
         raise WebhookError(f"a group's 'by': expected a list of some of {', '.join(LABELS)}")
-    wait = _seconds(told, "wait", 30.0, 0.0, LONGEST_WAIT)
-    interval = _seconds(told, "interval", 300.0, 1.0, LONGEST_INTERVAL)
-    return Grouping(tuple(by), wait, interval)
+    _, *times = fields(Grouping)
+    return Grouping(tuple(by), *(_seconds(told, each) for each in times))
 
 
 def grouping_data(grouping: Grouping | None) -> dict[str, object] | None:
@@ -149,10 +148,8 @@ def grouping_data(grouping: Grouping | None) -> dict[str, object] | None:
     return {"by": list(grouping.by), "wait": grouping.wait, "interval": grouping.interval}
 
 
-def _seconds(
-    told: Mapping[str, Any], name: str, default: float, least: float, most: float
-) -> float:
-    given = told.get(name, default)
+def _seconds(told: Mapping[str, Any], of: Field[float]) -> float:
+    given, least, most = told.get(of.name, of.default), of.metadata["ge"], of.metadata["le"]
     if isinstance(given, bool) or not isinstance(given, int | float) or not least <= given <= most:
-        raise WebhookError(f"a group's '{name}': expected {least:g} to {most:g} seconds")
+        raise WebhookError(f"a group's '{of.name}': expected {least:g} to {most:g} seconds")
     return float(given)

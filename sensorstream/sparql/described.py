@@ -147,7 +147,7 @@ class _Group:
         """The classes that are described, without those that are only part of another."""
         for node, told in self._of.items():
             is_described = any(each.predicate in DESCRIBING for each in told)
-            if is_described and any(_is_use(each) for each in self._uses(node)):
+            if is_described and any(each.predicate in _OF_A_CLASS for each in self._uses(node)):
                 described = self._class(node)
                 if described is not None:
                     yield described
@@ -180,14 +180,10 @@ class _Group:
             for each in self._into.get(part, ())
             if _ground(each) not in description
         )
-        if not all(each.object == node and _is_use(each) for each in outside):
+        if not all(each.object == node and each.predicate in _OF_A_CLASS for each in outside):
             return None
         name = name_of(_text(node, description))
         return DescribedClass(name, node, (*description, *missing_kinds(description)))
-
-
-def _is_use(pattern: TriplePattern) -> bool:
-    return pattern.predicate in _OF_A_CLASS
 
 
 def _ground(pattern: TriplePattern) -> Triple | None:

@@ -31,7 +31,6 @@ SF_WITHIN: Final = IRI("http://www.opengis.net/def/function/geosparql/sfWithin")
 METRIC_DISTANCE: Final = IRI("http://www.opengis.net/def/function/geosparql/metricDistance")
 DIVIDE: Final = IRI("urn:sensorstream:function:divide")
 IS_OF: Final = IRI("urn:sensorstream:function:isOf")
-WKT: Final = "http://www.opengis.net/ont/geosparql#wktLiteral"
 _PLACES: Final = Decimal("1e-18")
 """As exact as a decimal is everywhere here."""
 _MOST: Final = Decimal("1e20")
@@ -163,7 +162,7 @@ def _seconds(term: Term) -> Decimal:
 
 
 def _wkt(term: Term) -> str:
-    if not isinstance(term, Literal) or term.datatype != WKT:
+    if not isinstance(term, Literal) or term.datatype != xsd.GEO_WKT:
         raise TermError(f"'{str(term)[:80]}' is no geo:wktLiteral")
     return term.lexical
 

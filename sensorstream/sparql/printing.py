@@ -127,7 +127,9 @@ def group_text(pattern: Pattern) -> str:
 def content(pattern: Pattern) -> Iterator[str]:
     """The text between the braces of the group that means ``pattern``."""
     if is_sub_select(pattern):
-        yield from select_lines(pattern)
+        parts = modified(pattern)
+        yield select_text(parts)
+        yield from where_lines(parts)
     elif isinstance(pattern, algebra.Filter):
         yield from _elements(pattern.pattern)
         yield f"FILTER {constraint_text(pattern.condition)}"
@@ -275,13 +277,6 @@ def _grouped(pattern: Pattern) -> Modified:
     )
 
 
-def select_lines(pattern: Pattern) -> Iterator[str]:
-    """A SELECT from its first word to its last, without dataset clauses."""
-    parts = modified(pattern)
-    yield select_text(parts)
-    yield from where_lines(parts)
-
-
 def select_text(parts: Modified) -> str:
     """The SELECT clause."""
     computed = {extend.variable: extend.expression for extend in parts.computed}
@@ -402,7 +397,8 @@ def _lines(query: Query) -> Iterator[str]:
         parts = modified(form.pattern)
         yield select_text(parts)
     else:
-        parts = _parts(form.pattern)
+        is_whole = is_sub_select(form.pattern)
+        parts = Modified(form.pattern) if is_whole else modified(form.pattern)
         if isinstance(form, algebra.Construct):
             yield from _braces("CONSTRUCT", _triple_lines(form.template))
         elif isinstance(form, algebra.Ask):
@@ -412,10 +408,6 @@ def _lines(query: Query) -> Iterator[str]:
     yield from clauses
     if not (isinstance(form, algebra.Describe) and parts == Modified(algebra.BGP())):
         yield from where_lines(parts)
-
-
-def _parts(pattern: Pattern) -> Modified:
-    return Modified(pattern) if is_sub_select(pattern) else modified(pattern)
 
 
 def dataset_lines(dataset: algebra.Dataset, word: str = "FROM") -> Iterator[str]:
@@ -578,16 +570,11 @@ def _graph(graph: IRI | algebra.GraphSet | None) -> str:
     return f"GRAPH {graph.n3}" if isinstance(graph, IRI) else "DEFAULT"
 
 
-def _policy(policy: algebra.Consumption) -> str:
-    """What follows SEQ."""
-    return "" if policy is algebra.Consumption.UNRESTRICTED else f" {policy.value}"
-
-
 _TEXT: Final = TreeText(
     _FORMS,
     {
         "": _field,
-        "c": _policy,
+        "c": lambda of: "" if of is algebra.Consumption.UNRESTRICTED else f" {of.value}",
         "d": _graph,
         "g": group_text,
         "p": _primary,

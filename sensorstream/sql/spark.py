@@ -41,10 +41,9 @@ def simplify(tree: exp.Expr) -> None:
         if isinstance(node, exp.Paren):
             if _is_needless(node):
                 node.replace(node.this)
-        elif (
-            isinstance(node, exp.Case) and node.this is None and len(node.args["ifs"]) <= _BRANCHES
-        ):
-            node.replace(reduce(_either, reversed(node.args["ifs"]), _otherwise(node)))
+        elif node.this is None and len(node.args["ifs"]) <= _BRANCHES:
+            otherwise = node.args.get("default") or exp.Null()
+            node.replace(reduce(_either, reversed(node.args["ifs"]), otherwise))
 
 
 def _is_needless(paren: exp.Paren) -> bool:
@@ -60,11 +59,6 @@ def _is_needless(paren: exp.Paren) -> bool:
 
 def _either(otherwise: exp.Expr, branch: exp.If) -> exp.Expr:
     return exp.If(this=branch.this, true=branch.args["true"], false=otherwise)
-
-
-def _otherwise(case: exp.Case) -> exp.Expr:
-    default: exp.Expr | None = case.args.get("default")
-    return exp.Null() if default is None else default
 
 
 _STEPS: Final = "steps"
@@ -195,8 +189,7 @@ def _closure(each: exp.CTE, whole: exp.Expr, pretty: bool) -> Closure:
     steps, more = _parted(union.expression, view)
     first = union.this
     columns = tuple(column.alias_or_name for column in first.expressions)
-    texts = (_text(part, pretty) for part in (first, steps, more))
-    first_text, steps_text, more_text = texts
+    first_text, steps_text, more_text = (_text(part, pretty) for part in (first, steps, more))
     return Closure(view, columns, first_text, steps_text, more_text.sql)
 
 

@@ -27,6 +27,7 @@ from sensorstream.sql.dialects import (
     TYPES,
     Columns,
     Kind,
+    Row,
     VisibleColumns,
     common,
     constant_number,
@@ -234,15 +235,11 @@ def _node(node: exp.Expr, scope: VisibleColumns) -> _Typed:
             if new is not part:
                 node.set(str(key), new, place)
     if kind is Kind.NUMBER and type(node) in NUMBERS:
-        cell: Cell = NUMBERS[type(node)][PLACE[scope.dialect]]
-        own: Kind | None = kind
-    elif type(node) in NODES:
-        own, *cells = NODES[type(node)]
-        cell = cells[PLACE[scope.dialect]]
+        row: Row = (kind, *NUMBERS[type(node)])
     else:
-        cell = None
-        own = None
-    return _said(cell, node, scope.dialect), kind if own is None else own
+        row = NODES.get(type(node), (None, None, None))
+    own, *cells = row
+    return _said(cells[PLACE[scope.dialect]], node, scope.dialect), kind if own is None else own
 
 
 def _function(node: exp.Anonymous, scope: VisibleColumns) -> _Typed:

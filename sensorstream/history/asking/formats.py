@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from types import MappingProxyType
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 from xml.sax.saxutils import escape, quoteattr
 
 import pyoxigraph as ox
@@ -121,36 +121,31 @@ def _tsv(answer: Answer, out: IO[bytes]) -> None:
     solutions = _solutions(answer)
     out.write(("\t".join(f"?{name}" for name in solutions.variables) + "\n").encode())
     for batch in _batches(solutions.rows):
-        lines = ("\t".join("" if term is None else _tsv_term(term) for term in r) for r in batch)
-        out.write(_utf8("".join(f"{line}\n" for line in lines)))
-
-
-def _tsv_term(term: Term) -> str:
-    """As in Turtle: N-Triples' form, with line feeds and tabs escaped (section 4)."""
-    return term.n3.replace("\t", "\\t")
+        # As in Turtle: N-Triples' form, with line feeds and tabs escaped (section 4).
+        cells = (["" if t is None else t.n3.replace("\t", "\\t") for t in row] for row in batch)
+        out.write(_utf8("".join("\t".join(row) + "\n" for row in cells)))
 
 
 def _arrow(answer: Answer, out: IO[bytes]) -> None:
     require("frames", "an answer in Arrow")
     import pyarrow as pa
 
-    solutions = _solutions(answer)
-    schema = _schema(solutions.variables)
-    with pa.ipc.new_stream(out, schema) as writer:
-        for batch in _batches(solutions.rows):
-            writer.write_batch(_record_batch(batch, schema))
+    _write_batches(answer, out, pa.ipc.new_stream)
 
 
 def _parquet(answer: Answer, out: IO[bytes]) -> None:
     require("frames", "an answer in Parquet")
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
+    _write_batches(answer, out, pq.ParquetWriter)
+
+
+def _write_batches(answer: Answer, out: IO[bytes], open_: Callable[..., Any]) -> None:
     solutions = _solutions(answer)
     schema = _schema(solutions.variables)
-    with pq.ParquetWriter(out, schema) as writer:
+    with open_(out, schema) as writer:
         for batch in _batches(solutions.rows):
-            writer.write_table(pa.Table.from_batches([_record_batch(batch, schema)]))
+            writer.write_batch(_record_batch(batch, schema))
 
 
 def _schema(variables: Iterable[str]) -> pyarrow.Schema:

@@ -6,7 +6,7 @@ static data come with the question, in temporary tables.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Final, TypeAlias
@@ -61,7 +61,7 @@ def scope_of(
         beside: as in :class:`.Scope`.
     """
     named = {graph: _union(_parts(graph, time, live=live)) for graph in HISTORY_GRAPHS}
-    default = _union([_ended(time), *([_standing(time)] if live else ())])
+    default = _union([_statements(time), *([_statements(time, live=True)] if live else ())])
     terms = [_terms("store", "terms")]
     if live:
         terms.append(_terms("pg_temp", LIVE_TERMS))
@@ -89,27 +89,21 @@ def _parts(graph: IRI, time: Moment | Interval | None, *, live: bool) -> list[ex
     """The selects whose union is a graph."""
     parts: list[exp.Select] = []
     if graph == GRAPH_PERSISTENT:
-        parts.append(_ended(time))
+        parts.append(_statements(time))
     elif graph == GRAPH_INFERRED:
-        parts.append(_ended(time).where("inferred", copy=False))
+        parts.append(_statements(time).where("inferred", copy=False))
     if live and graph in _MARKS:
-        parts.append(_standing(time).where(f"marks & {_MARKS[graph]} <> 0", copy=False))
+        of_graph = f"marks & {_MARKS[graph]} <> 0"
+        parts.append(_statements(time, live=True).where(of_graph, copy=False))
     return parts
 
 
-def _ended(time: Moment | Interval | None) -> exp.Select:
-    """Statements that have left the window, or ended within it."""
-    return _statements(time, "store", "statements", has_end=True)
+def _statements(time: Moment | Interval | None, *, live: bool = False) -> exp.Select:
+    """Statements that have left the window, or ended within it.
 
-
-def _standing(time: Moment | Interval | None) -> exp.Select:
-    """Statements that hold now; they began at ``valid_from`` and have no end yet."""
-    return _statements(time, "pg_temp", LIVE_STATEMENTS, has_end=False)
-
-
-def _statements(
-    time: Moment | Interval | None, schema: str, name: str, *, has_end: bool
-) -> exp.Select:
+    ``live``: those that hold now instead; they began at ``valid_from`` and have no end yet.
+    """
+    schema, name = ("pg_temp", LIVE_STATEMENTS) if live else ("store", "statements")
     tree = exp.select(*_TRIPLE).from_(exp.table_(name, db=schema))
     match time:
         case Moment(at):
@@ -118,24 +112,23 @@ def _statements(
             begun, ended = f"valid_from < {end:d}", f"valid_to > {start:d}"
         case None:
             return tree
-    return tree.where(begun, *([ended] if has_end else ()))
+    return tree.where(begun, *(() if live else (ended,)))
 
 
 def _terms(schema: str, table: str) -> exp.Select:
     return exp.select(*_TERM).from_(exp.table_(table, db=schema))
 
 
-def _union(parts: Iterable[exp.Select]) -> exp.Select:
+def _union(parts: Sequence[exp.Select]) -> exp.Select:
     """One select of the rows of all; without any, of no row."""
-    trees = list(parts)
-    if not trees:
-        return _ended(None).where(exp.false(), copy=False)
-    if len(trees) == 1:
-        return trees[0]
-    union: exp.Query = trees[0]
-    for each in trees[1:]:
+    if not parts:
+        return _statements(None).where(exp.false(), copy=False)
+    if len(parts) == 1:
+        return parts[0]
+    union: exp.Query = parts[0]
+    for each in parts[1:]:
         union = union.union(each, distinct=False)
-    columns = (each.alias_or_name for each in trees[0].expressions)
+    columns = (each.alias_or_name for each in parts[0].expressions)
     return exp.select(*columns).from_(union.subquery("parts"))
 
 

@@ -26,9 +26,8 @@ from sensorstream.processes.stopping import Stop
 from sensorstream.sparql.answerable import HISTORY_GRAPHS
 from sensorstream.sql.sparql.forms import compile_query, constants
 from sensorstream.sql.sparql.scope import SqlQuery
-from sensorstream.sql.writing import text_of
+from sensorstream.sql.writing import POSTGRES, text_of
 
-_POSTGRES: Final = "postgres"
 _BEGIN: Final = (
     "select set_config('search_path', 'store', true), "
     # All rows are fetched, so plan for the whole result.
@@ -69,7 +68,7 @@ def answered(
         HistoryError: the database cannot be reached.
     """
     with _compiled(url, question, limits, live, stop) as (cursor, query, ends):
-        text = text_of(query.tree, _POSTGRES)
+        text = text_of(query.tree, POSTGRES)
         with explained(text):
             cursor.execute(f"declare answer no scroll cursor for {text}")
         columns = described(cursor, text)
@@ -96,9 +95,9 @@ def plan_of(
     with _compiled(url, question, limits, live, stop) as (cursor, query, _):
         options = "analyze, buffers" if analyze else "costs"
         with explained(""):
-            cursor.execute(f"explain ({options}) {text_of(query.tree, _POSTGRES)}")
+            cursor.execute(f"explain ({options}) {text_of(query.tree, POSTGRES)}")
             lines = [row[0] for row in cursor.fetchall()]
-        sql = text_of(query.tree, _POSTGRES, pretty=True)
+        sql = text_of(query.tree, POSTGRES, pretty=True)
         return question_plan(question.query, sql, "\n".join(lines))
 
 

@@ -15,7 +15,7 @@ from lark import Token
 from sensorstream.model.terms import IRI, BlankNode
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Aggregate, Expression, Pattern, TriplePattern, Variable
-from sensorstream.sparql.building.terms import TermBuilder, Triples, number, rule
+from sensorstream.sparql.building.terms import TermBuilder, Triples, number, plain, rule
 from sensorstream.sparql.extensions import fault_of_call
 from sensorstream.sparql.functions import FUNCTIONS
 from sensorstream.sparql.walk import aggregates, visible
@@ -191,8 +191,7 @@ class PatternBuilder(TermBuilder):
             left = GroupOfPatterns(made)
         return left.whole
 
-    def inline_data(self, children: list[algebra.Values]) -> Pattern:
-        return children[0]
+    inline_data = plain(lambda values: values)
 
     def each(self, children: list[Any]) -> algebra.Each:
         member, members, *ends, group = children
@@ -208,8 +207,7 @@ class PatternBuilder(TermBuilder):
             self.fail_at(missing[0], f"EACH: expected {missing[0]} in the pattern in braces")
         return self.at(self.here, algebra.Each(member, members, group.whole, *ends))
 
-    def data_column(self, children: list[Any]) -> algebra.Values:
-        return algebra.Values((children[0],), tuple((value,) for value in children[1:]))
+    data_column = plain(lambda name, *of: algebra.Values((name,), tuple((each,) for each in of)))
 
     def data_rows(self, children: list[Any]) -> algebra.Values:
         columns = tuple(child for child in children if isinstance(child, Variable))
@@ -222,16 +220,13 @@ class PatternBuilder(TermBuilder):
     def data_row(self, children: list[Any]) -> tuple[int, tuple[Any, ...]]:
         return self.here, tuple(children)
 
-    def undef(self, children: list[Token]) -> None:
-        return None
+    undef = plain(lambda *_: None)
 
     # Expressions
 
-    def any_of(self, children: list[Expression]) -> Expression:
-        return reduce(algebra.Or, children)
-
-    def all_of(self, children: list[Expression]) -> Expression:
-        return reduce(algebra.And, children)
+    any_of = plain(lambda *parts: reduce(algebra.Or, parts))
+    all_of = plain(lambda *parts: reduce(algebra.And, parts))
+    negation = plain(algebra.Not)
 
     def comparison(self, children: list[Any]) -> Expression:
         left, operator, right = children
@@ -259,16 +254,12 @@ class PatternBuilder(TermBuilder):
         product = self.arithmetic([first, *rest]) if rest else first
         return _SignedProduct(token.value[0], product, token.start_pos)
 
-    def negation(self, children: list[Expression]) -> Expression:
-        return algebra.Not(children[0])
-
     def sign(self, children: list[Any]) -> Expression:
         return self.operation(children[0].start_pos, algebra.Sign(children[0].value, children[1]))
 
     # Functions
 
-    def expression_list(self, children: list[Expression]) -> tuple[Expression, ...]:
-        return tuple(children)
+    expression_list = plain(lambda *parts: parts)
 
     def arguments(self, children: list[Any]) -> tuple[bool, tuple[Expression, ...]]:
         distinct = bool(children) and isinstance(children[0], Token)

@@ -18,7 +18,7 @@ from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Expression, Pattern, Query, TriplePattern, Update, Variable
 from sensorstream.sparql.building.patterns import joined
 from sensorstream.sparql.building.streams import Clauses, StreamBuilder
-from sensorstream.sparql.building.terms import NO_PREFIXES, Triples, rule
+from sensorstream.sparql.building.terms import NO_PREFIXES, Triples, plain, rule
 from sensorstream.sparql.lexer import Source
 from sensorstream.sparql.walk import aggregates, nodes, replaced, variables, visible
 
@@ -53,11 +53,6 @@ class _Form:
     clauses: Clauses
     relation: algebra.Relation | None
     made: Callable[[algebra.Values | None], Any]
-
-
-def _several(name: str) -> Callable[[Any, list[Any]], tuple[str, Any]]:
-    """The rule of a solution modifier that has several parts."""
-    return lambda _, children: (name, tuple(children))
 
 
 def _of_graphs(kinds: Callable[..., Any] | Mapping[str, Callable[..., Any]]) -> Any:
@@ -196,10 +191,12 @@ class QueryBuilder(StreamBuilder):
         *computed, variable = children
         return self.here, variable, computed[0] if computed else None
 
-    def solution_modifier(self, children: list[tuple[str, Any]]) -> _Modifiers:
-        return _Modifiers(**dict(children))
-
-    group_by, having, order_by = map(_several, ("keys", "having", "order"))
+    solution_modifier = plain(lambda *of: _Modifiers(**dict(of)))
+    group_by = plain(lambda *keys: ("keys", keys))
+    having = plain(lambda *conditions: ("having", conditions))
+    order_by = plain(lambda *conditions: ("order", conditions))
+    limit = plain(lambda number: ("limit", int(number.value)))
+    offset = plain(lambda number: ("offset", int(number.value)))
 
     def group_key(self, children: list[Any]) -> algebra.GroupKey:
         expression = self.without_aggregates(children[0], "GROUP BY")
@@ -214,14 +211,7 @@ class QueryBuilder(StreamBuilder):
         lambda *of: algebra.OrderCondition(of[-1], len(of) > 1 and of[0].type == "DESC")
     )
 
-    def limit(self, children: list[Token]) -> tuple[str, int]:
-        return "limit", int(children[0].value)
-
-    def offset(self, children: list[Token]) -> tuple[str, int]:
-        return "offset", int(children[0].value)
-
-    def values_clause(self, children: list[algebra.Values]) -> algebra.Values | None:
-        return children[0] if children else None
+    values_clause = plain(lambda *values: values[0] if values else None)
 
     # Translation
 
@@ -339,8 +329,7 @@ class QueryBuilder(StreamBuilder):
 
     # Updates
 
-    def update(self, children: list[Any]) -> Update:
-        return Update(tuple(children))
+    update = plain(lambda *operations: Update(operations))
 
     def deletion(self, children: list[Any]) -> Update:
         return Update((self.delete_where([self.quads(children)]),))
@@ -351,11 +340,8 @@ class QueryBuilder(StreamBuilder):
         {verb: partial(algebra.Transfer, verb) for verb in ("ADD", "MOVE", "COPY")}
     )
 
-    def graph_set(self, children: list[Any]) -> IRI | algebra.GraphSet:
-        return children[0] if isinstance(children[0], IRI) else algebra.GraphSet(children[0].type)
-
-    def graph_or_default(self, children: list[Any]) -> IRI | None:
-        return children[0] if isinstance(children[0], IRI) else None
+    graph_set = plain(lambda of: of if isinstance(of, IRI) else algebra.GraphSet(of.type))
+    graph_or_default = plain(lambda of: of if isinstance(of, IRI) else None)
 
     def insert_data(self, children: list[_Quads]) -> algebra.InsertData:
         self._refuse_variables(children[0], "INSERT DATA")
@@ -392,14 +378,9 @@ class QueryBuilder(StreamBuilder):
         self._refuse_blank_nodes(children[0], "DELETE")
         return "delete", children[0]
 
-    def insert(self, children: list[_Quads]) -> tuple[str, _Quads]:
-        return "insert", children[0]
-
-    def with_graph(self, children: list[IRI]) -> tuple[str, IRI]:
-        return "with", children[0]
-
-    def using(self, children: list[Any]) -> tuple[str, bool, IRI]:
-        return "using", len(children) == 2, children[-1]
+    insert = plain(lambda quads: ("insert", quads))
+    with_graph = plain(lambda graph: ("with", graph))
+    using = plain(lambda *of: ("using", len(of) == 2, of[-1]))
 
     def quads(self, children: list[Any]) -> _Quads:
         quads: list[algebra.Quad] = []

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from decimal import Decimal
+from functools import partialmethod
 from typing import Any, Final
 
 from lark import Token
@@ -23,7 +24,7 @@ from sensorstream.model.xsd import NUMERIC_TYPES, parse_duration
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Pattern, Variable
 from sensorstream.sparql.building.patterns import PatternBuilder
-from sensorstream.sparql.building.terms import rule
+from sensorstream.sparql.building.terms import plain, rule
 from sensorstream.sparql.printing import extent_text, part_text
 
 _XSD_DURATIONS: Final = (
@@ -154,33 +155,22 @@ class StreamBuilder(PatternBuilder):
         )
 
     def valid_at(self, children: list[Any]) -> algebra.ValidTime:
-        return self.at(self.here, algebra.ValidTime(self._time(self.here, children[0])))
-
-    def valid_during(self, children: list[Any]) -> algebra.ValidTime:
-        start, _, end = children
-        times = (self._time(self.here, each) for each in (start, end))
+        times = (self._time(each) for each in children if not isinstance(each, Token))
         return self.at(self.here, algebra.ValidTime(*times))
 
-    def _time(self, offset: int, time: Literal | Variable) -> str | Variable:
+    valid_during = valid_at
+
+    def _time(self, time: Literal | Variable) -> str | Variable:
         if isinstance(time, Variable):
             return time
         if time.language:
-            self.fail(offset, f"{time.n3} is not a time: leave the language out")
+            self.fail(self.here, f"{time.n3} is not a time: leave the language out")
         return time.lexical
 
-    def from_default(self, children: list[IRI]) -> tuple[str, IRI]:
-        return "default", children[0]
-
-    def from_named(self, children: list[Any]) -> tuple[str, IRI]:
-        return "named", children[-1]
+    from_default = plain(lambda graph: ("default", graph))
+    from_named = plain(lambda *of: ("named", of[-1]))
 
     # Windows
-
-    def from_window(self, children: list[Any]) -> tuple[str, IRI]:
-        return self._define(children, in_default=False)
-
-    def from_default_window(self, children: list[Any]) -> tuple[str, IRI]:
-        return self._define(children, in_default=True)
 
     def _define(self, children: list[Any], *, in_default: bool) -> tuple[str, IRI]:
         name, *rest = (child for child in children if not isinstance(child, Token))
@@ -192,6 +182,9 @@ class StreamBuilder(PatternBuilder):
             definition, name=name, stream=stream[0] if stream else None, in_default=in_default
         )
         return "window", name
+
+    from_window = partialmethod(_define, in_default=False)
+    from_default_window = partialmethod(_define, in_default=True)
 
     def extent(self, children: list[Any]) -> algebra.WindowDefinition:
         """What stands in the brackets of a window, which has no name yet."""
@@ -401,8 +394,7 @@ class StreamBuilder(PatternBuilder):
     report_milliseconds = _periodic(_MILLISECOND)
     report_every = computed = _periodic(SECOND)
 
-    def sliding_duration(self, children: list[Any]) -> Any:
-        return children[0]
+    sliding_duration = plain(lambda length: length)
 
     def report_triples(self, children: list[Token]) -> algebra.ReportClause:
         every = next(int(child.value) for child in children if child.type == "INTEGER")
@@ -458,18 +450,17 @@ class StreamBuilder(PatternBuilder):
     def register(self, children: list[Any]) -> Registered:
         word, name, *how = children
         relation = None if word.type == "QUERY" else algebra.Relation(word.type)
-        return self._registered(self.here, name, relation, how)
+        return self._registered(name, relation, how)
 
     def register_stream(self, children: list[Any]) -> Registered:
         name, *how = children
-        return self._registered(self.here, name, algebra.Relation.RSTREAM, how)
+        return self._registered(name, algebra.Relation.RSTREAM, how)
 
     def _registered(
-        self, offset: int, name: Any, relation: algebra.Relation | None, how: list[Any]
+        self, name: Any, relation: algebra.Relation | None, how: list[Any]
     ) -> Registered:
-        registration = self.operation(
-            offset, algebra.Registration(name if isinstance(name, IRI) else str(name), relation)
-        )
+        of = name if isinstance(name, IRI) else str(name)
+        registration = self.operation(self.here, algebra.Registration(of, relation))
         if len(how) > 1:
             self.fail_at(how[1], "a query reports in one way: expected one COMPUTED EVERY")
         return Registered(registration, how[0] if how else None)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
+from itertools import chain
 from types import MappingProxyType
 from typing import Any, Final, NoReturn, TypeVar
 
@@ -55,6 +56,11 @@ def rule(make: Callable[..., Any], *, by_value: bool = False) -> Any:
         return (self.at if by_value else self.operation)(self.here, make(*children))
 
     return built
+
+
+def plain(make: Callable[..., Any]) -> Any:
+    """A rule of the grammar that makes something of its parts alone, whatever its place is."""
+    return lambda _, children: make(*children)
 
 
 class TermBuilder(Transformer_NonRecursive[Token, Any]):
@@ -116,8 +122,7 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
 
     # Prologue
 
-    def prologue(self, children: list[Any]) -> Any:
-        return Discard
+    prologue = plain(lambda *_: Discard)
 
     def base(self, children: list[Token]) -> None:
         self.base_iri = self._resolved(children[0].value[1:-1])
@@ -145,11 +150,8 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
             self.fail(offset, f"the prefix of '{token.value}' is not declared")
         return self.at(offset, IRI(start + _ESCAPE.sub(r"\1", local)))
 
-    def a(self, children: list[Token]) -> IRI:
-        return rdf.TYPE
-
-    def nil(self, children: list[Token]) -> IRI:
-        return rdf.NIL
+    a = plain(lambda *_: rdf.TYPE)
+    nil = plain(lambda *_: rdf.NIL)
 
     def blank(self, children: list[Token]) -> BlankNode:
         node = BlankNode(children[0].value) if children else self._fresh_blank()
@@ -177,16 +179,13 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
             return Literal(lexical, rest[0])
         return Literal(lexical, language=rest[0].value[1:])
 
-    def number(self, children: list[Token]) -> Literal:
-        return number(children[0].value)
-
-    def boolean(self, children: list[Token]) -> Literal:
-        return Literal(children[0].value.lower(), xsd.BOOLEAN)
+    number = plain(lambda token: number(token.value))
+    boolean = plain(lambda token: Literal(token.value.lower(), xsd.BOOLEAN))
 
     # Triples
 
     def triples(self, children: list[list[TriplePattern]]) -> Triples:
-        return Triples(tuple(triple for each in children for triple in each))
+        return Triples(tuple(chain.from_iterable(children)))
 
     def same_subject(self, children: list[Any]) -> list[TriplePattern]:
         subject = _node(children[0])
@@ -229,8 +228,7 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
             tuple(iri for backward, iri in children if backward),
         )
 
-    def one_in_set(self, children: list[Any]) -> tuple[bool, IRI]:
-        return len(children) == 2, children[-1]
+    one_in_set = plain(lambda *of: (len(of) == 2, of[-1]))
 
     def refuse_paths(self, triples: tuple[TriplePattern, ...], where: str) -> None:
         """Fail at the first path that is more than a property."""

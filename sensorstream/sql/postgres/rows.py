@@ -80,8 +80,9 @@ class Of:
     cased: bool = False
     why: str = ""
 
-    def taken(self, value: Typed, node: exp.Expr, call: Call, scope: Scope) -> Typed:
+    def taken(self, value: Typed | None, node: exp.Expr, call: Call, scope: Scope) -> Typed:
         """The argument; raises :class:`QueryError` if it is another one."""
+        assert value is not None
         if self.cased and not scope.by_code_point:
             raise refused(call.node, "case depends on the database's language here")
         if self.literal is not None:
@@ -106,7 +107,7 @@ class Written:
     once: bool = False
     empty: bool = False
 
-    def taken(self, node: exp.Expr, call: Call) -> Typed:
+    def taken(self, _: Typed | None, node: exp.Expr, call: Call, _scope: Scope) -> Typed:
         """The argument; raises :class:`QueryError` if it is another one."""
         if self.least is not None:
             number = whole(node, self.least, call.node, self.what)
@@ -164,14 +165,10 @@ class Row:
 
     def told(self, call: Call, values: Sequence[Typed | None], scope: Scope) -> Typed:
         """The call on Spark; raises :class:`QueryError` if its arguments are not this row's."""
-        given = []
-        for place, (node, value) in enumerate(zip(call.arguments, values, strict=True)):
-            each = self.at(place)
-            if isinstance(each, Written):
-                given.append(each.taken(node, call))
-            else:
-                assert value is not None
-                given.append(each.taken(value, node, call, scope))
+        given = [
+            self.at(place).taken(value, node, call, scope)
+            for place, (node, value) in enumerate(zip(call.arguments, values, strict=True))
+        ]
         if not isinstance(self.spark, str):
             return self.spark(call, given, scope)
         result = given[0].type if self.result is None else self.result

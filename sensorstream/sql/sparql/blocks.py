@@ -19,7 +19,6 @@ from sensorstream.sql.sparql.relations import (
     Bound,
     Compiler,
     Layout,
-    Names,
     OneOf,
     Place,
     Relation,
@@ -31,23 +30,16 @@ from sensorstream.sql.sparql.relations import (
     unit,
     where,
 )
-from sensorstream.sql.sparql.scope import Id
 
 _ENDS: Final = ("subject", "object")
 
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """Makes the pairs that paths connect in one graph.
-
-    ``ids`` are the ids of constants; ``beside`` tells whether the middle of a path may be taken
-    from the table before it (LATERAL).
-    """
+    """Makes the pairs that paths connect in one graph."""
 
     graph: exp.Select
-    names: Names
-    ids: dict[Term, Id]
-    beside: bool = True
+    compiler: Compiler
 
     def pairs(
         self, path: Path, subject: exp.Expr | None = None, object_: exp.Expr | None = None
@@ -58,7 +50,8 @@ class Paths:
         """
         match path:
             case IRI():
-                return self._step([self._is(path)], subject, object_)
+                is_it = sql(":a = :b", a=exp.column("predicate", "g"), b=_id(self.compiler, path))
+                return self._step([is_it], subject, object_)
             case algebra.Inverse(inner):
                 return self._turned(self.pairs(inner, object_, subject))
             case algebra.Sequence(left, right):
@@ -84,18 +77,11 @@ class Paths:
                 return self._union([self._same(subject, object_), more], distinct=True)
         raise AssertionError(path)
 
-    def _is(self, name: IRI) -> exp.Expr:
-        return sql(":a = :b", a=exp.column("predicate", "g"), b=self._id(name))
-
     def _none_of(self, names: Iterable[IRI]) -> list[exp.Expr]:
-        known = [constant(self.ids[each]) for each in names if each in self.ids]
+        known = [_id(self.compiler, each) for each in names if each in self.compiler.ids]
         if not known:
             return []
         return [exp.Not(this=exp.In(this=exp.column("predicate", "g"), expressions=known))]
-
-    def _id(self, term: Term) -> exp.Expr:
-        id_ = self.ids.get(term)
-        return exp.cast(exp.null(), "BIGINT") if id_ is None else constant(id_)
 
     def _step(
         self, conditions: list[exp.Expr], subject: exp.Expr | None, object_: exp.Expr | None
@@ -111,13 +97,16 @@ class Paths:
         tree = from_(selected(columns), self._graph())
         where(tree, *conditions, *given)
         tree.set("distinct", exp.Distinct())
-        return self._over(tree, _ENDS)
+        return self._over(tree)
+
+    def _fresh(self) -> str:
+        return self.compiler.names.fresh("p")
 
     def _graph(self) -> exp.Subquery:
         return table(self.graph.copy(), "g")
 
-    def _over(self, tree: exp.Expr, columns: tuple[str, str]) -> exp.Select:
-        alias = self.names.fresh("p")
+    def _over(self, tree: exp.Expr, columns: tuple[str, str] = _ENDS) -> exp.Select:
+        alias = self._fresh()
         ends = [
             named(exp.column(column, alias), end)
             for column, end in zip(columns, _ENDS, strict=True)
@@ -128,12 +117,12 @@ class Paths:
         return self._over(tree, ("object", "subject"))
 
     def _union(self, ways: list[exp.Select], *, distinct: bool = False) -> exp.Select:
-        return self._over(united(ways, distinct=distinct), _ENDS)
+        return self._over(united(ways, distinct=distinct))
 
     def _sequence(
         self, left: Path, right: Path, subject: exp.Expr | None, object_: exp.Expr | None
     ) -> exp.Select:
-        one, other = self.names.fresh("p"), self.names.fresh("p")
+        one, other = self._fresh(), self._fresh()
         tree = selected([exp.column("subject", one), exp.column("object", other)])
         if subject is None and object_ is not None:
             # From the end that is known.
@@ -143,7 +132,7 @@ class Paths:
             first = table(self.pairs(left, subject, None), one)
             middle = None if subject is None else self._beside("object", one)
             second = table(self.pairs(right, middle, object_), other)
-        known = self.beside and (subject is not None or object_ is not None)
+        known = self.compiler.beside and (subject is not None or object_ is not None)
         on = sql(":a = :b", a=exp.column("object", one), b=exp.column("subject", other))
         from_(tree, first)
         tree.append("joins", exp.Join(this=exp.Lateral(this=second) if known else second, on=on))
@@ -167,13 +156,11 @@ class Paths:
         self, inner: Path, subject: exp.Expr | None, object_: exp.Expr | None
     ) -> exp.Select:
         """The pairs that one or more steps connect; UNION keeps a cycle from turning for ever."""
-        found, step = self.names.fresh("p"), self.names.fresh("p")
+        found, step = self._fresh(), self._fresh()
         backward = subject is None and object_ is not None
         far = "subject" if backward else "object"
         start = object_ if backward else subject
-        first = self._over(
-            self.pairs(inner, *((None, start) if backward else (start, None))), _ENDS
-        )
+        first = self._over(self.pairs(inner, *((None, start) if backward else (start, None))))
         here = self._beside(far, found)
         following = self.pairs(inner, *((None, here) if backward else (here, None)))
         more = selected(
@@ -187,14 +174,14 @@ class Paths:
         tree.set("with_", exp.With(expressions=[recursive], recursive=True))
         if subject is not None and object_ is not None:
             where(tree, sql(":a = :b", a=exp.column("object", found), b=object_))
-        return self._over(tree, _ENDS)
+        return self._over(tree)
 
     def _beside(self, column: str, alias: str) -> exp.Expr | None:
-        return exp.column(column, alias) if self.beside else None
+        return exp.column(column, alias) if self.compiler.beside else None
 
     def _next(self, following: exp.Subquery, found: str, step: str, far: str) -> exp.Join:
         """The join of what was found with the steps that follow it."""
-        if self.beside:
+        if self.compiler.beside:
             return exp.Join(this=exp.Lateral(this=following), kind="CROSS")
         near = "object" if far == "subject" else "subject"
         on = sql(":a = :b", a=exp.column(near, step), b=exp.column(far, found))
@@ -299,7 +286,10 @@ def _joined(compiler: Compiler, triples: Sequence[_Triple], place: Place) -> Rel
                 columns[end.name] = column
                 conditions += _substituted(column, end.name, place)
                 conditions += _bounded(compiler, column, end.name, place.bounds)
-                if part == "object" and _is_ordered(end.name, place.bounds):
+                if part == "object" and any(
+                    isinstance(each, Bound) and each.name == end.name for each in place.bounds
+                ):
+                    # An index on numbers answers a condition on it.
                     keys[compiler.names.fresh("n")] = exp.column("number", alias)
             else:
                 assert isinstance(end, IRI | Literal)
@@ -352,11 +342,6 @@ def _bounded(
     return found
 
 
-def _is_ordered(name: str, bounds: Iterable[Bound | OneOf]) -> bool:
-    """Whether an index on numbers answers a condition on a variable."""
-    return any(isinstance(each, Bound) and each.name == name for each in bounds)
-
-
 def _with_path(compiler: Compiler, below: Relation, triple: _Triple, place: Place) -> Relation:
     """The relation with the pairs that a path connects, from the ends that are known."""
     if not place.once:
@@ -365,7 +350,7 @@ def _with_path(compiler: Compiler, below: Relation, triple: _Triple, place: Plac
     assert not isinstance(path, Variable)
     alias, other = compiler.names.fresh("r"), compiler.names.fresh("r")
     known = [_known(compiler, end, below, alias, place) for end in (subject, object_)]
-    paths = Paths(place.graph, compiler.names, compiler.ids, compiler.beside)
+    paths = Paths(place.graph, compiler)
     pairs: exp.Expr = table(paths.pairs(path, *known), other)
     if compiler.beside:
         pairs = exp.Lateral(this=pairs)

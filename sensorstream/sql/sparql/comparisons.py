@@ -5,15 +5,12 @@ The meaning is that of :mod:`sensorstream.sparql.values`.
 
 from __future__ import annotations
 
-from typing import Final
-
 from sqlglot import exp
 
-from sensorstream.errors import TermError
 from sensorstream.model.terms import Literal
 from sensorstream.model.xsd import FAMILIES
 from sensorstream.sparql.algebra import TURNED
-from sensorstream.sparql.values import number, time_of
+from sensorstream.sparql.values import is_valid, number
 from sensorstream.sql.fragments import null, sql
 from sensorstream.sql.sparql.lexical import (
     DATE,
@@ -23,14 +20,6 @@ from sensorstream.sql.sparql.lexical import (
 )
 from sensorstream.sql.sparql.relations import Frame
 from sensorstream.sql.sparql.values import Constant, Value, may_be_time, numeric_constant, said
-
-_OPERATORS: Final = {
-    "=": ":a = :b",
-    "<": ":a < :b",
-    ">": ":a > :b",
-    "<=": ":a <= :b",
-    ">=": ":a >= :b",
-}
 
 
 def same(a: Value, b: Value) -> exp.Expr:
@@ -94,8 +83,8 @@ def ordered(operator: str, a: Value, b: Value) -> exp.Expr:
         a=a,
         b=b,
         numbers=_numbers(operator, a, b),
-        texts=sql(_OPERATORS[operator], a=codepoints(a.text), b=codepoints(b.text)),
-        truths=sql(_OPERATORS[operator], a=a.truth, b=b.truth),
+        texts=sql(f":a {operator} :b", a=codepoints(a.text), b=codepoints(b.text)),
+        truths=sql(f":a {operator} :b", a=a.truth, b=b.truth),
         times=_times(operator, a, b),
     )
 
@@ -158,8 +147,8 @@ def _numbers(operator: str, a: Value, b: Value) -> exp.Expr:
         "THEN FALSE WHEN GREATEST(:a_rank, :b_rank) >= 2 THEN :doubles ELSE :exact END",
         a=a,
         b=b,
-        doubles=sql(_OPERATORS[operator], a=as_double(a.number), b=as_double(b.number)),
-        exact=sql(_OPERATORS[operator], a=a.number, b=b.number),
+        doubles=sql(f":a {operator} :b", a=as_double(a.number), b=as_double(b.number)),
+        exact=sql(f":a {operator} :b", a=a.number, b=b.number),
     )
 
 
@@ -167,11 +156,11 @@ def _with_constant(operator: str, a: Value, term: Literal) -> exp.Expr:
     value = number(term)
     if value is None or value != value:
         return exp.false()
-    doubles = sql(_OPERATORS[operator], a=as_double(a.number), b=as_double(numeric_constant(term)))
+    doubles = sql(f":a {operator} :b", a=as_double(a.number), b=as_double(numeric_constant(term)))
     if isinstance(value, float):
         whole = doubles
     else:
-        exact = sql(_OPERATORS[operator], a=a.number, b=numeric_constant(term))
+        exact = sql(f":a {operator} :b", a=a.number, b=numeric_constant(term))
         form = "CASE WHEN :rank >= 2 THEN :doubles ELSE :exact END"
         whole = said(form, a, doubles=doubles, exact=exact)
     return sql(":a <> CAST('NaN' AS DECIMAL) AND :whole", a=a.number, whole=whole)
@@ -181,21 +170,16 @@ def _times(operator: str, a: Value, b: Value) -> exp.Expr:
     """The comparison of two times of one family; null for all else."""
     if not (may_be_time(a) and may_be_time(b)):
         return null("BOOLEAN")
-    compared = {
+    compared = f"CASE WHEN :order <> 2 THEN :order {operator} 0"
+    if operator == "=":
         # With a time zone on one side only it is not certain; of durations it is.
-        "=": "CASE WHEN :order <> 2 THEN :order = 0 "
-        "WHEN :order = 2 AND :datatype IN (:duration, :daytime, :yearmonth) THEN FALSE END",
-        "<": "CASE WHEN :order <> 2 THEN :order < 0 END",
-        ">": "CASE WHEN :order <> 2 THEN :order > 0 END",
-        "<=": "CASE WHEN :order <> 2 THEN :order <= 0 END",
-        ">=": "CASE WHEN :order <> 2 THEN :order >= 0 END",
-    }[operator]
+        compared += " WHEN :order = 2 AND :datatype IN (:duration, :daytime, :yearmonth) THEN FALSE"
     return said(
         "CASE WHEN :a_is_time AND :b_is_time THEN "
         "(SELECT :compared FROM (SELECT :order AS n OFFSET 0) AS o) END",
         a=a,
         b=b,
-        compared=said(compared, a, order=exp.column("n", "o")),
+        compared=said(f"{compared} END", a, order=exp.column("n", "o")),
         order=_order(a, b),
     )
 
@@ -252,7 +236,8 @@ def _family(value: Value) -> exp.Expr:
 def _valid(value: Value) -> exp.Expr:
     """Whether a literal of a known datatype is valid."""
     if isinstance(value, Constant):
-        return exp.true() if _is_valid(value.term) else exp.false()
+        valid = isinstance(value.term, Literal) and is_valid(value.term)
+        return exp.true() if valid else exp.false()
     return said(
         "CASE WHEN :datatype = :string THEN TRUE "
         "WHEN :datatype = :boolean THEN BTRIM(:text, :blanks) IN ('true', 'false', '0', '1') "
@@ -265,15 +250,3 @@ def _valid(value: Value) -> exp.Expr:
         stamps=STAMP,
         datetimes=DATE_TIME,
     )
-
-
-def _is_valid(term: object) -> bool:
-    if not isinstance(term, Literal):
-        return False
-    if term.datatype in FAMILIES:
-        return time_of(term) is not None
-    try:
-        _ = term.value
-    except TermError:
-        return False
-    return True

@@ -19,10 +19,10 @@ from sensorstream.sparql.functions import iri_function
 from sensorstream.sql.fragments import any_of, constant, sql
 from sensorstream.sql.sparql.comparisons import equal, ordered, same
 from sensorstream.sql.sparql.functions import (
-    BLANK_NODE,
     CASTS,
     FUNCTIONS,
     arithmetic,
+    blank_node,
     negative,
     negative_time,
     positive,
@@ -58,7 +58,7 @@ def value_of(expression: Expression, frame: Frame) -> Value:
     """
     match expression:
         case IRI() | Literal():
-            return constant_of(expression, frame)
+            return Constant(expression, id_of(expression, frame))
         case Variable(name):
             return frame.variable(name)
         case (
@@ -108,12 +108,6 @@ def truth_of(expression: Expression, frame: Frame) -> exp.Expr:
     return frame.light(value_of(expression, frame)).truth
 
 
-def constant_of(term: IRI | Literal, frame: Frame) -> Constant:
-    """A term of the query's text."""
-    id_ = frame.ids(term)
-    return Constant(term, None if id_ is None else constant(id_))
-
-
 def id_of(expression: Expression, frame: Frame) -> exp.Expr | None:
     """The id of an expression's value, where it is always that of a known term."""
     match expression:
@@ -152,7 +146,7 @@ def _arithmetic(operator: str, a: Value, b: Value, frame: Frame) -> Value:
     of_times = summed(frame, a, b, 1 if operator == "+" else -1)
     if isinstance(a, Constant) or isinstance(b, Constant):
         return of_times
-    return _either(frame.light(arithmetic(operator, a, b, frame)), of_times)
+    return _coalesce([frame.light(arithmetic(operator, a, b, frame)), of_times])
 
 
 def _signed(operator: str, value: Value, frame: Frame) -> Value:
@@ -162,12 +156,9 @@ def _signed(operator: str, value: Value, frame: Frame) -> Value:
     of_time = negative_time(frame, value)
     if operator == "+":
         of_time = negative_time(frame, of_time)
-    return of_time if isinstance(value, Constant) else _either(frame.light(of_number), of_time)
-
-
-def _either(one: Value, other: Value) -> Value:
-    """The first of two values, unless it is an error."""
-    return _coalesce([one, other])
+    if isinstance(value, Constant):
+        return of_time
+    return _coalesce([frame.light(of_number), of_time])
 
 
 def _bound(name: str, frame: Frame) -> exp.Expr:
@@ -207,7 +198,7 @@ def _call(name: str, arguments: tuple[Expression, ...], frame: Frame) -> Value:
         case (("IRI" | "URI"), _):
             return _iri(arguments, frame)
         case "BNODE", ():
-            return BLANK_NODE(frame)
+            return blank_node(frame)
     values = [value_of(each, frame) for each in arguments]
     if name in FUNCTIONS:
         return FUNCTIONS[name](frame, *values)
@@ -216,6 +207,7 @@ def _call(name: str, arguments: tuple[Expression, ...], frame: Frame) -> Value:
 
 
 def _coalesce(values: list[Value]) -> Value:
+    """The first of some values that is no error."""
     made: dict[str, exp.Expr] = {part: getattr(Unbound(), part) for part in STORED}
     for each in values:
         made = {

@@ -31,6 +31,7 @@ from sensorstream.sql.sparql.relations import (
     Layout,
     Place,
     Relation,
+    columns_of,
     from_,
     join,
     order_by,
@@ -51,7 +52,9 @@ _MOST_ARGUMENTS: Final = 300
 all the ways two terms may be equal."""
 _MOST_IN_TEMPLATE: Final = 1_000
 """Triples of a template: as many take a second to compile."""
-_ENDS = ("subject", "predicate", "object")
+_ENDS: Final = ("subject", "predicate", "object")
+_TRIPLE: Final = [f"{end}_{part}" for end in _ENDS for part in PARTS]
+_TRIPLE_COLUMNS: Final = tuple(Column(end, place * len(PARTS)) for place, end in enumerate(_ENDS))
 
 
 def constants(query: Query, graphs: Iterable[IRI] = ()) -> frozenset[Term]:
@@ -175,12 +178,8 @@ def _with_unknown(found: Iterable[Term], scope: Scope) -> tuple[dict[Term, Id], 
         ),
         source,
     )
-    known = from_(
-        selected(exp.column(name, "k") for name in columns),
-        table(scope.terms.copy(), "k"),
-    )
-    both = table(exp.Union(this=known, expression=own, distinct=False), "b")
-    return ids, from_(selected(exp.column(name, "b") for name in columns), both)
+    known = columns_of(scope.terms.copy(), "k", columns)
+    return ids, columns_of(united([known, own]), "b", columns)
 
 
 def _parts_of(term: Term, names: Sequence[str] = PARTS) -> list[exp.Expr]:
@@ -195,10 +194,7 @@ def _dataset(dataset: algebra.Dataset, scope: Scope) -> tuple[exp.Select, Mappin
         return scope.default, scope.named
     columns = (*_ENDS, "number")
     parts: list[exp.Expr] = [
-        from_(
-            selected(exp.column(name, "g") for name in columns),
-            table(scope.named[each].copy(), "g"),
-        )
+        columns_of(scope.named[each].copy(), "g", columns)
         for each in dataset.default
         if each in scope.named
     ]
@@ -208,9 +204,7 @@ def _dataset(dataset: algebra.Dataset, scope: Scope) -> tuple[exp.Select, Mappin
             named(null(kind), name) for name, kind in zip(columns, types, strict=True)
         )
         parts = [where(nothing, exp.false())]
-    whole = united(parts)
-    source = table(whole, "b")
-    default = from_(selected(exp.column(name, "b") for name in columns), source)
+    default = columns_of(united(parts), "b", columns)
     return default, {each: scope.named[each] for each in dataset.named if each in scope.named}
 
 
@@ -251,12 +245,12 @@ def _construct(
     solutions = from_(selected(columns), valued.under("r"))
     parts = [_instances(each, valued.layouts) for each in template]
     if not parts:
-        parts = [where(_no_triples(), exp.false())]
-    whole = united(parts)
-    tree = _triples(whole)
+        none = selected(named(null(TYPES[name.partition("_")[2]]), name) for name in _TRIPLE)
+        parts = [where(none, exp.false())]
+    tree = _triples(united(parts))
     named_solutions = exp.CTE(this=solutions, alias=titled("solutions"))
     tree.set("with_", exp.With(expressions=[named_solutions]))
-    return SqlQuery("CONSTRUCT", tree, _triple_columns())
+    return SqlQuery("CONSTRUCT", tree, _TRIPLE_COLUMNS)
 
 
 def _instances(triple: TriplePattern, layouts: Mapping[str, Layout]) -> exp.Expr:
@@ -324,7 +318,7 @@ def _describe(
     tree.set("expressions", columns)
     whole = _triples(tree)
     whole.set("with_", exp.With(expressions=[found], recursive=True))
-    return SqlQuery("DESCRIBE", whole, _triple_columns())
+    return SqlQuery("DESCRIBE", whole, _TRIPLE_COLUMNS)
 
 
 def _ids_of(compiler: Compiler, relation: Relation, layout: Layout) -> exp.Select:
@@ -342,16 +336,6 @@ def _ids_of(compiler: Compiler, relation: Relation, layout: Layout) -> exp.Selec
 
 
 def _triples(found: exp.Expr) -> exp.Select:
-    names = [f"{end}_{part}" for end in _ENDS for part in PARTS]
-    source = table(found, "x")
-    tree = from_(selected(exp.column(name, "x") for name in names), source)
+    tree = columns_of(found, "x", _TRIPLE)
     tree.set("distinct", exp.Distinct())
     return tree
-
-
-def _no_triples() -> exp.Select:
-    return selected(named(null(TYPES[part]), f"{end}_{part}") for end in _ENDS for part in PARTS)
-
-
-def _triple_columns() -> tuple[Column, ...]:
-    return tuple(Column(end, place * len(PARTS)) for place, end in enumerate(_ENDS))

@@ -38,9 +38,6 @@ from sensorstream.sql.sparql.values import (
     time_of,
 )
 
-_EXACT: Final = {"+": ":a + :b", "-": ":a - :b", "*": ":a * :b"}
-# The quotient of two floats is a double in Spark.
-_FAST: Final = {**_EXACT, "/": "CAST(:a / :b AS REAL)"}
 _DIGITS: Final = 28
 """Decimal places of a quotient."""
 
@@ -48,34 +45,38 @@ _DIGITS: Final = 28
 def arithmetic(operator: str, left: Value, right: Value, frame: Frame) -> Value:
     """``left operator right``: exact for integers and decimals, IEEE 754 for the others."""
     a, b = left.number, right.number
-    rank = _common(left, right)
+    rank = sql("GREATEST(:a, :b)", a=left.rank, b=right.rank)
     if operator == "/":
         return _quotient(a, b, rank, frame)
-    exact = sql(_EXACT[operator], a=a, b=b)
+    exact = sql(f":a {operator} :b", a=a, b=b)
     doubles = sql(
         # Where the exact result is far from the limits, so is every step of the other.
         "CASE WHEN :exact = 0 OR ABS(:exact) BETWEEN CAST('1e-300' AS DECIMAL) "
         "AND CAST('1e308' AS DECIMAL) THEN CAST(CAST(:fast AS TEXT) AS DECIMAL) ELSE :slow END",
         exact=exact,
-        fast=sql(_EXACT[operator], a=as_double(a), b=as_double(b)),
+        fast=sql(f":a {operator} :b", a=as_double(a), b=as_double(b)),
         slow=rounded(exact),
     )
-    return Number(
-        sql(
-            "CASE :rank WHEN 2 THEN :singles WHEN 3 THEN :doubles ELSE :exact END",
-            rank=rank,
-            singles=_singles(operator, a, b, exact, single(exact)),
-            doubles=doubles,
-            exact=exact,
-        ),
-        rank,
+    singles = _singles(operator, a, b, exact, single(exact))
+    return Number(_by_rank(rank, singles, doubles, exact), rank)
+
+
+def _by_rank(rank: exp.Expr, singles: exp.Expr, doubles: exp.Expr, exact: exp.Expr) -> exp.Expr:
+    return sql(
+        "CASE :rank WHEN 2 THEN :singles WHEN 3 THEN :doubles ELSE :exact END",
+        rank=rank,
+        singles=singles,
+        doubles=doubles,
+        exact=exact,
     )
 
 
 def _singles(operator: str, a: exp.Expr, b: exp.Expr, result: exp.Expr, slow: exp.Expr) -> exp.Expr:
     """The result on xsd:float; ``slow`` where an operand or the result is near its limits."""
     fits = "(:n = 0 OR ABS(:n) BETWEEN CAST('1e-36' AS DECIMAL) AND CAST('3e38' AS DECIMAL))"
-    fast = sql(_FAST[operator], a=exp.cast(a, "REAL"), b=exp.cast(b, "REAL"))
+    # The quotient of two floats is a double in Spark.
+    form = "CAST(:a / :b AS REAL)" if operator == "/" else f":a {operator} :b"
+    fast = sql(form, a=exp.cast(a, "REAL"), b=exp.cast(b, "REAL"))
     return sql(
         "CASE WHEN :of_a AND :of_b AND :of_result THEN CAST(CAST(:fast AS TEXT) AS DECIMAL) "
         "ELSE :slow END",
@@ -139,20 +140,9 @@ def double_quotient(a: exp.Expr, b: exp.Expr) -> exp.Expr:
 
 def _quotient(a: exp.Expr, b: exp.Expr, rank: exp.Expr, frame: Frame) -> Value:
     doubles = frame.computed(double_quotient(a, b))
-    return Number(
-        sql(
-            "CASE :rank WHEN 2 THEN :singles WHEN 3 THEN :doubles ELSE :exact END",
-            rank=rank,
-            singles=_singles("/", a, b, doubles, single(doubles)),
-            doubles=doubles,
-            exact=quotient(a, b),
-        ),
-        sql("GREATEST(:rank, 1)", rank=rank),
-    )
-
-
-def _common(left: Value, right: Value) -> exp.Expr:
-    return sql("GREATEST(:a, :b)", a=left.rank, b=right.rank)
+    singles = _singles("/", a, b, doubles, single(doubles))
+    number = _by_rank(rank, singles, doubles, quotient(a, b))
+    return Number(number, sql("GREATEST(:rank, 1)", rank=rank))
 
 
 Function: TypeAlias = Callable[..., Value]
@@ -348,7 +338,8 @@ def _strdt(frame: Frame, text: Value, datatype: Value) -> Value:
     return literal_of(frame.computed(made, "text"), datatype.text)
 
 
-def _blank_node(frame: Frame) -> Value:
+def blank_node(frame: Frame) -> Value:
+    """``BNODE()``."""
     label = frame.computed(sql("'b' || MD5(CAST(GEN_RANDOM_UUID() AS TEXT))"), "text")
     return Columns({"kind": constant(1), "text": label})
 
@@ -424,8 +415,7 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
     "UUID": _fresh(Name, "'urn:uuid:' || CAST(GEN_RANDOM_UUID() AS TEXT)"),
     "STRUUID": _fresh(Text, "CAST(GEN_RANDOM_UUID() AS TEXT)"),
 }
-"""Those whose arguments are values; BNODE is another without one: :data:`BLANK_NODE`."""
-BLANK_NODE: Final[Function] = _blank_node
+"""Those whose arguments are values; BNODE is another without one: :func:`blank_node`."""
 
 
 # -- casts (section 17.5) -------------------------------------------------------------------------

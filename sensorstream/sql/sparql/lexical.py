@@ -106,21 +106,14 @@ def single(number: exp.Expr) -> exp.Expr:
 def number_text(number: exp.Expr, rank: exp.Expr) -> exp.Expr:
     """The canonical form of a number: ``7``, ``7.5``, ``7.5E0``."""
     return sql(
-        "CASE WHEN :rank <= 1 THEN CAST(TRIM_SCALE(:number) AS TEXT) ELSE :double END",
-        rank=rank,
-        number=number,
-        double=_double_text(number),
-    )
-
-
-def _double_text(number: exp.Expr) -> exp.Expr:
-    return sql(
-        "CASE WHEN :number = CAST('NaN' AS DECIMAL) THEN 'NaN' "
+        "CASE WHEN :rank <= 1 THEN CAST(TRIM_SCALE(:number) AS TEXT) "
+        "ELSE CASE WHEN :number = CAST('NaN' AS DECIMAL) THEN 'NaN' "
         "WHEN :number = CAST('Infinity' AS DECIMAL) THEN 'INF' "
         "WHEN :number = CAST('-Infinity' AS DECIMAL) THEN '-INF' "
         "WHEN :number = 0 THEN '0.0E0' "
         "ELSE REPLACE(REGEXP_REPLACE(LTRIM(SCIENTIFIC(:number)), "
-        r"'0*e[+]?(-?)0*([0-9]+)$', 'E\1\2'), '.E', '.0E') END",
+        r"'0*e[+]?(-?)0*([0-9]+)$', 'E\1\2'), '.E', '.0E') END END",
+        rank=rank,
         number=number,
     )
 
@@ -171,7 +164,7 @@ def _whole(text: exp.Expr, datatype: exp.Expr) -> exp.Expr:
     out_of_range = []
     for name, bounds in INTEGER_BOUNDS.items():
         beyond = [
-            sql(f":number {sign} :end", number=number, end=_whole_constant(end))
+            sql(f":number {sign} CAST(:end AS DECIMAL)", number=number, end=str(end))
             for sign, end in zip("<>", bounds, strict=True)
             if end is not None
         ]
@@ -181,7 +174,3 @@ def _whole(text: exp.Expr, datatype: exp.Expr) -> exp.Expr:
     return sql(
         "CASE WHEN :wrong THEN NULL ELSE :number END", wrong=any_of(*out_of_range), number=number
     )
-
-
-def _whole_constant(value: int) -> exp.Expr:
-    return exp.cast(constant(str(value)), "DECIMAL")

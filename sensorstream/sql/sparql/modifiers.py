@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from sqlglot import exp
@@ -169,16 +169,6 @@ _FEW: Final = 10_000
 """Rows: to look up for each whether another has its triple takes less than to make all distinct."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Computed:
-    """An aggregate on its way: what each row gives it, what each group, and the result."""
-
-    rows: Mapping[str, exp.Expr]
-    groups: Mapping[str, exp.Expr]
-    result: Mapping[str, exp.Expr]
-    layout: Layout
-
-
 def grouped(compiler: Compiler, group: Group, below: Relation, place: Place) -> Relation:
     """One row for each group."""
     before, below = below, settled(below, compiler.names)
@@ -192,7 +182,8 @@ def grouped(compiler: Compiler, group: Group, below: Relation, place: Place) -> 
             below = extended(compiler, below, name, key.expression, place)
         if name in below.layouts and name not in keys:
             keys.append(name)
-    layouts = {name: _key_layout(below.layouts[name]) for name in keys}
+    stored = {name: below.layouts[name] for name in keys}
+    layouts = {name: replace(each, has_value=not each.has_id) for name, each in stored.items()}
     alias, rows, groups = (compiler.names.fresh("r") for _ in range(3))
     frame = compiler.frame(place, (below, alias))
     partition = [
@@ -274,10 +265,6 @@ def _number(tree: exp.Select) -> exp.Subquery:
     return from_(selected([exp.Count(this=exp.Star())]), table(tree, "r")).subquery()
 
 
-def _key_layout(layout: Layout) -> Layout:
-    return Layout(layout.column, layout.has_id, not layout.has_id, layout.certain)
-
-
 def _aggregate(
     compiler: Compiler,
     name: str,
@@ -291,7 +278,7 @@ def _aggregate(
     relation, alias = below
     column = compiler.names.column(name)
     prefix = compiler.names.fresh("a")
-    made = _Parts(column, prefix, rows, groups)
+    made = _Computed(column, prefix, rows, groups)
     if aggregate.expression is None:
         if aggregate.distinct and not relation.unique:
             made.first(partition, own_columns(relation, alias))
@@ -323,16 +310,19 @@ def _aggregate(
     )
 
 
-class _Parts:
-    """Builds one aggregate."""
+class _Computed:
+    """Builds one aggregate: what each row gives it, what each group, and the result."""
+
+    result: Mapping[str, exp.Expr]
+    layout: Layout
 
     def __init__(self, column: str, prefix: str, rows: str, groups: str) -> None:
         self._column = column
         self._prefix = prefix
         self._rows_alias = rows
         self._groups_alias = groups
-        self._rows: dict[str, exp.Expr] = {}
-        self._groups: dict[str, exp.Expr] = {}
+        self.rows: dict[str, exp.Expr] = {}
+        self.groups: dict[str, exp.Expr] = {}
         self._only_first = False
 
     def first(self, partition: Sequence[exp.Expr], term: Sequence[exp.Expr]) -> None:
@@ -341,13 +331,14 @@ class _Parts:
         number = exp.Window(
             this=exp.RowNumber(), partition_by=[each.copy() for each in (*partition, *term)]
         )
-        self._rows[f"{self._prefix}_first"] = sql(":number = 1", number=number)
+        self.rows[f"{self._prefix}_first"] = sql(":number = 1", number=number)
 
     def counted(self, is_counted: exp.Expr) -> _Computed:
         """COUNT."""
         flag = self._row("flag", is_counted)
         self._group("count", self._of_first(exp.Count(this=exp.Star()), flag))
-        return self._number(sql("CAST(:count AS DECIMAL)", count=self._of("count")), constant(0))
+        count = sql("CAST(:count AS DECIMAL)", count=self._of("count"))
+        return self._value(Number(count, constant(0)))
 
     def summed(self, number: exp.Expr, rank: exp.Expr, *, average: bool) -> _Computed:
         """SUM and AVG: an error if any value is no number; of nothing, zero."""
@@ -367,7 +358,7 @@ class _Parts:
                 double=rounded(total),
                 total=total,
             )
-            return self._number(result, highest)
+            return self._value(Number(result, highest))
         count = sql("CAST(:count AS DECIMAL)", count=self._of("count"))
         result = sql(
             "CASE WHEN :wrong > 0 THEN NULL WHEN :count = 0 THEN 0 "
@@ -380,7 +371,7 @@ class _Parts:
             exact=quotient(total, count),
         )
         kind = "CASE WHEN :count = 0 THEN 0 ELSE GREATEST(:rank, 1) END"
-        return self._number(result, sql(kind, count=count, rank=highest))
+        return self._value(Number(result, sql(kind, count=count, rank=highest)))
 
     def concatenated(self, text: exp.Expr, separator: str) -> _Computed:
         """GROUP_CONCAT: the texts in their order, so that the result is always the same."""
@@ -433,24 +424,21 @@ class _Parts:
         self._group("wrong", sql("COUNT(*) FILTER(WHERE :value IS NULL)", value=value))
         return self._of("wrong")
 
-    def _number(self, number: exp.Expr, rank: exp.Expr) -> _Computed:
-        return self._value(Number(number, rank))
-
     def _value(self, value: Value) -> _Computed:
         return self._computed({f"_{part}": value.part(part) for part in STORED}, has_id=False)
 
     def _computed(self, parts: Mapping[str, exp.Expr], *, has_id: bool) -> _Computed:
-        result = {f"{self._column}{part}": each for part, each in parts.items()}
-        layout = Layout(self._column, has_id, not has_id, False)
-        return _Computed(self._rows, self._groups, result, layout)
+        self.result = {f"{self._column}{part}": each for part, each in parts.items()}
+        self.layout = Layout(self._column, has_id, not has_id, False)
+        return self
 
     def _row(self, name: str, value: exp.Expr) -> exp.Expr:
         full = f"{self._prefix}_{name}"
-        self._rows[full] = value.copy()
+        self.rows[full] = value.copy()
         return exp.column(full, self._rows_alias)
 
     def _group(self, name: str, value: exp.Expr) -> None:
-        self._groups[f"{self._prefix}_{name}"] = value
+        self.groups[f"{self._prefix}_{name}"] = value
 
     def _of(self, name: str) -> exp.Expr:
         return exp.column(f"{self._prefix}_{name}", self._groups_alias)

@@ -14,7 +14,7 @@ from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Expression, Pattern, Variable
 from sensorstream.sparql.scope import in_scope, names_in
 from sensorstream.sparql.walk import nodes, variables
-from sensorstream.sql.fragments import all_of, any_of, constant, null, sql, table, titled, united
+from sensorstream.sql.fragments import all_of, any_of, constant, null, sql, titled, united
 from sensorstream.sql.sparql import blocks, modifiers
 from sensorstream.sql.sparql.expressions import truth_of
 from sensorstream.sql.sparql.relations import (
@@ -25,6 +25,7 @@ from sensorstream.sql.sparql.relations import (
     Place,
     Relation,
     aligned,
+    columns_of,
     compatible,
     empty,
     from_,
@@ -195,10 +196,8 @@ class PatternCompiler(Compiler):
         for each in parts:
             alias = self.names.fresh("r")
             selects.append(from_(selected(aligned(each, target, alias)), each.under(alias)))
-        alias = self.names.fresh("r")
-        columns = [exp.column(name, alias) for each in target.values() for name in each.columns]
-        source = table(united(selects), alias)
-        return Relation(from_(selected(columns), source), target)
+        columns = [name for each in target.values() for name in each.columns]
+        return Relation(columns_of(united(selects), self.names.fresh("r"), columns), target)
 
     # -- conditions ---------------------------------------------------------------------------
 

@@ -23,10 +23,9 @@ from sensorstream.sparql.functions import fault_of_pattern
 from sensorstream.sql.sparql.relations import Frame
 from sensorstream.sql.sparql.values import Constant, Text, Truth, Value, said
 
-_ESCAPED: Final = frozenset("\\|.?*+(){}[]^$-")
-_SPECIAL: Final = re.compile(r"[\\|.?*+(){}\[\]^$]")
 # Not \w: it has other marks and signs in each language of patterns.
-_CLASSES: Final = {"d": r"\d", "D": r"\D", "s": r"\s", "S": r"\S"}
+_ESCAPED: Final = frozenset("\\|.?*+(){}[]^$-dDsS")
+_SPECIAL: Final = re.compile(r"[\\|.?*+(){}\[\]^$]")
 _CONTROLS: Final = {"n": "\n", "r": "\r", "t": "\t"}
 _MOST_REPEATS: Final = 255
 _TOKEN: Final = re.compile(
@@ -54,7 +53,7 @@ def replace(frame: Frame, *arguments: Value) -> Value:
     translation = _Translation("REPLACE", written, flags)
     made = translation.text()
     if translation.quantifiers > 1 or translation.alternatives:
-        raise _refused("REPLACE", written, "alternatives, or more than one quantifier")
+        raise translation.refusal("alternatives, or more than one quantifier")
     if xpath_regex(written, flags).search(""):
         # An error of the function (XPath and XQuery Functions 3.1, section 5.6.4).
         return Text(exp.cast(exp.null(), "TEXT"))
@@ -100,13 +99,6 @@ def _replacement(written: str, groups: int) -> str:
     )
 
 
-def _refused(name: str, written: str, what: str) -> UnsupportedQuery:
-    return UnsupportedQuery(
-        f"{name}(): '{written}' has {what}, which PostgreSQL reads in another way: expected "
-        "characters, classes such as [a-z], groups and greedy quantifiers"
-    )
-
-
 class _Translation:
     """One pattern, read from left to right."""
 
@@ -138,7 +130,7 @@ class _Translation:
         if "q" in self.flags:
             return f"(?{options}){_SPECIAL.sub(lambda m: chr(92) + m[0], self.written)}"
         if "x" in self.flags and "#" in self.written:
-            raise self._refusal("the flag x and the character #")
+            raise self.refusal("the flag x and the character #")
         return f"(?{options}){self._translated()}"
 
     def _translated(self) -> str:
@@ -164,7 +156,7 @@ class _Translation:
             case "class":
                 return self._class(token)
             case "open" if text == "(?":
-                raise self._refusal("a group that begins with (?")
+                raise self.refusal("a group that begins with (?")
             case "open":
                 self.groups += text == "("
             case "dot":
@@ -172,7 +164,7 @@ class _Translation:
             case "either":
                 self.alternatives = True
             case "bare":
-                raise self._refusal(f"a bare {text}")
+                raise self.refusal(f"a bare {text}")
             case "plain" if text in " \t\n\r" and "x" in self.flags:
                 return ""
         return text
@@ -181,31 +173,32 @@ class _Translation:
         self.quantifiers += 1
         if before not in _SINGLE:
             if before != "close":
-                raise self._refusal("a quantifier after nothing")
+                raise self.refusal("a quantifier after nothing")
             # Of what is repeated, the last match is kept; which one that is may differ.
             self.quantifiers += 1
         if self.written[token.end() : token.end() + 1] in {"?", "+", "*"}:
-            raise self._refusal("a reluctant quantifier")
+            raise self.refusal("a reluctant quantifier")
         if any(int(each) > _MOST_REPEATS for each in re.findall("[0-9]+", token[0])):
-            raise self._refusal(f"more than {_MOST_REPEATS} repetitions")
+            raise self.refusal(f"more than {_MOST_REPEATS} repetitions")
         return token[0]
 
     def _escape(self, following: str) -> str:
-        if following in _CLASSES:
-            return _CLASSES[following]
         if following in _CONTROLS:
             return _CONTROLS[following]
         if following and following in _ESCAPED:
             return f"\\{following}"
-        raise self._refusal(f"the escape \\{following}")
+        raise self.refusal(f"the escape \\{following}")
 
     def _class(self, token: re.Match[str]) -> str:
         text = token[0]
         if not token["ended"] and token.end() == len(self.written):
-            raise self._refusal("a class without an end")
+            raise self.refusal("a class without an end")
         if not token["ended"] or text in ("[]", "[^]"):
-            raise self._refusal("a class within a class")
+            raise self.refusal("a class within a class")
         return re.sub(r"\\(.)", lambda m: _CONTROLS.get(m[1], m[0]), text)
 
-    def _refusal(self, what: str) -> UnsupportedQuery:
-        return _refused(self.name, self.written, what)
+    def refusal(self, what: str) -> UnsupportedQuery:
+        return UnsupportedQuery(
+            f"{self.name}(): '{self.written}' has {what}, which PostgreSQL reads in another way: "
+            "expected characters, classes such as [a-z], groups and greedy quantifiers"
+        )

@@ -126,6 +126,11 @@ def from_(tree: exp.Select, *tables: exp.Expr) -> exp.Select:
     return tree
 
 
+def columns_of(tree: exp.Expr, alias: str, names: Iterable[str]) -> exp.Select:
+    """A select of some columns of a query."""
+    return from_(selected(exp.column(name, alias) for name in names), table(tree, alias))
+
+
 def where(tree: exp.Select, *conditions: exp.Expr) -> exp.Select:
     """Set the WHERE of a select."""
     if conditions:
@@ -150,8 +155,7 @@ def settled(relation: Relation, names: Names) -> Relation:
     if not relation.tree.args.get("distinct"):
         tree = free(relation.tree)
         if tree.args.get("limit") or tree.args.get("order") or tree.args.get("group"):
-            alias = names.fresh("r")
-            tree = from_(selected(own_columns(relation, alias)), relation.under(alias))
+            tree = columns_of(relation.tree, names.fresh("r"), relation.columns)
         tree.set("distinct", exp.Distinct())
         # In their order: of a few first solutions PostgreSQL makes no others distinct.
         order_by(tree, relation)
@@ -189,7 +193,10 @@ def compatible(
     conditions = []
     for name in shared:
         a, b = one.layouts[name], other.layouts[name]
-        same = same_term(a, alias, b, second)
+        if a.has_id and b.has_id:
+            same = sql(":a = :b", a=a.id_in(alias), b=b.id_in(second))
+        else:
+            same = same_value(a.value_in(alias), b.value_in(second))
         doubts = [
             sql("NOT :bound", bound=layout.bound_in(where_))
             for layout, where_ in ((a, alias), (b, second))
@@ -197,13 +204,6 @@ def compatible(
         ]
         conditions.append(any_of(same, *doubts))
     return all_of(*conditions)
-
-
-def same_term(a: Layout, alias: str, b: Layout, second: str) -> exp.Expr:
-    """Whether two bound variables are the same term: by id, or by their values."""
-    if a.has_id and b.has_id:
-        return sql(":a = :b", a=a.id_in(alias), b=b.id_in(second))
-    return same_value(a.value_in(alias), b.value_in(second))
 
 
 def same_value(a: Value, b: Value) -> exp.Expr:
@@ -364,19 +364,16 @@ class Frame:
         """The value with parts that may be repeated."""
         if value.is_light:
             return value
-        alias = self.names.fresh("e")
-        parts = value.parts()
-        self._let({name: each.copy() for name, each in parts.items()}, alias)
-        return value.remade({name: exp.column(name, alias) for name in parts})
+        return value.remade(self._let(value.parts()))
 
     def computed(self, tree: exp.Expr, name: str = "number") -> exp.Expr:
         """One expression that may be repeated."""
-        alias = self.names.fresh("e")
-        self._let({name: tree.copy()}, alias)
-        return exp.column(name, alias)
+        return self._let({name: tree})[name]
 
-    def _let(self, parts: Mapping[str, exp.Expr], alias: str) -> None:
-        tree = selected(named(each, name) for name, each in parts.items())
+    def _let(self, parts: Mapping[str, exp.Expr]) -> Mapping[str, exp.Expr]:
+        """The columns of a table of its own that computes parts."""
+        alias = self.names.fresh("e")
+        tree = selected(named(each.copy(), name) for name, each in parts.items())
         chance = any(each.find(exp.Rand, exp.Uuid) for each in parts.values())
         if chance and not tree.find(exp.Column) and (one := self._column()) is not None:
             # Else it might be joined first, once for all rows.
@@ -384,6 +381,7 @@ class Frame:
         # Without OFFSET, PostgreSQL would put the expressions back into each place.
         tree.set("offset", exp.Offset(expression=exp.Literal.number(0)))
         self._lets.append(table(tree, alias))
+        return {name: exp.column(name, alias) for name in parts}
 
     def _column(self) -> exp.Expr | None:
         """Any column of the row; None: it has none, so that there is one row."""
