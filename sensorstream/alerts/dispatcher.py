@@ -87,17 +87,10 @@ _HOUSEKEEPING: Final = 15.0
 Schedule: TypeAlias = Callable[[int, str], timedelta]
 Result = TypeVar("Result")
 
-
 SCHEDULE: Final = (
     timedelta(seconds=5),
-    timedelta(minutes=5),
-    timedelta(minutes=30),
-    timedelta(hours=2),
-    timedelta(hours=5),
-    timedelta(hours=10),
-    timedelta(hours=14),
-    timedelta(hours=20),
-    timedelta(hours=24),
+    *(timedelta(minutes=each) for each in (5, 30)),
+    *(timedelta(hours=each) for each in (2, 5, 10, 14, 20, 24)),
 )
 """The waits Standard Webhooks recommends ("Deliverability and reliability")."""
 

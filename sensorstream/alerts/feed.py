@@ -57,12 +57,8 @@ class AlertFeed:
     def __init__(self) -> None:
         self._lock = Lock()
         self._subscriptions: set[Subscription] = set()
-        self._closed = False
-
-    @property
-    def closed(self) -> bool:
+        self.closed = False
         """Whether the application is stopping: subscribers then end their streams."""
-        return self._closed
 
     def announce(self) -> None:
         """New alerts can be read; call it after their commit, from any thread."""
@@ -73,7 +69,7 @@ class AlertFeed:
 
     def close(self) -> None:
         """Wake every subscriber for the last time."""
-        self._closed = True
+        self.closed = True
         self.announce()
 
     def subscribe(self) -> Subscription:

@@ -294,10 +294,8 @@ def payload(delivery: Delivery, source: str, timeline: Timeline) -> tuple[str, b
     ``source`` is the CloudEvents source of the deployment.
     """
     event, webhook = delivery.event, delivery.webhook
-    if webhook.format == ALERTMANAGER and isinstance(event, AlertGroup):
+    if webhook.format != ALERTMANAGER or isinstance(event, KeptReport):
+        return CONTENT_TYPE, cloud_event(event, source, timeline)
+    if isinstance(event, AlertGroup):
         return _ALERTMANAGER_TYPE, group_notification(event, webhook.id, source)
-    if webhook.format == ALERTMANAGER and not isinstance(event, KeptReport | AlertGroup):
-        body = notification(event, webhook.id, source, timeline)
-        return _ALERTMANAGER_TYPE, body
-    body = cloud_event(event, source, timeline)
-    return CONTENT_TYPE, body
+    return _ALERTMANAGER_TYPE, notification(event, webhook.id, source, timeline)

@@ -60,9 +60,15 @@ from sensorstream.engine.live_queries import stream_of
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import HistoryError, Position
 from sensorstream.history.access import PostgresAuditLog, PostgresKeys
-from sensorstream.history.alerts import Behind, alerts_after, alerts_before, messages_behind
 from sensorstream.history.database import engine as database_engine
-from sensorstream.history.incidents import PostgresIncidents, set_damping
+from sensorstream.history.incidents import (
+    Behind,
+    PostgresIncidents,
+    alerts_after,
+    alerts_before,
+    messages_behind,
+    set_damping,
+)
 from sensorstream.history.kept_messages import EVERY, Chosen, Quarantined, quarantined
 from sensorstream.history.opening import open_history
 from sensorstream.history.outbox import PostgresOutbox

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -129,11 +128,12 @@ def city(
 
 
 def _plain(name: str, messages: str, told: str, *options: _Option) -> None:
-    """Add a stream of a module of :mod:`.simulation`, from a time of its own or a later one on."""
-    module, function = messages.split(".")
+    """Add a stream of :mod:`.applications`, from a time of its own or a later one on."""
 
     def stream(latest: _Latest, count: int, **given: Any) -> Iterator[bytes]:
-        made = getattr(import_module(f"sensorstream.simulation.{module}"), function)
+        from sensorstream.simulation import applications
+
+        made = getattr(applications, messages)
         now, start = latest(), made.__kwdefaults__["start"]
         later = max(start, now + _PAUSE) if isinstance(now, datetime) else start
         found: Iterator[bytes] = made(count, start=later, **given)
@@ -145,7 +145,7 @@ def _plain(name: str, messages: str, told: str, *options: _Option) -> None:
 
 _plain(
     "auctions",
-    "auctions.auction_messages",
+    "auction_messages",
     "The bids of an auction house, in the format of eBay's findItemsByKeywords.",
     click.option(
         "--auctions",
@@ -155,30 +155,22 @@ _plain(
         help="How many run at a time.",
     ),
 )
-_plain(
-    "stocks",
-    "applications.stock_messages",
-    "Prices, ratings and acquisitions of a stock exchange.",
-)
+_plain("stocks", "stock_messages", "Prices, ratings and acquisitions of a stock exchange.")
 _plain(
     "delivery",
-    "applications.delivery_messages",
+    "delivery_messages",
     "Roads that are closed and opened, and agents who ask for their way.",
 )
 _plain(
     "buoys",
-    "applications.buoy_messages",
+    "buoy_messages",
     "Buoys that measure the water above them, with the tide and now and then a tsunami.",
 )
-_plain(
-    "fires",
-    "applications.fire_messages",
-    "Sensors of smoke and temperature in the rooms of a building.",
-)
+_plain("fires", "fire_messages", "Sensors of smoke and temperature in the rooms of a building.")
 
 
 def _time(text: str | None, option: str) -> datetime | None:
-    from sensorstream.simulation.observation import read_time
+    from sensorstream.simulation.city import read_time
 
     try:
         return None if text is None else read_time(text)

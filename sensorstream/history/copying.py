@@ -24,18 +24,6 @@ _COPY_SIGNS: Final = str.maketrans(
 _find_sign: Final = re.compile(r"[\\\n\r\t\x00]").search
 
 
-def copy_text(rows: Iterable[Row]) -> io.BytesIO:
-    """The rows in COPY's text format."""
-    text = "".join("\t".join(map(_cell, row)) + "\n" for row in rows)
-    # XML has no lone surrogates, but a SPARQL escape can make one; UTF-8 cannot hold it.
-    return io.BytesIO(text.encode("utf-8", "replace"))
-
-
-def copy_command(table: str, columns: Sequence[str]) -> str:
-    """The COPY statement for the text of :func:`copy_text`."""
-    return f"copy {table} ({', '.join(columns)}) from stdin"
-
-
 def _cell(value: Cell) -> str:
     if type(value) is int:  # nine of ten; a bool is none
         return str(value)
@@ -85,7 +73,10 @@ class RowShape:
 
     def copy(self, cursor: extensions.cursor, rows: Iterable[Row]) -> None:
         """Write rows by COPY."""
-        cursor.copy_expert(copy_command(self.table, self.columns), copy_text(rows))
+        text = "".join("\t".join(map(_cell, row)) + "\n" for row in rows)
+        # XML has no lone surrogates, but a SPARQL escape can make one; UTF-8 cannot hold it.
+        told = io.BytesIO(text.encode("utf-8", "replace"))
+        cursor.copy_expert(f"copy {self.table} ({', '.join(self.columns)}) from stdin", told)
 
     def arrays(self, rows: Iterable[Row]) -> str:
         """See :func:`arrays_of`."""

@@ -9,7 +9,7 @@ time: the thread gives up the interpreter meanwhile, and has to wait for it agai
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -284,11 +284,9 @@ def pipelined(connection: extensions.connection) -> Iterator[PipelinedCursor]:
             raise HistoryError(f"PostgreSQL answered {cursor.statusmessage} to a commit")
 
 
-@contextmanager
-def single(connection: extensions.connection) -> Iterator[PipelinedCursor]:
+def single(connection: extensions.connection) -> AbstractContextManager[PipelinedCursor]:
     """One statement that is a transaction; the connection is in autocommit mode."""
-    with connection.cursor(cursor_factory=PipelinedCursor) as cursor:
-        yield cursor
+    return connection.cursor(cursor_factory=PipelinedCursor)
 
 
 @contextmanager

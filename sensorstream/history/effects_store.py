@@ -237,8 +237,8 @@ class EffectsStore:
     ) -> bool:
         """Store effects. A ``trial`` is undone at the end."""
         while True:
-            alone = standings is None and not trial
-            alone = alone and _is_plain(effects) and not self._lacks(effects)
+            alone = standings is None and not trial and _is_plain(effects)
+            alone = alone and not self._partitions.lack(each.valid_to for each in effects.ended)
             with self._transaction("cannot store effects", alone=alone) as cursor:
                 if not alone and not self._prepare(cursor, effects):
                     return False
@@ -246,8 +246,7 @@ class EffectsStore:
                 if written.result == "stored":
                     return False
                 if written.result == "forget":
-                    self._forget()
-                    self._removals = written.removals
+                    self._keep_up(written.removals)
                     continue
                 queued = written.queued
                 if effects.reports:
@@ -271,10 +270,6 @@ class EffectsStore:
         except Unstorable as error:
             return error
         return None
-
-    def _lacks(self, effects: Effects) -> bool:
-        """Whether a partition may have to be made."""
-        return self._partitions.lack(each.valid_to for each in effects.ended)
 
     def _prepare(self, cursor: PipelinedCursor, effects: Effects) -> bool:
         """Do what must be done before the rest is written; False: the effects are stored."""

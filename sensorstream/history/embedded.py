@@ -28,8 +28,7 @@ import subprocess
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -42,6 +41,7 @@ from psycopg2 import sql
 
 from sensorstream.errors import HistoryError
 from sensorstream.history.reader import let_in, port_address, port_options
+from sensorstream.processes.own_folders import locked_file
 
 _DATABASE: Final = "sensorstream"
 _NEW: Final = "new-cluster-"
@@ -74,7 +74,7 @@ _SERVER_OPTIONS: Final = {
 _LIMITED: Final = f'ulimit -d {_MEMORY * 1024}; exec "$0" "$@"'
 
 
-class EmbeddedPostgres:
+class EmbeddedPostgres(AbstractContextManager["EmbeddedPostgres"]):
     """A running server that this process uses; made by :func:`start`."""
 
     def __init__(self, folder: Path, url: str, port: int, users: IO[bytes]) -> None:
@@ -93,7 +93,7 @@ class EmbeddedPostgres:
         if self._users.closed:
             return
         try:
-            with _locked(self.folder / "starting"):
+            with locked_file(self.folder / "starting"):
                 try:
                     fcntl.flock(self._users, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
@@ -104,9 +104,6 @@ class EmbeddedPostgres:
             return
         finally:
             self._users.close()
-
-    def __enter__(self) -> EmbeddedPostgres:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()
@@ -139,7 +136,7 @@ def start(folder: Path, port: int = 0) -> EmbeddedPostgres:
         folder.mkdir(parents=True, exist_ok=True)
         users = (folder / "users").open("ab")
         try:
-            with _locked(folder / "starting"):
+            with locked_file(folder / "starting"):
                 fcntl.flock(users, fcntl.LOCK_SH)
                 running = _started(folder, port)
         except BaseException:
@@ -194,13 +191,6 @@ def _let_reader_in(folder: Path, running: _Running) -> None:
             let_in(cursor, folder, _DATABASE)
     except psycopg2.Error as error:
         raise HistoryError(f"the embedded PostgreSQL cannot let its reader in: {error}") from error
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    with path.open("ab") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def _prepare(folder: Path) -> None:
@@ -336,15 +326,11 @@ def _launch(folder: Path, wanted: _Running) -> None:
     _run(
         "pg_ctl",
         "start",
-        "-w",
-        "-t",
-        str(_START_SECONDS),
-        "-D",
-        str(cluster),
-        "-l",
-        str(folder / "log"),
-        "-o",
-        told,
+        "--wait",
+        f"--timeout={_START_SECONDS}",
+        f"--pgdata={cluster}",
+        f"--log={folder / 'log'}",
+        f"--options={told}",
         folder=folder,
     )
 
@@ -375,15 +361,12 @@ def _stop_at_once(postmaster: int) -> None:
 
 def _create_database(running: _Running) -> None:
     try:
-        connection = psycopg2.connect(running.url("postgres"))
-        try:
+        with closing(psycopg2.connect(running.url("postgres"))) as connection:
             connection.autocommit = True
             with connection.cursor() as cursor:
                 cursor.execute("select 1 from pg_database where datname = %s", (_DATABASE,))
                 if cursor.fetchone() is None:
                     cursor.execute(sql.SQL("create database {}").format(sql.Identifier(_DATABASE)))
-        finally:
-            connection.close()
     except psycopg2.Error as error:
         raise HistoryError(f"the embedded PostgreSQL cannot be used: {error}") from error
 

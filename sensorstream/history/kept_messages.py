@@ -144,12 +144,10 @@ def dismiss(
     return gone, max(0, count - gone)
 
 
-def keep_contradiction(
-    database: Engine, id_: str, reason: str, found: Contradiction, timeout: float = _SECONDS
-) -> None:
+def keep_contradiction(database: Engine, id_: str, reason: str, found: Contradiction) -> None:
     """Keep with a refused message what was found out of its contradiction since."""
     change = update(messages).where(messages.c.id == id_)
-    with limited(database, "cannot write the quarantine", timeout) as connection:
+    with limited(database, "cannot write the quarantine", _SECONDS) as connection:
         connection.execute(change.values(reason=reason, contradiction=asdict(found)))
 
 

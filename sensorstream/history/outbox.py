@@ -17,14 +17,12 @@ from sqlalchemy import Engine, Row, TextClause, select, text, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from sensorstream.alerts.poster import Attempt
-from sensorstream.alerts.records import AlertGroup, Backlog, Delivery, KeptReport, Told
-from sensorstream.history.alerts import ALERT, raised_alert
-from sensorstream.history.database import rows_of, translating
-from sensorstream.history.incidents import change_of, end_of_system, last_event
+from sensorstream.alerts.records import AlertChange, AlertGroup, Backlog, Delivery, KeptReport, Told
+from sensorstream.history.database import record, rows_of, translating
+from sensorstream.history.incidents import ALERT, end_of_system, last_event, raised_alert
 from sensorstream.history.rows import text_of
 from sensorstream.history.tables import deliveries, events, is_for, webhooks
 from sensorstream.history.webhooks import NUMBERS, WEBHOOK, webhook_of
-from sensorstream.journal.notice import WEBHOOK_DISABLED
 
 _OF_ONE: Final = 20
 """Deliveries of one receiver that are taken at a time."""
@@ -96,7 +94,7 @@ class PostgresOutbox:
             values = {"disabled_at": now, "disabled_from": last_event(connection)}
             command = update(webhooks).where(webhooks.c.id == receiver).values(values)
             if not connection.execute(command).rowcount:
-                end_of_system(connection, WEBHOOK_DISABLED, receiver, "it is removed", now)
+                end_of_system(connection, receiver, "it is removed", now)
 
     def prune(self, now: datetime) -> None:
         """Forget delivered ones that are older than a week, or not of the newest thousand.
@@ -152,8 +150,7 @@ class PostgresOutbox:
             }
             command = upsert(deliveries).values(new)
             connection.execute(command.on_conflict_do_update(index_elements=["id"], set_=told))
-        since: datetime | None = receiver.failing_since
-        return attempt.at if since is None else since
+        return receiver.failing_since or attempt.at
 
 
 # What is new is taken in the order of its numbers, for the receiver's place passes all below. Their
@@ -317,7 +314,7 @@ def _reason(attempt: Attempt) -> str:
 def _delivery(row: Row[*tuple[Any, ...]]) -> Delivery:
     told: Told
     if row.change_seq is not None:
-        told = change_of(row)
+        told = record(AlertChange, row)
     elif row.group_data is not None:
         told = AlertGroup(f"group-{row.event}", row.group_data, row.reported_at)
     elif row.report_id is not None:

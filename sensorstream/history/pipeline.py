@@ -233,7 +233,7 @@ def store_standings(cursor: extensions.cursor, standings: Standings, *, new: boo
         return
     # What was replaced by the batch before can be asked for no more.
     cursor.execute('delete from store.engines where "until" <= %s', (covered,))
-    digests = [_digest(each.key) for each in changed]
+    digests = [sha256(each.key.encode()).digest() for each in changed]
     cursor.execute(
         'update store.engines set "until" = %s where "until" is null and digest = any(%s)',
         (upto, digests),
@@ -263,17 +263,8 @@ def waiting_keys(
 
     ``times`` are those of :meth:`.Waits.over`; None: all that hold something.
     """
-    held = 'since <= %s and ("until" is null or "until" > %s)'
-    if times is None:
-        cursor.execute(f"select key from store.engines where {held}", (after, after))
-    else:
-        cursor.execute(
-            f"select key from store.engines where {held} "
-            "and (received <= %s or moved <= %s or present <= %s)",
-            (after, after, *times),
-        )
+    query = 'select key from store.engines where since <= %s and ("until" is null or "until" > %s)'
+    if times is not None:
+        query += " and (received <= %s or moved <= %s or present <= %s)"
+    cursor.execute(query, (after, after, *(times or ())))
     return (key for (key,) in cursor)
-
-
-def _digest(key: str) -> bytes:
-    return sha256(key.encode()).digest()

@@ -15,7 +15,6 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain, islice
 from time import monotonic
-from types import MappingProxyType
 from typing import Final, TypeAlias
 
 import psycopg2
@@ -66,25 +65,23 @@ _FIXED: Final = frozenset(
     (16, 18, 19, 20, 21, 23, 26, 700, 701, 1082, 1083, 1114, 1184, 1186, 1266, 2278, 2950)
 )
 # Of those that are most common, PostgreSQL need not be asked.
-_NAMES: Final[Mapping[int, str]] = MappingProxyType(
-    {
-        16: "boolean",
-        17: "bytea",
-        20: "bigint",
-        21: "smallint",
-        23: "integer",
-        25: "text",
-        114: "json",
-        700: "real",
-        701: "double precision",
-        1043: "varchar",
-        1082: "date",
-        1114: "timestamp",
-        1184: "timestamptz",
-        1700: "numeric",
-        3802: "jsonb",
-    }
-)
+_NAMES: Final[Mapping[int, str]] = {
+    16: "boolean",
+    17: "bytea",
+    20: "bigint",
+    21: "smallint",
+    23: "integer",
+    25: "text",
+    114: "json",
+    700: "real",
+    701: "double precision",
+    1043: "varchar",
+    1082: "date",
+    1114: "timestamp",
+    1184: "timestamptz",
+    1700: "numeric",
+    3802: "jsonb",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +198,7 @@ _NO_WINDOW: Final = (
 
 NUMERIC: Final = 1700
 """PostgreSQL's OID of the type ``numeric``."""
+_TEXT: Final = 25
 # The most that PostgreSQL lets a type say.
 _DIGITS: Final = 1_000
 _FIRST_BATCH: Final = 256
@@ -221,14 +219,14 @@ class SqlResult:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of an answer; ``type`` is PostgreSQL's OID of it.
+    """A column of an answer; ``type`` is PostgreSQL's OID of it, of text if another engine answers.
 
     ``precision`` and ``scale`` are those of a ``numeric(precision, scale)``, else None. ``origin``
     is the OID of the table or view whose column it shows, and the number of that column.
     """
 
     name: str
-    type: int
+    type: int = _TEXT
     precision: int | None = None
     scale: int | None = None
     origin: tuple[int, int] | None = None

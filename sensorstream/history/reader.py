@@ -161,11 +161,10 @@ def admit_reader(cursor: extensions.cursor, schemas: Sequence[str]) -> None:
     close_functions(cursor)
     cursor.execute("savepoint reader")
     try:
-        cursor.execute("select rolconfig from pg_roles where rolname = %s", (name,))
-        found = cursor.fetchone()
-        if found is None:
+        settled = _settled(cursor, name)
+        if settled is None:
             cursor.execute(sql.SQL("create role {} login").format(role))
-        settled = _settled(found)
+            settled = set()
         # Programs that log in themselves find the views, and leave connections for the writer.
         for setting, value in (*_DEFAULTS, *([_TEMPORARY] if is_superuser(cursor) else ())):
             if setting not in settled:
@@ -196,11 +195,9 @@ def reader_lacks(cursor: extensions.cursor) -> Sequence[str]:
     They are missing where the writer may not alter roles.
     """
     name = reader_name(cursor.connection.info.dbname)
-    cursor.execute("select rolconfig from pg_roles where rolname = %s", (name,))
-    found = cursor.fetchone()
-    if found is None:
+    settled = _settled(cursor, name)
+    if settled is None:
         return ()
-    settled = _settled(found)
     return [
         f"alter role \"{name}\" set {setting} = '{value}'"
         for setting, value in _DEFAULTS
@@ -208,9 +205,11 @@ def reader_lacks(cursor: extensions.cursor) -> Sequence[str]:
     ]
 
 
-def _settled(found: tuple[Sequence[str] | None] | None) -> set[str]:
-    """The settings that a role has, from the row with them."""
-    return {each.partition("=")[0] for each in found[0] or ()} if found else set()
+def _settled(cursor: extensions.cursor, name: str) -> set[str] | None:
+    """The settings that a role has; None: there is no such role."""
+    query = "select coalesce(rolconfig, '{}') from pg_roles where rolname = %s"
+    found = one_value(cursor, query, (name,))
+    return None if found is None else {each.partition("=")[0] for each in found}
 
 
 def is_superuser(cursor: extensions.cursor) -> bool:

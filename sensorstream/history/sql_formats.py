@@ -10,12 +10,12 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from sensorstream.client.operation import ARROW
 from sensorstream.client.results import Results
 from sensorstream.errors import QueryError
-from sensorstream.history.asking.formats import ARROW, CSV, csv_batches
+from sensorstream.history.asking.formats import CSV, csv_batches
 from sensorstream.history.read_only_sql import NUMERIC, Column, Row, SqlResult, SqlStream
 from sensorstream.installation import require
 
@@ -35,7 +35,6 @@ _ARROW_TYPES: Final[Mapping[int, str]] = {
     NUMERIC: "float64",
     1082: "date32[day]",
 }
-_TEXT: Final = 25
 _TIMES: Final = {1114: None, 1184: "UTC"}
 _LONGEST_DECIMAL: Final = 76
 
@@ -55,9 +54,7 @@ def json_value(value: object) -> Any:
         case float():
             return value if math.isfinite(value) else str(value)
         case Decimal():
-            if not value.is_finite():
-                return str(value)
-            if abs(value) > _MOST:
+            if not value.is_finite() or abs(value) > _MOST:
                 return str(value)
             return int(value) if value == value.to_integral_value() else float(value)
         case datetime() | date() | time():
@@ -126,8 +123,8 @@ def arrow_stream(schema: pyarrow.Schema, batches: Iterable[pyarrow.RecordBatch])
 
 def csv_table(table: SqlResult) -> bytes:
     """The rows of a result in memory as CSV, like :func:`csv_pieces`."""
-    columns = tuple(Column(name, _TEXT) for name in table.columns)
-    return b"".join(csv_pieces(SqlStream(columns, iter([table.rows]))))
+    stream = SqlStream(tuple(map(Column, table.columns)), iter([table.rows]))
+    return b"".join(csv_pieces(stream))
 
 
 def arrow_table(table: SqlResult) -> bytes:
@@ -136,13 +133,12 @@ def arrow_table(table: SqlResult) -> bytes:
     return b"".join(arrow_stream(found.schema, found.to_batches()))
 
 
-PIECES: Final[Mapping[str, Callable[[SqlStream], Iterator[bytes]]]] = MappingProxyType(
-    {CSV: csv_pieces, ARROW: arrow_pieces}
-)
+PIECES: Final[Mapping[str, Callable[[SqlStream], Iterator[bytes]]]] = {
+    CSV: csv_pieces,
+    ARROW: arrow_pieces,
+}
 """The writers of the streamed formats, by media type."""
-WHOLE: Final[Mapping[str, Callable[[SqlResult], bytes]]] = MappingProxyType(
-    {CSV: csv_table, ARROW: arrow_table}
-)
+WHOLE: Final[Mapping[str, Callable[[SqlResult], bytes]]] = {CSV: csv_table, ARROW: arrow_table}
 """The writers of the same formats for a result in memory."""
 
 

@@ -51,7 +51,7 @@ _FEW_BYTES: Final = 1_048_576
 """About the most bytes of content that stand in a statement."""
 
 
-class PostgresStore:
+class PostgresStore(AbstractContextManager["PostgresStore"]):
     """The persistent knowledge base, as the one process that writes it sees it.
 
     A :class:`.Store` of the journal, over PostgreSQL: what its methods do is said there.
@@ -85,8 +85,10 @@ class PostgresStore:
         """
         store = cls(url, timeline, writes)
         try:
-            store._lock(writes)
-            store._make_durable()
+            if Writes.JOURNAL in writes:
+                lock(Writes.JOURNAL, store._journal, url)
+            if Writes.EFFECTS in writes:
+                lock(Writes.EFFECTS, store._connection, url)
             database = engine(url, pool_size=1)
             try:
                 migrate(database)
@@ -94,6 +96,8 @@ class PostgresStore:
                 database.dispose()
             for each in store._connections():
                 with translating("cannot prepare the writer"), pipelined(each) as cursor:
+                    # Whatever the server's default is: acknowledged means on disk.
+                    cursor.execute("set synchronous_commit = on")
                     make_routines(cursor)
             store._check_timeline()
         except BaseException:
@@ -105,9 +109,6 @@ class PostgresStore:
         """Stop being the writer."""
         for each in self._connections():
             each.close()
-
-    def __enter__(self) -> PostgresStore:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -284,12 +285,6 @@ class PostgresStore:
         with self._transaction("cannot drop checkpoints") as cursor:
             cursor.execute("delete from store.checkpoints where seq = any(%s)", (list(seqs),))
 
-    def _lock(self, writes: Writes) -> None:
-        if Writes.JOURNAL in writes:
-            lock(Writes.JOURNAL, self._journal, self.url)
-        if Writes.EFFECTS in writes:
-            lock(Writes.EFFECTS, self._connection, self.url)
-
     def _connections(self) -> Collection[extensions.connection]:
         return {self._connection, self._journal}
 
@@ -297,12 +292,6 @@ class PostgresStore:
     def _reading_journal(self) -> Iterator[PipelinedCursor]:
         with translating("cannot read the journal"), pipelined(self._journal) as cursor:
             yield cursor
-
-    def _make_durable(self) -> None:
-        # Whatever the server's default is: acknowledged means on disk.
-        for each in self._connections():
-            with translating("cannot prepare the writer"), pipelined(each) as cursor:
-                cursor.execute("set synchronous_commit = on")
 
     def _check_timeline(self) -> None:
         with self._transaction("cannot read the time line") as cursor:

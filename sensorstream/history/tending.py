@@ -13,14 +13,14 @@ from typing import Any, Final
 from sqlalchemy import Connection, Engine, Row, text
 
 from sensorstream.alerts.formats import MOST_TOLD, GroupState, group_json
-from sensorstream.history.database import translating
+from sensorstream.alerts.records import Incident
+from sensorstream.history.database import record, translating
 from sensorstream.history.incidents import (
     SETTLE,
     SETTLED,
     SHOWN,
     end_silences,
     forget_ends,
-    incident_of,
     is_flapping,
     is_silenced,
     last_event,
@@ -190,9 +190,8 @@ def _tell(
     values = {"group": group.id, "now": now, "most": MOST_TOLD}
     members = connection.execute(_MEMBERS, values).all()
     cleared = members[0].ended
-    state = GroupState(
-        group.labels, [incident_of(each) for each in members], members[0].all - cleared, cleared
-    )
+    told = [record(Incident, each) for each in members]
+    state = GroupState(group.labels, told, members[0].all - cleared, cleared)
     values |= {"seq": number, "receiver": group.webhook_id, "data": group_json(state, timeline)}
     for command in (_TOLD, _LEAVE, _TOLD_AT, _SEND):
         connection.execute(command, values)

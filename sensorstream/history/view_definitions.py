@@ -26,7 +26,9 @@ from sensorstream.model.xsd import INTEGER_TYPES, NUMERIC_TYPES
 # the plain name; the others get ``_class`` or ``_property``, and a number if that is taken too. The
 # names of the fixed views and columns are reserved.
 
-FIXED_VIEWS: Final = ("individuals", "statements", "messages", "alerts")
+ENTRY_VIEWS: Final = ("messages", "alerts")
+"""They show what is neither in the window nor archived."""
+FIXED_VIEWS: Final = ("individuals", "statements", *ENTRY_VIEWS)
 FIXED_COLUMNS: Final = ("iri", "time", "expired_at", "message_id")
 # PostgreSQL cuts names after 63 bytes; ours are ASCII.
 _LONGEST: Final = 63

@@ -30,6 +30,7 @@ from sensorstream.history.reader import admit_reader
 from sensorstream.history.rows import STATEMENTS, STAYS
 from sensorstream.history.terms import Dictionary
 from sensorstream.history.view_definitions import (
+    ENTRY_VIEWS,
     View,
     numbered_text,
     terms_of,
@@ -218,7 +219,6 @@ def _functions(timeline: Timeline) -> tuple[_Function, ...]:
 
 
 _SCHEMAS: Final = (HISTORY, LIVE)
-_OF_HISTORY_ALONE: Final = ("messages", "alerts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,14 +230,6 @@ class _Rendered:
     comment: str
     live: str | None
     """The query of the view of the window, if there is one."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """A view as it has to be in a database."""
-
-    text: str
-    comment: str
 
 
 def install_views(database: Engine, schema: Schema, timeline: Timeline) -> None:
@@ -283,10 +275,10 @@ def _install(connection: Connection, views: Sequence[_Rendered], timeline: Timel
         cursor.execute(f"drop view {name}")
     install_live_functions(cursor)
     install_row_batches(cursor)
-    for name, view in wanted.items():
-        if there.get(name) != view.comment:
-            told = exp.Literal.string(view.comment).sql("postgres")
-            cursor.execute(f"create view {name} as {view.text}; comment on view {name} is {told}")
+    for name, (text, comment) in wanted.items():
+        if there.get(name) != comment:
+            told = exp.Literal.string(comment).sql("postgres")
+            cursor.execute(f"create view {name} as {text}; comment on view {name} is {told}")
     install_functions(cursor, timeline)
     admit_reader(cursor, _SCHEMAS)
 
@@ -334,35 +326,33 @@ def _rendered(schema: Schema, timeline: Timeline) -> tuple[tuple[_Rendered, ...]
 
 
 def _render(view: View) -> _Rendered:
-    live = None if view.name in _OF_HISTORY_ALONE else _sql(live_query(view.query))
+    live = None if view.name in ENTRY_VIEWS else _sql(live_query(view.query))
     return _Rendered(view.name, _sql(view.stored or view.query), view.comment, live)
 
 
-def _wanted(cursor: extensions.cursor, views: Iterable[_Rendered]) -> dict[str, _Wanted]:
-    """The views of history and window, by their names in SQL, with numbers for terms."""
+def _wanted(cursor: extensions.cursor, views: Iterable[_Rendered]) -> dict[str, tuple[str, str]]:
+    """Text and comment of the views of history and window, by their names in SQL."""
     cursor.execute(
         "select t.text, v.term from store.vocabulary v join store.terms t on t.id = v.term"
     )
     numbers: dict[str, int] = dict(cursor.fetchall())
 
-    found: dict[str, _Wanted] = {}
+    found: dict[str, tuple[str, str]] = {}
     for view in views:
         text = numbered_text(view.text, numbers)
-        found[_qualified(HISTORY, view.name)] = _Wanted(text, _comment(view.comment, text))
+        found[_qualified(HISTORY, view.name)] = text, _comment(view.comment, text)
         if view.live is not None:
             # Its own query is made of that of history: one fingerprint tells of both.
             told = f"what is in the window now, as history.{view.name} has what was"
-            live = _Wanted(numbered_text(view.live, numbers), _comment(told, text))
-            found[_qualified(LIVE, view.name)] = live
+            live = numbered_text(view.live, numbers)
+            found[_qualified(LIVE, view.name)] = live, _comment(told, text)
     return found
 
 
-def _changed(there: Mapping[str, str], wanted: Mapping[str, _Wanted]) -> frozenset[str]:
+def _changed(there: Mapping[str, str], wanted: Mapping[str, tuple[str, str]]) -> frozenset[str]:
     """The names of the views that cannot stay as they are."""
     return frozenset(
-        name
-        for name, comment in there.items()
-        if name not in wanted or wanted[name].comment != comment
+        name for name, comment in there.items() if name not in wanted or wanted[name][1] != comment
     )
 
 

@@ -84,7 +84,7 @@ class PostgresWebhooks:
             )
             enabled = select(webhooks.c.disabled_at.is_(None)).where(webhooks.c.id == webhook.id)
             if connection.execute(enabled).scalar_one():
-                _end_alert(connection, webhook.id, "it is enabled", webhook.created_at)
+                end_of_system(connection, webhook.id, "it is enabled", webhook.created_at)
 
     def changes(self) -> dict[str, int]:
         """The number of the entry that made each webhook what it is; 0: none did."""
@@ -111,7 +111,7 @@ class PostgresWebhooks:
             last_event(connection)
             if not connection.execute(command).rowcount:
                 raise _unknown(webhook_id)
-            _end_alert(connection, webhook_id, "it is removed", now)
+            end_of_system(connection, webhook_id, "it is removed", now)
 
     def enable(self, webhook_id: str, now: datetime) -> None:
         """Deliver to a webhook again; what waits for it is sent."""
@@ -120,7 +120,7 @@ class PostgresWebhooks:
             last_event(connection)
             set_aside(connection, _storable(webhook_id))
             _change(connection, webhook_id, values)
-            _end_alert(connection, webhook_id, "it is enabled", now)
+            end_of_system(connection, webhook_id, "it is enabled", now)
 
     def end_stale_alerts(self, now: datetime) -> None:
         """End the alerts that webhooks are disabled which are not: the server was killed between
@@ -129,7 +129,7 @@ class PostgresWebhooks:
             last_event(connection)
             stale = connection.execute(_STALE, {"kind": WEBHOOK_DISABLED}).scalars().all()
             for webhook_id in stale:
-                _end_alert(connection, webhook_id, "it is not disabled", now)
+                end_of_system(connection, webhook_id, "it is not disabled", now)
 
     def rotate(self, webhook_id: str, secret: str, until: datetime) -> None:
         """Sign with another secret; the present one signs, too, until then."""
@@ -227,11 +227,6 @@ def set_aside(connection: Connection, webhook_id: str) -> None:
     values = {"id": webhook_id}
     connection.execute(_SET_ASIDE, values)
     connection.execute(_TO_THE_END, values)
-
-
-def _end_alert(connection: Connection, webhook_id: str, said: str, now: datetime) -> None:
-    """End the alert that a webhook is disabled; :func:`last_event` has been called before."""
-    end_of_system(connection, WEBHOOK_DISABLED, webhook_id, said, now)
 
 
 def _change(connection: Connection, webhook_id: str, values: Mapping[str, object]) -> None:

@@ -1,4 +1,7 @@
-"""Temporary folders that a killed process leaves behind for no longer than until the next one."""
+"""Locks on files and folders, which end with their process, also if it is killed.
+
+Temporary folders are locked so: they are left behind for no longer than until the next process.
+"""
 
 from __future__ import annotations
 
@@ -45,6 +48,14 @@ def remove_left(start: str, place: Path) -> None:
                     shutil.rmtree(each)
             finally:
                 os.close(opened)
+
+
+@contextmanager
+def locked_file(path: Path) -> Iterator[None]:
+    """A block that one process at a time is in; the file is made if it is not there."""
+    with path.open("ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def lock_folder(folder: Path) -> int:

@@ -8,6 +8,9 @@
 - News of a stock exchange, prices, ratings by agencies, acquisitions: the queries of section 4.1.
 - Sensors of smoke and temperature in the rooms of a building: rule R of "DOTR: a model for stream
   reasoning", section 3.
+- An auction house: the answers of eBay's findItemsByKeywords. "Monitoring eBay Auctions by Querying
+  RDF Streams" (2011), section 4.1. The elements are those of eBay's Finding API; elements that no
+  query of the paper reads are left out.
 """
 
 from __future__ import annotations
@@ -15,12 +18,12 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import count as numbers
 from itertools import islice
 from typing import Final
-
-from sensorstream.simulation.observation import stamp
+from xml.sax.saxutils import escape
 
 _BUOYS_START: Final = datetime(2010, 3, 23, 0, 0, tzinfo=UTC)
 EVERY: Final = timedelta(seconds=15)
@@ -42,6 +45,11 @@ def level(buoy: int, buoys: int, since: timedelta) -> float:
     if number < 1 or number % buoys != buoy or within > _WAVE:
         return 4_000_000 + tide
     return 4_000_000 + tide + _HEIGHT * math.sin(2 * math.pi * (within / _WAVE))
+
+
+def stamp(time: datetime) -> str:
+    """The time to the second, in UTC and with its zone, as messages made up here have it."""
+    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def buoy_messages(
@@ -195,3 +203,77 @@ def fire_messages(
         told = f'id="{number}" sensor="s-{place}" at="{place}" time="{stamp(time)}"'
         yield f"<reading {told}>{what}</reading>".encode()
         time += timedelta(seconds=dice.choice((20, 40, 60, 90)))
+
+
+NAMESPACE: Final = "http://www.ebay.com/marketplace/search/v1/services"
+"""That of the auction house's answers."""
+_AUCTIONS_START: Final = datetime(2011, 5, 2, 18, 0, tzinfo=UTC)
+
+_THINGS: Final = ("console", "balance board", "remote", "sports & party games", "racing wheel")
+_STATES: Final = ("new", "used", "boxed")
+_LAST_BID: Final = 0.04
+
+
+@dataclass(slots=True)
+class _Auction:
+    id: int
+    title: str
+    cents: int
+
+
+def auction_messages(
+    count: int | None = None,
+    *,
+    seed: int = 2678,
+    auctions: int = 12,
+    start: datetime = _AUCTIONS_START,
+) -> Iterator[bytes]:
+    """Messages in order of time, one to three bids each; the same seed gives the same bytes.
+
+    About 250 milliseconds lie between two messages. Sometimes a bid is the last of its auction, and
+    another auction takes its place.
+
+    Args:
+        count: how many messages; ``None`` never ends.
+        auctions: how many run at a time.
+        start: the time of the first message, aware.
+    """
+    dice = random.Random(seed)
+    ids = numbers(220_000_000_001)
+    running = [_opened(next(ids), dice) for _ in range(auctions)]
+    time = start
+    for _ in islice(numbers(), count):
+        items = []
+        for place in sorted(dice.sample(range(auctions), min(dice.randint(1, 3), auctions))):
+            auction = running[place]
+            auction.cents += dice.randint(1, 20) * 25
+            items.append(_item(auction))
+            if dice.random() < _LAST_BID:
+                running[place] = _opened(next(ids), dice)
+        yield _message(time, items)
+        time += timedelta(milliseconds=dice.randint(50, 450))
+
+
+def _opened(id: int, dice: random.Random) -> _Auction:
+    title = f"Wii {dice.choice(_THINGS)}, {dice.choice(_STATES)}"
+    return _Auction(id, title, dice.randint(4, 400) * 25)
+
+
+def _item(auction: _Auction) -> str:
+    price = f"{auction.cents // 100}.{auction.cents % 100:02}"
+    return (
+        f"<item><itemId>{auction.id}</itemId><title>{escape(auction.title)}</title>"
+        f'<sellingStatus><currentPrice currencyId="USD">{price}</currentPrice></sellingStatus>'
+        "</item>"
+    )
+
+
+def _message(time: datetime, items: list[str]) -> bytes:
+    moment = time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
+    text = (
+        f'<findItemsByKeywordsResponse xmlns="{NAMESPACE}"><ack>Success</ack>'
+        f"<timestamp>{moment}Z</timestamp>"
+        f'<searchResult count="{len(items)}">{"".join(items)}</searchResult>'
+        "</findItemsByKeywordsResponse>"
+    )
+    return text.encode()

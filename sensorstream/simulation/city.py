@@ -1,18 +1,164 @@
-"""City messages: recorded ones if the benchmark is available, else synthetic ones."""
+"""City messages: recorded ones if the benchmark is available, else synthetic ones.
+
+The recorded ones are streams of the CityBench benchmark: sensors of Aarhus, 2014 (gzipped CSV).
+"""
 
 from __future__ import annotations
 
+import csv
+import gzip
 import itertools
 import math
 import random
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
+from xml.sax.saxutils import escape, quoteattr
 
-from sensorstream.simulation.citybench import LATEST, POLLUTANTS, recorded
-from sensorstream.simulation.observation import Observation, merge, read_time, written
+from sensorstream.errors import SimulationError
+from sensorstream.installation import bundled
+
+NAMESPACE: Final = "http://sensorstream.example/city/message"
+
+_UNITS: Final[Mapping[str, str]] = {"avgSpeed": "km/h", "avgMeasuredTime": "s"}
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What one sensor measured at one time.
+
+    ``time`` is aware, in UTC; the message writes it without a zone, as the sensors do.
+    ``fields`` are (element, text) pairs in the order they are written; a text may be empty, as
+    it is in recorded data. ``place`` is (longitude, latitude) in degrees, if the sensor reports it.
+    """
+
+    kind: str
+    sensor: str
+    id: str
+    time: datetime
+    fields: tuple[tuple[str, str], ...]
+    place: tuple[str, str] | None = None
+
+    def xml(self) -> bytes:
+        """The message, UTF-8; a missing value stays as an empty element."""
+        told = {"kind": self.kind, "sensor": self.sensor, "id": self.id, "time": written(self.time)}
+        attributes = "".join(f" {name}={quoteattr(value)}" for name, value in told.items())
+        children = "".join(_element(name, text) for name, text in self.fields)
+        if self.place is not None:
+            longitude, latitude = map(quoteattr, self.place)
+            children += f"<location longitude={longitude} latitude={latitude}/>"
+        text = f'<Observation xmlns="{NAMESPACE}"{attributes}>{children}</Observation>'
+        return text.encode()
+
+
+def read_time(text: str) -> datetime:
+    """A sensor's time, with a ``T`` or a space in it; without a zone it is UTC.
+
+    Raises:
+        ValueError: not an ISO 8601 date and time.
+    """
+    time = datetime.fromisoformat(text)
+    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+
+
+def written(time: datetime) -> str:
+    """The time as sensors write it: UTC, without a zone."""
+    return time.replace(tzinfo=None).isoformat()
+
+
+def _element(name: str, text: str) -> str:
+    unit = f' unit="{_UNITS[name]}"' if name in _UNITS else ""
+    return f"<{name}{unit}>{escape(text)}</{name}>" if text else f"<{name}{unit}/>"
+
+
+def merge(streams: Iterable[Iterable[Observation]]) -> Iterator[Observation]:
+    """Several sensors' observations as they would arrive together.
+
+    Time order over all sensors, except that each sensor keeps its own order: a row that a sensor
+    delivered late is also late here. Equal times keep the order of ``streams``.
+    """
+    arrivals: list[tuple[datetime, Observation]] = []
+    for stream in streams:
+        latest = datetime.min.replace(tzinfo=UTC)
+        for observation in stream:
+            latest = max(latest, observation.time)
+            arrivals.append((latest, observation))
+    arrivals.sort(key=lambda arrival: arrival[0])
+    return (observation for _, observation in arrivals)
+
+
+EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
+LATEST: Final = datetime.max.replace(tzinfo=UTC)
+
+# The name of a stream's file gives the kind of data and the sensor.
+_FILE = re.compile(r"Aarhus(?P<kind>Traffic|Weather|Pollution)Data(?P<sensor>\w+)\.csv\.gz\Z")
+
+POLLUTANTS: Final = (
+    "ozone",
+    "particullate_matter",
+    "carbon_monoxide",
+    "sulfure_dioxide",
+    "nitrogen_dioxide",
+)
+_FIELDS: Final[Mapping[str, Sequence[str]]] = {
+    "traffic": ("vehicleCount", "avgSpeed", "avgMeasuredTime"),
+    "weather": ("hum", "tempm", "wspdm"),
+    "pollution": POLLUTANTS,
+}
+
+
+def beside_the_source() -> Path | None:
+    """The benchmark's folder where a source checkout keeps it, ``../shared/data/citybench``."""
+    folder = bundled("ontologies").parent.parent / "shared" / "data" / "citybench"
+    return folder if (folder / "streams").is_dir() else None
+
+
+def recorded(
+    folder: Path, start: datetime = EARLIEST, end: datetime = LATEST
+) -> Iterator[Observation]:
+    """All traffic, weather and pollution observations with ``start <= time < end``, merged.
+
+    Args:
+        folder: the benchmark's folder; its ``streams`` hold the files.
+
+    Raises:
+        SimulationError: there is no stream, or a row does not have the benchmark's format.
+    """
+    files = sorted((folder / "streams").glob("Aarhus*.csv.gz"))
+    named = [(file, match) for file in files if (match := _FILE.match(file.name))]
+    if not named:
+        raise SimulationError(
+            f"no city streams in {folder}: expected streams/AarhusTrafficData<ID>.csv.gz and others"
+        )
+    return merge(
+        [each for each in _read(file, match["kind"], match["sensor"]) if start <= each.time < end]
+        for file, match in named
+    )
+
+
+def _read(file: Path, kind: str, sensor: str) -> Iterator[Observation]:
+    kind = kind.lower()
+    with gzip.open(file, "rt", encoding="utf-8", newline="") as text:
+        rows = csv.DictReader(text)
+        for row in rows:
+            try:
+                yield _observation(row, kind, sensor)
+            except (KeyError, TypeError, ValueError) as error:
+                raise SimulationError(
+                    f"{file}:{rows.line_num}: not a row of {kind} data: {error}"
+                ) from None
+
+
+def _observation(row: Mapping[str, str], kind: str, sensor: str) -> Observation:
+    # That of pollution has a space between day and hour; the message writes the T of xsd:dateTime.
+    time = read_time(row["timestamp" if kind == "pollution" else "TIMESTAMP"])
+    fields = tuple((name, row[name]) for name in _FIELDS[kind])
+    id = row["_id"] if kind == "traffic" else f"{kind[0]}-{sensor}-{written(time)}"
+    place = (row["longitude"], row["latitude"]) if kind == "pollution" else None
+    return Observation(kind, sensor, id, time, fields, place)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,21 +7,6 @@ import random
 from collections.abc import Iterator
 from typing import Final
 
-PAPER_MESSAGE: Final = b"""\
-<?xml version='1.0' encoding='UTF-8'?>
-<Message>
-  <Event id='9'>
-    <Tracker type='FaceTracker'>
-      <TimeStamp value = '2678' />
-      <person id='2678' certainty='100' >
-        <location2d x='72' y='8' />
-      </person>
-    </Tracker>
-  </Event>
-</Message>
-"""
-"""The message as printed in the paper."""
-
 _TEMPLATE: Final = b"""\
 <?xml version='1.0' encoding='UTF-8'?>
 <Message>
@@ -35,6 +20,8 @@ _TEMPLATE: Final = b"""\
   </Event>
 </Message>
 """
+PAPER_MESSAGE: Final = _TEMPLATE % (9, 2678, 2678, 100, 72, 8)
+"""The message as printed in the paper."""
 
 WIDTH: Final = 640
 HEIGHT: Final = 480

@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from examples.citybench.prepare import BACKGROUND
 from sensorstream.cli.run import command
 from sensorstream.installation import bundled
-from sensorstream.simulation.citybench import beside_the_source
+from sensorstream.simulation.city import beside_the_source
 from tests.recordings import NO_RECORDINGS
 
 EXAMPLE = bundled("ontologies").parent / "examples" / "citybench"

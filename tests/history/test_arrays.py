@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from psycopg2 import extensions
 
-from sensorstream.history.copying import array_of, arrays_of, copy_command, copy_text
+from sensorstream.history.copying import RowShape, array_of, arrays_of
 
 COLUMNS = {
     "n": "bigint",
@@ -78,7 +78,7 @@ def test_rows_are_stored_as_copy_stores_them(
     query = f"insert into tried select * from unnest({arrays})"
     cursor.execute(query.encode("utf-8", "replace"))
     few = stored(cursor)
-    cursor.copy_expert(copy_command("tried", list(COLUMNS)), copy_text(rows))
+    RowShape("tried", tuple(COLUMNS)).copy(cursor, rows)
     assert few == stored(cursor)
     assert len(few) == len(rows)
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sensorstream.history.alerts import evidence_of_alert
 from sensorstream.history.database import engine
+from sensorstream.history.incidents import evidence_of_alert
 from sensorstream.history.rows import decoded, encoded
 from sensorstream.history.store import PostgresStore
 from sensorstream.model import xsd

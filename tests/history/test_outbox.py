@@ -20,9 +20,8 @@ from sensorstream.alerts.sender import DeliveryFailure
 from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError, UnknownDelivery, UnknownWebhook
-from sensorstream.history.alerts import alerts_after, alerts_before
 from sensorstream.history.database import engine
-from sensorstream.history.incidents import PostgresIncidents
+from sensorstream.history.incidents import PostgresIncidents, alerts_after, alerts_before
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.tables import deliveries

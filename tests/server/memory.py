@@ -37,9 +37,9 @@ from sensorstream.errors import (
     Unavailable,
     UnknownAlert,
 )
-from sensorstream.history.alerts import Behind
 from sensorstream.history.asking.answer import Answer, Graph, Solutions
 from sensorstream.history.asking.question import Question, QuestionPlan, question_plan
+from sensorstream.history.incidents import Behind
 from sensorstream.history.kept_messages import EVERY, Chosen, Quarantined
 from sensorstream.history.read_only_sql import Column, SqlResult, SqlStream
 from sensorstream.kb.graph import KnowledgeBase, Origin

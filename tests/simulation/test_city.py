@@ -6,9 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from sensorstream.simulation.city import MADE_UP, RECORDED, city_messages, following, made_up
-from sensorstream.simulation.citybench import beside_the_source, recorded
-from sensorstream.simulation.observation import Observation, read_time, written
+from sensorstream.simulation.city import (
+    MADE_UP,
+    RECORDED,
+    Observation,
+    beside_the_source,
+    city_messages,
+    following,
+    made_up,
+    read_time,
+    recorded,
+    written,
+)
 from tests.recordings import needs_recordings
 
 

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from sensorstream.errors import SimulationError
-from sensorstream.simulation.citybench import beside_the_source, recorded
-from sensorstream.simulation.observation import read_time
+from sensorstream.simulation.city import beside_the_source, read_time, recorded
 from tests.recordings import needs_recordings
 
 TRAFFIC = (

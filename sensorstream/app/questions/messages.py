@@ -15,7 +15,7 @@ from sensorstream.app.life.entry_queue import Sender
 from sensorstream.app.questions.individuals import Individuals
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import Busy, RepeatedMessage, SensorStreamError, UnknownMessage
-from sensorstream.history.alerts import alerts_named
+from sensorstream.history.incidents import alerts_named
 from sensorstream.history.kept_messages import (
     NOT_WHOLE,
     Choice,

@@ -13,7 +13,7 @@ from sensorstream.app.control.rule_files import parse_texts, path_of, with_rule_
 from sensorstream.app.control.wiring import Deployment
 from sensorstream.app.handle import Handle
 from sensorstream.errors import LanguageError, Overrun, Position, SensorStreamError
-from sensorstream.history.alerts import evidence_of_alert
+from sensorstream.history.incidents import evidence_of_alert
 from sensorstream.history.journal_rows import change_at, numbered_rows, record_of
 from sensorstream.journal.message import TakeMessage
 from sensorstream.journal.records import Record, message_id, number_of_message

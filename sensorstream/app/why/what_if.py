@@ -26,9 +26,9 @@ from sensorstream.app.control.wiring import (
     with_state_rules,
 )
 from sensorstream.errors import SettingsError
-from sensorstream.history.alerts import alerts_of_rules
 from sensorstream.history.database import connect, translating
 from sensorstream.history.database import engine as database_engine
+from sensorstream.history.incidents import alerts_of_rules
 from sensorstream.history.journal_rows import journal_rows, record_of
 from sensorstream.journal.effects import in_order
 from sensorstream.journal.kinds import replay

@@ -38,7 +38,7 @@ def command(keep: bool, folder: Path | None, data: Path | None) -> None:
 
     from sensorstream.cli.demo.scenario import Scenario
     from sensorstream.processes.own_folders import own_folder
-    from sensorstream.simulation.citybench import beside_the_source
+    from sensorstream.simulation.city import beside_the_source
 
     if folder is not None and folder.exists() and any(folder.iterdir()):
         told = f"'{folder}' is not empty; give a new folder"

@@ -11,6 +11,8 @@ from sensorstream.model.terms import Term, Triple
 from sensorstream.sparql.algebra import Ask, Construct
 
 if TYPE_CHECKING:
+    import pyarrow
+
     # It brings sqlglot, which the process that answers from the cache has no use for.
     from sensorstream.sql.sparql.scope import SqlQuery
     from sensorstream.streams.continuous_query import ContinuousQuery
@@ -55,6 +57,11 @@ def answer_of(query: SqlQuery, rows: Iterator[Sequence[Any]]) -> Answer:
     if query.form == "SELECT":
         return Solutions(tuple(column.name for column in query.columns), found)
     return Graph(cast(Iterator[Triple], found))
+
+
+def rows_of_batch(batch: pyarrow.RecordBatch) -> list[tuple[Any, ...]]:
+    """The rows of a batch of Arrow, as values of Python."""
+    return list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
 
 
 def limited(batches: Iterable[Sequence[Sequence[Any]]], most: int) -> Iterator[Sequence[Any]]:

@@ -11,9 +11,9 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
 from itertools import islice
-from types import MappingProxyType
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Final
 from xml.sax.saxutils import escape, quoteattr
 
 import pyoxigraph as ox
@@ -126,26 +126,18 @@ def _tsv(answer: Answer, out: IO[bytes]) -> None:
         out.write(_utf8("".join("\t".join(row) + "\n" for row in cells)))
 
 
-def _arrow(answer: Answer, out: IO[bytes]) -> None:
-    require("frames", "an answer in Arrow")
-    import pyarrow as pa
+def _frames(form: str, module: str, writer: str) -> Writer:
+    """A writer of record batches: PyArrow's class or function ``writer`` of a module."""
 
-    _write_batches(answer, out, pa.ipc.new_stream)
+    def write(answer: Answer, out: IO[bytes]) -> None:
+        require("frames", f"an answer in {form}")
+        solutions = _solutions(answer)
+        schema = _schema(solutions.variables)
+        with getattr(import_module(module), writer)(out, schema) as told:
+            for batch in _batches(solutions.rows):
+                told.write_batch(_record_batch(batch, schema))
 
-
-def _parquet(answer: Answer, out: IO[bytes]) -> None:
-    require("frames", "an answer in Parquet")
-    import pyarrow.parquet as pq
-
-    _write_batches(answer, out, pq.ParquetWriter)
-
-
-def _write_batches(answer: Answer, out: IO[bytes], open_: Callable[..., Any]) -> None:
-    solutions = _solutions(answer)
-    schema = _schema(solutions.variables)
-    with open_(out, schema) as writer:
-        for batch in _batches(solutions.rows):
-            writer.write_batch(_record_batch(batch, schema))
+    return write
 
 
 def _schema(variables: Iterable[str]) -> pyarrow.Schema:
@@ -204,35 +196,28 @@ def _graph(form: ox.RdfFormat) -> Writer:
     return write
 
 
-SOLUTIONS: Final[Mapping[str, Writer]] = MappingProxyType(
-    {
-        JSON: _json,
-        XML: _xml,
-        CSV: _csv,
-        TSV: _tsv,
-        ARROW: _arrow,
-        PARQUET: _parquet,
-        "application/json": _json,
-        "application/xml": _xml,
-        "text/xml": _xml,
-    }
-)
+SOLUTIONS: Final[Mapping[str, Writer]] = {
+    JSON: _json,
+    XML: _xml,
+    CSV: _csv,
+    TSV: _tsv,
+    ARROW: _frames("Arrow", "pyarrow.ipc", "new_stream"),
+    PARQUET: _frames("Parquet", "pyarrow.parquet", "ParquetWriter"),
+    "application/json": _json,
+    "application/xml": _xml,
+    "text/xml": _xml,
+}
 """The writers of an answer to SELECT by media type; the later names are for general clients."""
-BOOLEANS: Final[Mapping[str, Writer]] = MappingProxyType(
-    {
-        name: SOLUTIONS[name]
-        for name in (JSON, XML, "application/json", "application/xml", "text/xml")
-    }
-)
-GRAPHS: Final[Mapping[str, Writer]] = MappingProxyType(
-    {
-        TURTLE: _graph(ox.RdfFormat.TURTLE),
-        "application/n-triples": _graph(ox.RdfFormat.N_TRIPLES),
-        "application/rdf+xml": _graph(ox.RdfFormat.RDF_XML),
-        "application/ld+json": _graph(ox.RdfFormat.JSON_LD),
-        "application/xml": _graph(ox.RdfFormat.RDF_XML),
-    }
-)
+BOOLEANS: Final[Mapping[str, Writer]] = {
+    name: SOLUTIONS[name] for name in (JSON, XML, "application/json", "application/xml", "text/xml")
+}
+GRAPHS: Final[Mapping[str, Writer]] = {
+    TURTLE: _graph(ox.RdfFormat.TURTLE),
+    "application/n-triples": _graph(ox.RdfFormat.N_TRIPLES),
+    "application/rdf+xml": _graph(ox.RdfFormat.RDF_XML),
+    "application/ld+json": _graph(ox.RdfFormat.JSON_LD),
+    "application/xml": _graph(ox.RdfFormat.RDF_XML),
+}
 
 
 def writers(answer: Answer) -> Mapping[str, Writer]:

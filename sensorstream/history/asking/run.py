@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from time import monotonic
@@ -21,8 +21,10 @@ from sensorstream.history.read_only_sql import (
     milliseconds,
     stoppable,
 )
-from sensorstream.history.terms import look_up, term_key
+from sensorstream.history.terms import TermKey, look_up, term_key
+from sensorstream.model.terms import Term
 from sensorstream.processes.stopping import Stop
+from sensorstream.sparql.algebra import Query
 from sensorstream.sparql.answerable import HISTORY_GRAPHS
 from sensorstream.sql.sparql.forms import compile_query, constants
 from sensorstream.sql.sparql.scope import SqlQuery
@@ -117,10 +119,16 @@ def _compiled(
             new = begin_question(
                 connection, cursor, lambda: cursor.execute(_BEGIN, (timeout,)), live
             )
-            terms = constants(question.query, HISTORY_GRAPHS)
-            keys = {term: term_key(term) for term in terms}
-            found = {**new, **look_up(cursor, list(keys.values()))}
-        ids = {term: found[key] for term, key in keys.items() if key in found}
+            ids = numbers_of(cursor, question.query, new)
         scope = replace(scope_of(question.time, ids, live=live is not None), marked=True)
         tell_spans(scope, question.time)
         yield cursor, compile_query(question.query, scope), ends
+
+
+def numbers_of(
+    cursor: extensions.cursor, query: Query, new: Mapping[TermKey, int]
+) -> dict[Term, int]:
+    """The numbers of a query's constants, as far as they have one; ``new`` are of no dictionary."""
+    keys = {term: term_key(term) for term in constants(query, HISTORY_GRAPHS)}
+    found = {**new, **look_up(cursor, list(keys.values()))}
+    return {term: found[key] for term, key in keys.items() if key in found}

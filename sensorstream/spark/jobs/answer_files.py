@@ -15,9 +15,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Any, Final, cast
 
+from sensorstream.client.operation import ARROW
 from sensorstream.errors import SparkError
 from sensorstream.history.asking.answer import Answer, Graph, Solutions, answer_of
-from sensorstream.history.asking.formats import ARROW, CSV
+from sensorstream.history.asking.formats import CSV
 from sensorstream.history.read_only_sql import Column, SqlStream
 from sensorstream.history.sql_formats import arrow_stream, csv_pieces, json_value
 from sensorstream.model.terms import Term, Triple, term
