@@ -26,11 +26,7 @@ from prometheus_client.registry import Collector
 
 from sensorstream.alerts.formats import payload
 from sensorstream.alerts.poster import Attempt, Connections, Poster
-from sensorstream.alerts.records import (
-    Backlog,
-    Delivery,
-    Webhook,
-)
+from sensorstream.alerts.records import Backlog, Delivery, Webhook
 from sensorstream.alerts.sender import OUTPUT, DeliveryFailure, Sender
 from sensorstream.alerts.signing import signed_headers
 from sensorstream.alerts.targets import Resolver, place_of, resolve

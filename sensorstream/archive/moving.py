@@ -25,13 +25,7 @@ from typing import Final
 from psycopg2 import errors, extensions
 
 from sensorstream.archive.files import Sums, digest, read_sums, remove, write_rows
-from sensorstream.archive.layout import (
-    POSTGRES_BITS,
-    STATEMENTS,
-    STAYS,
-    ArchivedTable,
-    sum_query,
-)
+from sensorstream.archive.layout import POSTGRES_BITS, STATEMENTS, STAYS, ArchivedTable, sum_query
 from sensorstream.archive.manifest import Held, Part, State, begin, opened_archive, parts, record
 from sensorstream.errors import ArchiveError
 from sensorstream.history.database import one_value, opened

@@ -16,14 +16,7 @@ from pyarrow import parquet
 
 from sensorstream.archive.files import digest, remove
 from sensorstream.archive.layout import STATEMENTS, STAYS
-from sensorstream.archive.manifest import (
-    Part,
-    State,
-    kept_parts,
-    opened_archive,
-    parts,
-    record,
-)
+from sensorstream.archive.manifest import Part, State, kept_parts, opened_archive, parts, record
 from sensorstream.archive.moving import Say, sweep
 from sensorstream.errors import ArchiveError
 from sensorstream.history.copying import RowShape

@@ -25,15 +25,7 @@ from sensorstream.console.drawings import (
     shape_of,
     time_axis,
 )
-from sensorstream.console.elements import (
-    Column,
-    Notice,
-    Row,
-    Table,
-    go,
-    heading,
-    keep_fresh,
-)
+from sensorstream.console.elements import Column, Notice, Row, Table, go, heading, keep_fresh
 from sensorstream.console.places import TYPE, local_name, seconds
 from sensorstream.console.visits import Visit
 from sensorstream.console.why_tree import show_statement

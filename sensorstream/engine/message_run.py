@@ -11,15 +11,7 @@ from sensorstream.engine.notices import RULE_FAILED
 from sensorstream.engine.outcome import Outcome, Status, Timings
 from sensorstream.errors import ReasonerError
 from sensorstream.kb.graph import Origin
-from sensorstream.model.events import (
-    Cleared,
-    Delta,
-    Departure,
-    Ended,
-    Event,
-    Individual,
-    net_delta,
-)
+from sensorstream.model.events import Cleared, Delta, Departure, Ended, Event, Individual, net_delta
 from sensorstream.model.terms import BlankNode, Subject, Triple
 from sensorstream.reasoning.reasoner import without_limits
 from sensorstream.rules.conditions import unlimited

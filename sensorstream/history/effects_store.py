@@ -32,13 +32,7 @@ from sensorstream.history.database import PipelinedCursor, one_value, transactio
 from sensorstream.history.partitions import Partitions, analyze
 from sensorstream.history.pipeline import Standings, store_standings
 from sensorstream.history.routines import Written, write_effects
-from sensorstream.history.rows import (
-    STATEMENTS,
-    contradiction_of,
-    json_of,
-    statement_rows,
-    text_of,
-)
+from sensorstream.history.rows import STATEMENTS, contradiction_of, json_of, statement_rows, text_of
 from sensorstream.history.terms import Dictionary, term_key
 from sensorstream.journal.records import Effects, MessageStatus, OntologyVersion, Settled
 from sensorstream.model.events import Alert, Cleared, Departure, Ended

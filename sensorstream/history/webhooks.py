@@ -7,30 +7,14 @@ from dataclasses import fields
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import (
-    Connection,
-    Engine,
-    Row,
-    TextClause,
-    case,
-    delete,
-    func,
-    select,
-    text,
-    update,
-)
+from sqlalchemy import Connection, Engine, Row, TextClause, case, delete, func, select, text, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from sensorstream.alerts.records import LoggedDelivery, Webhook, WebhookState
 from sensorstream.errors import UnknownDelivery, UnknownWebhook
 from sensorstream.history.database import record, rows_of, translating
 from sensorstream.history.incidents import end_of_system, last_event
-from sensorstream.history.tables import (
-    alert_changes,
-    alert_groups,
-    deliveries,
-    webhooks,
-)
+from sensorstream.history.tables import alert_changes, alert_groups, deliveries, webhooks
 from sensorstream.journal.notice import WEBHOOK_DISABLED
 from sensorstream.model.webhook_definition import Grouping
 

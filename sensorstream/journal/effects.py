@@ -12,13 +12,7 @@ from sensorstream.engine.live_queries import QueryReport
 from sensorstream.engine.outcome import Outcome, Status, counts
 from sensorstream.errors import Contradiction, Inconsistent, few, shortened
 from sensorstream.journal.message import TakeMessage
-from sensorstream.journal.records import (
-    Effects,
-    MessageStatus,
-    OntologyVersion,
-    Record,
-    Settled,
-)
+from sensorstream.journal.records import Effects, MessageStatus, OntologyVersion, Record, Settled
 from sensorstream.journal.takeover import PutOntology
 from sensorstream.model.events import Alert, Cleared, Departure, Ended
 

@@ -26,12 +26,7 @@ from sensorstream.app.life.pipeline import Pipeline
 from sensorstream.engine.arrival import Mapper
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome
-from sensorstream.errors import (
-    Inconsistent,
-    OntologyConflict,
-    OntologyError,
-    ReasonerError,
-)
+from sensorstream.errors import Inconsistent, OntologyConflict, OntologyError, ReasonerError
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.takeover import PutOntology, PutRules, ReadmitReasoner
 from sensorstream.kb.graph import Origin

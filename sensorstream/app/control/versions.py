@@ -19,12 +19,7 @@ from sensorstream.errors import ChangedMeanwhile, UnknownVersion
 from sensorstream.history.journal_rows import journal_changes, record_of
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.kinds import entry_of
-from sensorstream.journal.registration import (
-    PutWebhook,
-    RegisterQuery,
-    RemoveQuery,
-    RemoveWebhook,
-)
+from sensorstream.journal.registration import PutWebhook, RegisterQuery, RemoveQuery, RemoveWebhook
 from sensorstream.journal.takeover import PutOntology, PutRules
 
 QUERY: Final = "application/sparql-query"

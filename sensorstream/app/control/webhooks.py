@@ -14,13 +14,7 @@ from typing import Final
 
 from sensorstream.alerts.dispatcher import WebhookDispatcher
 from sensorstream.alerts.poster import Attempt
-from sensorstream.alerts.records import (
-    Delivery,
-    LoggedDelivery,
-    RaisedAlert,
-    Webhook,
-    WebhookState,
-)
+from sensorstream.alerts.records import Delivery, LoggedDelivery, RaisedAlert, Webhook, WebhookState
 from sensorstream.alerts.sender import OUTPUT
 from sensorstream.alerts.signing import check_secret, new_secret
 from sensorstream.app.control.versions import Match, Versions, check_match

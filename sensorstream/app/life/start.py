@@ -11,12 +11,7 @@ from sensorstream.app.control.exchange import Exchange, ServedOntology, ontology
 from sensorstream.app.control.mapping_files import read_functions
 from sensorstream.app.control.queries import ReportLog
 from sensorstream.app.control.rule_files import with_rule_sets
-from sensorstream.app.control.wiring import (
-    Deployment,
-    Substitutes,
-    read_deployment,
-    version_of,
-)
+from sensorstream.app.control.wiring import Deployment, Substitutes, read_deployment, version_of
 from sensorstream.app.life.in_work import InWork
 from sensorstream.app.life.progress import Progress, rebuilding
 from sensorstream.app.life.recovery import Start, find_start, recover, skip_deadly

@@ -12,12 +12,7 @@ from prometheus_client import Counter
 from sensorstream.app.control.engine_settings import kept_for
 from sensorstream.app.handle import Handle
 from sensorstream.app.life.repeated_work import RepeatedWork
-from sensorstream.errors import (
-    LONGEST,
-    Contradiction,
-    ReasonerError,
-    SensorStreamError,
-)
+from sensorstream.errors import LONGEST, Contradiction, ReasonerError, SensorStreamError
 from sensorstream.history.database import connect, translating
 from sensorstream.history.kept_messages import Chosen, Quarantined, keep_contradiction, quarantined
 from sensorstream.history.partitions import instant_ago

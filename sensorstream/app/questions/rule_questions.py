@@ -11,12 +11,7 @@ from prometheus_client import Counter
 from sensorstream.app.handle import Handle
 from sensorstream.app.life.repeated_work import RepeatedWork
 from sensorstream.app.questions.asking import AskedText, Asking, Running
-from sensorstream.errors import (
-    HistoryError,
-    Overrun,
-    SensorStreamError,
-    Unavailable,
-)
+from sensorstream.errors import HistoryError, Overrun, SensorStreamError, Unavailable
 from sensorstream.history.asking.answer import Solutions
 from sensorstream.history.asking.question import ALL, question_before
 from sensorstream.journal.message import AnswerRule

@@ -16,14 +16,7 @@ from sqlglot import exp
 
 from sensorstream.history.asking.question import Interval, Moment
 from sensorstream.history.copying import RowShape
-from sensorstream.history.terms import (
-    TermKey,
-    look_up,
-    number_of,
-    rounded,
-    term_key,
-    term_rows,
-)
+from sensorstream.history.terms import TermKey, look_up, number_of, rounded, term_key, term_rows
 from sensorstream.kb.graph import Origin
 from sensorstream.model.terms import IRI, Subject, Term, Triple
 from sensorstream.model.timeline import Instant

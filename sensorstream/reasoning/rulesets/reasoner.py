@@ -30,11 +30,7 @@ from sensorstream.model.vocabulary import CONTRADICTION
 from sensorstream.network.budget import NO_LIMITS, Budget, Limits
 from sensorstream.network.recursion.equality_rules import apart
 from sensorstream.network.recursion.implied import Implied, unknown
-from sensorstream.network.recursion.linear import (
-    FlatClosure,
-    LinearTable,
-    parted,
-)
+from sensorstream.network.recursion.linear import FlatClosure, LinearTable, parted
 from sensorstream.network.recursion.program import Program
 from sensorstream.network.recursion.rule import DerivationRule
 from sensorstream.reasoning.dl.axioms import line_of

@@ -15,12 +15,7 @@ from pydantic import BaseModel, Field, field_validator
 from pydantic.dataclasses import dataclass
 
 from sensorstream.access.roles import Role
-from sensorstream.alerts.records import (
-    DeliveryState,
-    LoggedDelivery,
-    Webhook,
-    WebhookState,
-)
+from sensorstream.alerts.records import DeliveryState, LoggedDelivery, Webhook, WebhookState
 from sensorstream.alerts.targets import place_of
 from sensorstream.app.control.versions import digest_of
 from sensorstream.client.operations import Operations

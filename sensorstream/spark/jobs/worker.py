@@ -17,12 +17,7 @@ from threading import Thread
 from time import sleep
 from typing import TYPE_CHECKING, Final
 
-from sensorstream.errors import (
-    InternalFault,
-    QueryError,
-    SensorStreamError,
-    SparkError,
-)
+from sensorstream.errors import InternalFault, QueryError, SensorStreamError, SparkError
 from sensorstream.history.asking.question import read_question
 from sensorstream.history.view_definitions import View, view_definitions
 from sensorstream.model.schema import Schema

@@ -12,12 +12,7 @@ from sensorstream.model.xsd import FAMILIES
 from sensorstream.sparql.algebra import TURNED
 from sensorstream.sparql.values import is_valid, number
 from sensorstream.sql.fragments import null, sql
-from sensorstream.sql.sparql.lexical import (
-    DATE,
-    DATE_TIME,
-    STAMP,
-    as_double,
-)
+from sensorstream.sql.sparql.lexical import DATE, DATE_TIME, STAMP, as_double
 from sensorstream.sql.sparql.relations import Frame
 from sensorstream.sql.sparql.values import Constant, Value, may_be_time, numeric_constant, said
 

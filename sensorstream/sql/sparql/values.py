@@ -15,10 +15,7 @@ from typing import Final, TypeAlias
 from sqlglot import exp
 
 from sensorstream.model.terms import IRI, BlankNode, Literal
-from sensorstream.model.xsd import (
-    FAMILIES,
-    NUMERIC_TYPES,
-)
+from sensorstream.model.xsd import FAMILIES, NUMERIC_TYPES
 from sensorstream.sparql.values import number, rank
 from sensorstream.sql.fragments import constant, is_light, null, sql
 from sensorstream.sql.sparql.lexical import is_of_time, moment_of, number_of, number_text
