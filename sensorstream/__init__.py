@@ -5,7 +5,6 @@ imported when it is first asked for.
 """
 
 from importlib import import_module
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -42,25 +41,23 @@ __all__ = (
     "result_of",
 )
 
-_HOMES = MappingProxyType(
-    {
-        "AsyncClient": "sensorstream.client.clients",
-        "Client": "sensorstream.client.clients",
-        "Engine": "sensorstream.engine.engine",
-        "Event": "sensorstream.model.events",
-        "Grouping": "sensorstream.model.webhook_definition",
-        "Outcome": "sensorstream.engine.outcome",
-        "QueryReport": "sensorstream.client.results",
-        "Results": "sensorstream.client.results",
-        "SensorStreamError": "sensorstream.errors",
-        "WebhookDefinition": "sensorstream.model.webhook_definition",
-        "build_engine": "sensorstream.app.recorded",
-        "map_message": "sensorstream.app.recorded",
-        "parse_mapping": "sensorstream.app.recorded",
-        "read_events": "sensorstream.app.recorded",
-        "result_of": "sensorstream.app.recorded",
-    }
-)
+_HOMES = {
+    "AsyncClient": "sensorstream.client.clients",
+    "Client": "sensorstream.client.clients",
+    "Engine": "sensorstream.engine.engine",
+    "Event": "sensorstream.model.events",
+    "Grouping": "sensorstream.model.webhook_definition",
+    "Outcome": "sensorstream.engine.outcome",
+    "QueryReport": "sensorstream.client.results",
+    "Results": "sensorstream.client.results",
+    "SensorStreamError": "sensorstream.errors",
+    "WebhookDefinition": "sensorstream.model.webhook_definition",
+    "build_engine": "sensorstream.app.recorded",
+    "map_message": "sensorstream.app.recorded",
+    "parse_mapping": "sensorstream.app.recorded",
+    "read_events": "sensorstream.app.recorded",
+    "result_of": "sensorstream.app.recorded",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
 from sensorstream.errors import MissingExtra
 
-EXTRAS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {
-        "frames": ("pandas", "pyarrow"),
-        "spark": ("google", "pandas", "py4j", "pyarrow", "pyspark"),
-        "archive": ("duckdb", "pyarrow"),
-        "mqtt": ("aiomqtt", "paho"),
-        "kafka": ("aiokafka",),
-        "oidc": ("cryptography", "jwt"),
-        "editor": ("lsprotocol", "pygls"),
-    }
-)
+EXTRAS: Final[Mapping[str, tuple[str, ...]]] = {
+    "frames": ("pandas", "pyarrow"),
+    "spark": ("google", "pandas", "py4j", "pyarrow", "pyspark"),
+    "archive": ("duckdb", "pyarrow"),
+    "mqtt": ("aiomqtt", "paho"),
+    "kafka": ("aiokafka",),
+    "oidc": ("cryptography", "jwt"),
+    "editor": ("lsprotocol", "pygls"),
+}
 """The modules of each extra in pyproject.toml."""
 
 

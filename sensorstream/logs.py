@@ -13,7 +13,6 @@ import sys
 from collections.abc import Mapping
 from contextvars import ContextVar, Token
 from datetime import UTC, datetime
-from types import MappingProxyType
 from typing import Any, Final
 
 from sensorstream.errors import LONGEST_PATH, shortened_key
@@ -21,7 +20,7 @@ from sensorstream.errors import LONGEST_PATH, shortened_key
 FORMATS: Final = ("text", "json")
 LEVELS: Final = ("debug", "info", "warning", "error")
 
-_NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
+_NOTHING: Final[Mapping[str, str]] = {}
 _concerned: ContextVar[Mapping[str, str]] = ContextVar("concerned", default=_NOTHING)
 
 _SECRETS: Final = (

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Final, Literal
 
 from sensorstream.errors import SettingsError
@@ -25,14 +24,12 @@ class Role(StrEnum):
     """Change the ontology and the webhooks, read the audit log; and all of OPERATOR."""
 
 
-_IMPLIED: Final[Mapping[Role, frozenset[Role]]] = MappingProxyType(
-    {
-        Role.INGEST: frozenset({Role.INGEST}),
-        Role.QUERY: frozenset({Role.QUERY}),
-        Role.OPERATOR: frozenset({Role.OPERATOR, Role.QUERY}),
-        Role.ADMIN: frozenset({Role.ADMIN, Role.OPERATOR, Role.QUERY}),
-    }
-)
+_IMPLIED: Final[Mapping[Role, frozenset[Role]]] = {
+    Role.INGEST: frozenset({Role.INGEST}),
+    Role.QUERY: frozenset({Role.QUERY}),
+    Role.OPERATOR: frozenset({Role.OPERATOR, Role.QUERY}),
+    Role.ADMIN: frozenset({Role.ADMIN, Role.OPERATOR, Role.QUERY}),
+}
 
 
 def all_of(roles: Iterable[Role]) -> frozenset[Role]:

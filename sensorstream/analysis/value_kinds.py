@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import product
-from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from sensorstream.model import xsd
@@ -31,29 +30,27 @@ NAME: Final = "IRI"
 """The kind of IRIs and blank nodes."""
 INVALID: Final = "invalid"
 """The kind of a literal that is not valid in its datatype: no operator accepts it."""
-SAMPLES: Final[Mapping[str, tuple[IRI | Literal, ...]]] = MappingProxyType(
-    {
-        xsd.DECIMAL: (Literal("2", xsd.INTEGER),),
-        xsd.STRING: (Literal("a"),),
-        RDF_LANG_STRING: (Literal("a", language="en"),),
-        xsd.BOOLEAN: (Literal("true", xsd.BOOLEAN),),
-        NAME: (IRI("urn:a"),),
-        INVALID: (Literal("a", xsd.DATE),),
-        **{
-            datatype: tuple(Literal(text, datatype) for text in texts)
-            for datatype, texts in (
-                # With and without a time zone; the two are over 14 hours apart, so in order.
-                (xsd.DATE_TIME, ("2020-02-01T00:00:00Z", "2024-02-01T00:00:00")),
-                (xsd.DATE_TIME_STAMP, ("2020-02-01T00:00:00Z",)),
-                (xsd.DATE, ("2020-02-01Z", "2024-02-01")),
-                (xsd.TIME, ("01:00:00Z", "23:00:00")),
-                (xsd.DURATION, ("P1Y", "PT1H", "-P1Y", "-PT1H")),
-                (xsd.DAY_TIME_DURATION, ("PT1H", "-PT1H")),
-                (xsd.YEAR_MONTH_DURATION, ("P1Y", "-P1Y")),
-            )
-        },
-    }
-)
+SAMPLES: Final[Mapping[str, tuple[IRI | Literal, ...]]] = {
+    xsd.DECIMAL: (Literal("2", xsd.INTEGER),),
+    xsd.STRING: (Literal("a"),),
+    RDF_LANG_STRING: (Literal("a", language="en"),),
+    xsd.BOOLEAN: (Literal("true", xsd.BOOLEAN),),
+    NAME: (IRI("urn:a"),),
+    INVALID: (Literal("a", xsd.DATE),),
+    **{
+        datatype: tuple(Literal(text, datatype) for text in texts)
+        for datatype, texts in (
+            # With and without a time zone; the two are over 14 hours apart, so in order.
+            (xsd.DATE_TIME, ("2020-02-01T00:00:00Z", "2024-02-01T00:00:00")),
+            (xsd.DATE_TIME_STAMP, ("2020-02-01T00:00:00Z",)),
+            (xsd.DATE, ("2020-02-01Z", "2024-02-01")),
+            (xsd.TIME, ("01:00:00Z", "23:00:00")),
+            (xsd.DURATION, ("P1Y", "PT1H", "-P1Y", "-PT1H")),
+            (xsd.DAY_TIME_DURATION, ("PT1H", "-PT1H")),
+            (xsd.YEAR_MONTH_DURATION, ("P1Y", "-P1Y")),
+        )
+    },
+}
 """For each operator and kind there is one that it accepts, if it accepts any of the kind."""
 
 _BY_KIND: Final = named(Trait.BY_KIND)
@@ -171,13 +168,11 @@ class Scope:
         return found
 
 
-_OPERANDS: Final[Mapping[type, tuple[str, ...]]] = MappingProxyType(
-    {
-        algebra.Comparison: ("left", "right"),
-        algebra.Arithmetic: ("left", "right"),
-        algebra.Sign: ("operand",),
-    }
-)
+_OPERANDS: Final[Mapping[type, tuple[str, ...]]] = {
+    algebra.Comparison: ("left", "right"),
+    algebra.Arithmetic: ("left", "right"),
+    algebra.Sign: ("operand",),
+}
 
 
 def operands(operation: Expression) -> tuple[Expression, ...]:
@@ -303,15 +298,13 @@ def _may_be_equal(one: frozenset[str], other: frozenset[str]) -> bool:
     return any(compare(a, b) is not None for a, b in pairs)
 
 
-_SHOWN: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        xsd.DECIMAL: "a number",
-        xsd.STRING: "a text",
-        RDF_LANG_STRING: "a text with a language",
-        NAME: "an IRI",
-        INVALID: "a literal that is not valid in its datatype",
-    }
-)
+_SHOWN: Final[Mapping[str, str]] = {
+    xsd.DECIMAL: "a number",
+    xsd.STRING: "a text",
+    RDF_LANG_STRING: "a text with a language",
+    NAME: "an IRI",
+    INVALID: "a literal that is not valid in its datatype",
+}
 
 
 def shown(kind: str) -> str:

@@ -16,9 +16,9 @@ from typing import Final
 import duckdb
 import sqlglot.generators.duckdb  # noqa: F401  # the first question must not wait for it
 
-from sensorstream.archive.relations import LIVE_VIEWS
 from sensorstream.archive.sparql import install
 from sensorstream.errors import ArchiveError, Overrun, QueryError, SensorStreamError
+from sensorstream.history.view_definitions import ENTRY_VIEWS
 from sensorstream.processes.fork_server import serve_forks
 from sensorstream.processes.forks import QuestionLimits
 from sensorstream.processes.limits import limit_memory
@@ -36,7 +36,7 @@ set TimeZone = 'UTC';
 set integer_division = true;
 set default_null_order = 'nulls_last_on_asc_first_on_desc';
 """
-_MISSING: Final = re.compile(rf"Table with name \"?({'|'.join(LIVE_VIEWS)})\"? does not exist")
+_MISSING: Final = re.compile(rf"Table with name \"?({'|'.join(ENTRY_VIEWS)})\"? does not exist")
 _NO_MEMORY: Final = re.compile("Allocation failure|bad_alloc")
 _REWRITES: Final = "delim_join_as_cte"
 _HAS: Final = "select 1 from duckdb_settings() where name = $1"

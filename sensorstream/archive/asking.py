@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from sensorstream.archive.answering import ArchiveQuestion
 from sensorstream.archive.files import pattern
 from sensorstream.archive.layout import TABLES
 from sensorstream.archive.manifest import State, kept_parts
 from sensorstream.archive.relations import definitions
-from sensorstream.history.asking.answer import Answer, answer_of, limited
+from sensorstream.history.asking.answer import Answer, answer_of, limited, rows_of_batch
 from sensorstream.history.asking.question import Question, QuestionPlan, question_plan
 from sensorstream.history.asking.relations import scope_of
 from sensorstream.history.asking.run import Limits
@@ -28,8 +28,6 @@ from sensorstream.sql.dialects import DUCKDB
 from sensorstream.sql.sparql.forms import compile_query, constants
 from sensorstream.sql.sparql.scope import Id, SqlQuery
 from sensorstream.sql.writing import duckdb_query, text_of
-
-_TEXT: Final = 25
 
 
 class DuckDB(RestingForks):
@@ -65,8 +63,7 @@ def archive_sql(
         HistoryError: the manifest cannot be read.
     """
     with asked(archive, text, limits, views, stop) as (names, batches):
-        columns = tuple(Column(each, _TEXT) for each in names)
-        return SqlStream(columns, batches).result(limits.rows)
+        return SqlStream(tuple(map(Column, names)), batches).result(limits.rows)
 
 
 @contextmanager
@@ -95,13 +92,7 @@ def asked(
     begun = archive.duckdb.begin(question, most)
     with closing(begun.pieces(stop or Stop())) as pieces:
         names = next(pieces)
-        yield (
-            names,
-            (
-                list(zip(*(each.to_pylist() for each in batch.columns), strict=True))
-                for batch in pieces
-            ),
-        )
+        yield names, map(rows_of_batch, pieces)
 
 
 @contextmanager

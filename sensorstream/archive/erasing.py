@@ -10,16 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import duckdb
 
 from sensorstream.alerts.records import text_of_pattern
-from sensorstream.archive.files import digest, flush_and_name, part_name, pattern
+from sensorstream.archive.files import archived, check_file, flush_and_name, part_name, pattern
 from sensorstream.archive.layout import STATEMENTS, STAYS, TABLES
-from sensorstream.archive.manifest import Held, Part, State, begin, opened_archive, parts, record
+from sensorstream.archive.manifest import Part, State, begin, opened_archive, parts, record
 from sensorstream.archive.moving import Say, sweep
 from sensorstream.engine.checkpoint import text_of
 from sensorstream.errors import ArchiveError, HistoryError, OntologyError
@@ -43,13 +43,6 @@ _NEEDED: Final = frozenset({PutOntology.kind, PutRules.kind})
 _NO_TERM: Final = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Erased:
-    """How many rows of each place named the individual."""
-
-    counts: Mapping[str, int] = field(default_factory=dict)
-
-
 def erase(
     url: str,
     folder: Path,
@@ -59,7 +52,7 @@ def erase(
     *,
     dry: bool = False,
     say: Say = lambda _: None,
-) -> Erased:
+) -> dict[str, int]:
     """Erase an individual; no server may run.
 
     Its stays and their statements go, with those of the blank nodes that it owned; the statements
@@ -80,6 +73,9 @@ def erase(
         dry: count only.
         say: is told each step.
 
+    Returns:
+        How many rows of each place named it.
+
     Raises:
         HistoryError: a server runs, the database failed, the engines run on Spark, or the
             individual is still in the window or in the part of the journal that a restart needs.
@@ -94,13 +90,13 @@ def erase(
         sweep(connection, folder)
         old = _checkpoints(store, name)
         with connection, connection.cursor() as cursor:
-            archived = parts(cursor, State.ARCHIVED)
+            before = parts(cursor, State.ARCHIVED)
         say("reading the archive")
-        held = _Held.read(archived, folder, name)
+        held = _Held.read(before, folder, name)
         say("reading history and journal")
         with connection, connection.cursor() as cursor:
             _mark(cursor, name, held, mapped, store)
-            counts = _count(cursor)
+            counts = {place: int(one_value(cursor, query)) for place, query in _PLACES.items()}
             counts |= {
                 "archived statements": sum(each[0] for each in held.rows.values()),
                 "archived stays": sum(each[1] for each in held.rows.values()),
@@ -109,21 +105,19 @@ def erase(
             }
             if dry:
                 connection.rollback()
-                return Erased(counts)
+                return counts
             new = _rewrite(url, folder, held, say)
             say("erasing")
-            _mark_terms(
-                cursor, [each for each in archived if each.id not in held.rows], new, folder
-            )
+            _mark_terms(cursor, [each for each in before if each.id not in held.rows], new, folder)
             erase_told(cursor)
             _delete(cursor)
             _mend(cursor)
-            for before, after in new:
-                record(cursor, replace(before, state=State.DELETED))
+            for replaced, after in new:
+                record(cursor, replace(replaced, state=State.DELETED))
                 record(cursor, after)
             cursor.execute("delete from store.checkpoints where seq = any(%s)", (old,))
         sweep(connection, folder)
-    return Erased(counts)
+    return counts
 
 
 def _check_runner(cursor: extensions.cursor) -> None:
@@ -298,10 +292,6 @@ _PLACES: Final[Mapping[str, str]] = {
 }
 
 
-def _count(cursor: extensions.cursor) -> dict[str, int]:
-    return {place: int(one_value(cursor, query)) for place, query in _PLACES.items()}
-
-
 def _mark_terms(
     cursor: extensions.cursor,
     untouched: Sequence[Part],
@@ -366,19 +356,16 @@ def _rewrite(url: str, folder: Path, held: _Held, say: Say) -> Sequence[tuple[Pa
             say(f"{part.name}: writing again")
             with connection, connection.cursor() as cursor:
                 new = begin(cursor, part.name, part.ended_from, part.ended_before)
-            contents = {}
+            rows = {}
             conditions = (held.statements, held.stayed)
             for table, condition, fewer in zip(TABLES, conditions, held.rows[part.id], strict=True):
-                source, target = part.file(folder, table), new.file(folder, table)
-                if digest(source) != part.held[table.name].digest:
-                    raise ArchiveError(f"{source} is damaged: it does not hold what was archived")
+                source, target = check_file(part, folder, table), new.file(folder, table)
                 _copy_without(reader, source, target, condition)
+                rows[table] = part.rows(table) - fewer
                 left = _all(reader, "select count(*) from read_parquet($1)", target)
-                if left != [(part.rows(table) - fewer,)]:
+                if left != [(rows[table],)]:
                     raise ArchiveError(f"{target} does not hold what it should: check the disk")
-                contents[table.name] = Held(left[0][0], digest(target))
-            size = sum(file.stat().st_size for file in new.files(folder).values())
-            made.append((part, replace(new, state=State.ARCHIVED, held=contents, bytes=size)))
+            made.append((part, archived(new, folder, rows)))
     return made
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
+from collections.abc import Mapping
 from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -14,6 +16,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from sensorstream.archive.layout import DUCKDB_BITS, ArchivedTable, sum_query
+from sensorstream.archive.manifest import Held, Part, State
 from sensorstream.errors import ArchiveError
 from sensorstream.history.copied_rows import copied
 
@@ -99,6 +102,30 @@ def digest(path: Path) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise ArchiveError(f"cannot read {path}: {error.strerror}") from error
+
+
+def archived(part: Part, folder: Path, rows: Mapping[ArchivedTable, int]) -> Part:
+    """A part whose files are on disk, with what they hold; ``rows`` are the numbers of their rows.
+
+    Raises:
+        ArchiveError: a file cannot be read.
+    """
+    files = part.files(folder)
+    held = {table.name: Held(rows[table], digest(file)) for table, file in files.items()}
+    size = sum(file.stat().st_size for file in files.values())
+    return replace(part, state=State.ARCHIVED, held=held, bytes=size)
+
+
+def check_file(part: Part, folder: Path, table: ArchivedTable) -> Path:
+    """A file of a part, which holds what was archived.
+
+    Raises:
+        ArchiveError: it does not, or cannot be read.
+    """
+    file = part.file(folder, table)
+    if digest(file) != part.held[table.name].digest:
+        raise ArchiveError(f"{file} is damaged: it does not hold what was archived")
+    return file
 
 
 def pattern(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""Moves old partitions of history from PostgreSQL to Parquet files.
+"""Moves old partitions of history to Parquet files; takes parts back, or deletes them.
 
 For each partition, in this order:
 
@@ -11,25 +11,52 @@ For each partition, in this order:
 A kill before the end of step 4 leaves all rows in PostgreSQL, after it all in the files. The next
 run deletes files whose rows are not theirs. Rows that come later with a time in the span of an
 archived part go to a new partition, which becomes a part of its own.
+
+A part comes back in one transaction: its terms, its rows, the state ``restored``. The files are
+deleted afterwards; if that is broken off, the next run that changes the archive does it.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeAlias
 
+import pyarrow as pa
 from psycopg2 import errors, extensions
+from pyarrow import parquet
 
-from sensorstream.archive.files import Sums, digest, read_sums, remove, write_rows
-from sensorstream.archive.layout import POSTGRES_BITS, STATEMENTS, STAYS, ArchivedTable, sum_query
-from sensorstream.archive.manifest import Held, Part, State, begin, opened_archive, parts, record
+from sensorstream.archive.files import Sums, archived, check_file, read_sums, remove, write_rows
+from sensorstream.archive.layout import (
+    POSTGRES_BITS,
+    STATEMENTS,
+    STAYS,
+    TABLES,
+    ArchivedTable,
+    sum_query,
+)
+from sensorstream.archive.manifest import (
+    Held,
+    Part,
+    State,
+    begin,
+    kept_parts,
+    opened_archive,
+    parts,
+    record,
+)
 from sensorstream.errors import ArchiveError
+from sensorstream.history.copying import RowShape
 from sensorstream.history.database import one_value, opened
-from sensorstream.history.partitions import FIRST, Partition, partitions
+from sensorstream.history.effects_store import tell_ends
+from sensorstream.history.partitions import FIRST, Partition, Partitions, partitions
+from sensorstream.history.rows import STATEMENTS as STATEMENT_ROWS
+from sensorstream.history.rows import STAYS as STAY_ROWS
+from sensorstream.history.terms import Dictionary
+from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term
 from sensorstream.model.timeline import Instant, Timeline
 
 _DAY: Final = timedelta(days=1) // timedelta(microseconds=1)
@@ -61,7 +88,6 @@ _PATIENCE: Final = 60.0
 _ATTEMPTS: Final = 3
 
 Say = Callable[[str], None]
-
 
 _PRINT: Final = "row(count(*), sum(hashtextextended(s::text, 0)::numeric))::text"
 
@@ -180,25 +206,18 @@ def _move(
             if not one_value(cursor, f"select exists (select from {source.statements})"):
                 return None
             part = begin(cursor, name, partition.low, partition.high)
-        for file in part.files(folder).values():
+        files = part.files(folder)
+        for file in files.values():
             if file.exists():
                 raise ArchiveError(
                     f"{file} is there already: expected an archive folder of this history alone"
                 )
         say(f"{name}: writing")
-        sums, prints = _write(connection, source, part.files(folder))
+        sums, prints = _write(connection, source, files)
         say(f"{name}: checking")
-        for table, file in part.files(folder).items():
+        for table, file in files.items():
             _check(file, table, sums[table])
-        part = replace(
-            part,
-            state=State.ARCHIVED,
-            held={
-                table.name: Held(sums[table][0], digest(file))
-                for table, file in part.files(folder).items()
-            },
-            bytes=sum(file.stat().st_size for file in part.files(folder).values()),
-        )
+        part = archived(part, folder, {table: rows for table, (rows, *_) in sums.items()})
         say(f"{name}: leaving PostgreSQL")
         if _leave(connection, source, part, prints):
             say(f"{name}: done")
@@ -278,3 +297,123 @@ def _leave(connection: extensions.connection, source: _Source, part: Part, print
                     f"{part.name} stays in PostgreSQL: try again later"
                 ) from None
             time.sleep(_LOCK_MILLISECONDS / 1000)
+
+
+_BATCH: Final = 20_000
+
+_TERMS: Final = ("subject", "predicate", "object")
+
+ArchivedRow: TypeAlias = Mapping[str, Any]
+"""A row of a file, by column."""
+
+
+def restore(
+    url: str, folder: Path, name: str, timeline: Timeline, say: Say = lambda _: None
+) -> Sequence[Part]:
+    """Take the parts with a name, such as a day, back into PostgreSQL; safe beside a server.
+
+    The server stores nothing while the rows go in.
+
+    Raises:
+        ArchiveError: no part has this name, a file is damaged, or another process changes the
+            archive; nothing has changed.
+        HistoryError: the database failed.
+    """
+    with opened_archive(url, "cannot restore") as connection:
+        sweep(connection, folder)
+        with connection, connection.cursor() as cursor:
+            there = parts(cursor, State.ARCHIVED)
+        found = [each for each in there if each.name == name]
+        if not found:
+            names = ", ".join(dict.fromkeys(each.name for each in there)) or "none"
+            raise ArchiveError(f"the archive has no part '{name}': its parts are {names}")
+        for each in found:
+            say(f"{name}: checking")
+            for table in TABLES:
+                check_file(each, folder, table)
+            say(f"{name}: going into PostgreSQL")
+            with connection, connection.cursor() as cursor:
+                _put_back(cursor, each, folder, timeline)
+            sweep(connection, folder)
+    return found
+
+
+def _put_back(cursor: extensions.cursor, part: Part, folder: Path, timeline: Timeline) -> None:
+    # From here on the writer waits: no term gets two numbers, and no partition is made twice.
+    cursor.execute("update store.progress set removals = removals + 1")
+    dictionary, known = Dictionary(), Partitions(timeline)
+    told: set[int] = set()
+    for rows in _batches(part.file(folder, STATEMENTS)):
+        said = [(named(row["subject"]), IRI(row["predicate"]), object_of(row)) for row in rows]
+        told.update(row["stay"] for row in rows)
+        numbers = dictionary.numbers(cursor, (term for triple in said for term in triple))
+        known.make(cursor, {row["valid_to"] for row in rows})
+        cells = (
+            {**row, **dict(zip(_TERMS, map(numbers.__getitem__, triple), strict=True))}
+            for row, triple in zip(rows, said, strict=True)
+        )
+        _put(cursor, STATEMENT_ROWS, cells)
+        dictionary.settle()
+    for rows in _batches(part.file(folder, STAYS)):
+        numbers = dictionary.numbers(cursor, [named(row["name"]) for row in rows])
+        cells = ({**row, "name": numbers[named(row["name"])]} for row in rows)
+        _put(cursor, STAY_ROWS, cells)
+        dictionary.settle()
+        told.difference_update(row["stay"] for row in rows)
+    # Statements that came late are a part of their own: their stays may be back already.
+    tell_ends(cursor, told)
+    known.analyze_used(cursor)
+    record(cursor, replace(part, state=State.RESTORED))
+
+
+def _put(cursor: extensions.cursor, shape: RowShape, rows: Iterable[ArchivedRow]) -> None:
+    shape.copy(cursor, (tuple(row[each] for each in shape.columns) for row in rows))
+
+
+def _batches(file: Path) -> Iterator[Sequence[ArchivedRow]]:
+    try:
+        content = parquet.ParquetFile(file)
+        # Moments are derived from the texts again; Python has none before the year 1.
+        columns = [each.name for each in content.schema_arrow if each.name != "moment"]
+        for batch in content.iter_batches(_BATCH, columns=columns):
+            yield batch.to_pylist()
+    except (OSError, pa.ArrowException) as error:
+        raise ArchiveError(f"cannot read {file}: {error}") from error
+
+
+def named(text: str) -> Subject:
+    """The IRI or blank node with this text in the archive."""
+    return BlankNode(text) if text.startswith("_:") else IRI(text)
+
+
+def object_of(row: ArchivedRow) -> Term:
+    """The object of a statement of the archive."""
+    if row["kind"] == "literal":
+        return Literal(row["object"], row["datatype"], row["language"])
+    return named(row["object"])
+
+
+def deletable(url: str, before: Instant) -> Sequence[Part]:
+    """The parts that :func:`delete` would delete now; nothing is changed.
+
+    Raises:
+        HistoryError: the database failed.
+    """
+    return [each for each in kept_parts(url, State.ARCHIVED) if each.ended_before <= before]
+
+
+def delete(url: str, folder: Path, before: Instant, say: Say = lambda _: None) -> Sequence[Part]:
+    """Delete the parts whose statements all ended before an instant, for good.
+
+    Raises:
+        ArchiveError: a file cannot be deleted, or another process changes the archive.
+        HistoryError: the database failed.
+    """
+    with opened_archive(url, "cannot delete from the archive") as connection:
+        with connection, connection.cursor() as cursor:
+            old = [each for each in parts(cursor, State.ARCHIVED) if each.ended_before <= before]
+            for each in old:
+                say(f"{each.name}: deleting")
+                record(cursor, replace(each, state=State.DELETED))
+        sweep(connection, folder)
+    return old

@@ -14,12 +14,9 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sensorstream.archive.layout import STATEMENTS, STAYS, ArchivedTable
-from sensorstream.history.view_definitions import View, look_up_all, terms_of
+from sensorstream.history.view_definitions import ENTRY_VIEWS, View, look_up_all, terms_of
 from sensorstream.model.terms import IRI
 from sensorstream.sql.postgres.reading import HISTORY
-
-LIVE_VIEWS: Final = frozenset({"messages", "alerts"})
-"""Views of what is never archived."""
 
 # Parts of a name: of a subject, and of an individual of a stay.
 _NAME: Final = """
@@ -69,7 +66,7 @@ def definitions(
     for table, query in _TABLES.items():
         yield query.format(_rows(table, files[table]))
     for view in views:
-        if view.name not in LIVE_VIEWS:
+        if view.name not in ENTRY_VIEWS:
             name = exp.table_(view.name, db=HISTORY, quoted=True).sql("duckdb")
             yield f"create view {name} as {archived_query(view).sql('duckdb', identify=True)}"
 

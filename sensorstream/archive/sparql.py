@@ -300,17 +300,15 @@ def _create(
     result: str,
     nulls: FunctionNullHandling,
 ) -> None:
-    if result != _NUMBER:
-        connection.create_function(name, function, arguments, result, null_handling=nulls)
-        return
-    # DuckDB takes a NaN in a list that comes from Python to be null.
-    made = f"{name}_of_python"
+    made = f"{name}_of_python" if result == _NUMBER else name
     connection.create_function(made, function, arguments, result, null_handling=nulls)
-    given = ", ".join(f"a{place}" for place in range(len(arguments)))
-    connection.execute(
-        f"create macro {name}({given}) as "
-        f"list_transform({made}({given}), lambda x: coalesce(x, 'NaN'::double))"
-    )
+    if made != name:
+        # DuckDB takes a NaN in a list that comes from Python to be null.
+        given = ", ".join(f"a{place}" for place in range(len(arguments)))
+        connection.execute(
+            f"create macro {name}({given}) as "
+            f"list_transform({made}({given}), lambda x: coalesce(x, 'NaN'::double))"
+        )
 
 
 def _literal_moment() -> str:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Final, TypeAlias
+from typing import IO, Any, Final, TypeAlias
 
 from sensorstream.errors import ArchiveError
 
@@ -97,21 +97,18 @@ def _of_file(path: Path, most: int) -> Iterator[Found]:
     else:
         for suffix, opened in _TARS.items():
             if name.endswith(suffix):
-                with opened(path) as file:
+                with opened(path, "rb") as file:
                     yield from _of_tar(path, file, most)
                 return
         yield Refused(str(path), "expected *.xml, *.zip, *.tar, *.tar.gz, *.tar.bz2 or *.tar.xz")
 
 
-_File: TypeAlias = IO[bytes] | gzip.GzipFile | bz2.BZ2File | lzma.LZMAFile
-
-
-_TARS: Final[Mapping[str, Callable[[Path], _File]]] = {
-    ".tar": lambda path: path.open("rb"),
-    ".tar.gz": lambda path: gzip.open(path, "rb"),  # noqa: SIM115 - the caller closes it
-    ".tgz": lambda path: gzip.open(path, "rb"),  # noqa: SIM115 - the caller closes it
-    ".tar.bz2": lambda path: bz2.open(path, "rb"),  # noqa: SIM115 - the caller closes it
-    ".tar.xz": lambda path: lzma.open(path, "rb"),  # noqa: SIM115 - the caller closes it
+_TARS: Final[Mapping[str, Callable[..., Any]]] = {
+    ".tar": open,
+    ".tar.gz": gzip.open,
+    ".tgz": gzip.open,
+    ".tar.bz2": bz2.open,
+    ".tar.xz": lzma.open,
 }
 
 
@@ -174,7 +171,7 @@ def _too_much(members: int) -> str:
 class _Bounded:
     """A file that is not read in pieces that fill the memory: ``tarfile`` trusts its headers."""
 
-    def __init__(self, file: _File, most: int) -> None:
+    def __init__(self, file: IO[bytes], most: int) -> None:
         self._file = file
         self._most = most
         self.seek = file.seek
@@ -186,7 +183,7 @@ class _Bounded:
         return self._file.read(size)
 
 
-def _of_tar(path: Path, file: _File, most: int) -> Iterator[Found]:
+def _of_tar(path: Path, file: IO[bytes], most: int) -> Iterator[Found]:
     bound = path.stat().st_size * _RATIO + _FREE
     bounded = _Bounded(file, max(most + 1, _LONGEST_HEADER))
     with tarfile.open(fileobj=bounded, mode="r:") as archive:  # type: ignore[call-overload]

@@ -91,7 +91,7 @@ def restore_(settings: Settings, part: str) -> list[dict[str, Any]]:
     Safe beside a running server, which stores nothing until the rows are in.
     """
     with _opened(settings) as (url, say):
-        from sensorstream.archive.returning import restore
+        from sensorstream.archive.moving import restore
 
         folder, line = settings.archive.folder, settings.time.timeline
         return _rows(settings, restore(url, folder, part, line, say))
@@ -109,7 +109,7 @@ def restore_(settings: Settings, part: str) -> list[dict[str, Any]]:
 def delete_(settings: Settings, age: str, dry_run: bool) -> list[dict[str, Any]]:
     """Delete old parts of the archive for good."""
     with _opened(settings) as (url, say):
-        from sensorstream.archive.returning import deletable, delete
+        from sensorstream.archive.moving import deletable, delete
 
         before = _bound(settings, url, age)
         if dry_run:

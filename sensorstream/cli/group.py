@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import IO, Any, Final
 
 import click
@@ -17,82 +16,77 @@ import click
 from sensorstream.cli.terminal import signals_repeated
 from sensorstream.errors import SensorStreamError
 
-COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "init": "Make a working folder: settings, ontology, rules and sample messages.",
-        "check": "Check the settings, the ontology, the rules and the queries.",
-        "config": "Show the settings of a deployment, and where each comes from.",
-        "doctor": "Look for what keeps a deployment from its work, and tell the way out.",
-        "fmt": "Lay out rule files; print queries of other stream languages in ours.",
-        "language-server": "Help editors with rules and queries: faults, completion, layout.",
-        "map": "Show what the mapping rules make of messages, as Turtle or TriG.",
-        "rml": "Turn mapping rules into RML, and RML into mapping rules.",
-        "ruleset": "List, show, copy and minimise sets of entailment rules, to edit them.",
-        "serve": "Run the server.",
-        "stream": "Run the pipeline on Spark: an engine for each key of the messages.",
-        "health": "Show whether a running server can do its work, part by part.",
-        "send": "Send XML messages to a running server.",
-        "simulate": "Simulate messages: faces, a city, auctions, stocks, deliveries, buoys, fires.",
-        "resend": "Send recorded messages again.",
-        "query": "Query the knowledge base in SPARQL: what holds now, and what once held.",
-        "queries": "Register, read, follow and remove the continuous queries of a running server.",
-        "alerts": "List or follow the alerts of a running server, and see to them.",
-        "try-message": "Show what a server's rules, or others, would make of a message.",
-        "why": "Show why an alert was raised or a statement holds, down to each XPath.",
-        "why-not": "Show what keeps a rule from firing for an individual.",
-        "webhooks": "Register webhooks with a running server, and see to their deliveries.",
-        "messages": "List the newest messages of a running server, or show what became of one.",
-        "quarantine": "Look at and replay the messages that a running server did not take in.",
-        "journal": "List the entries of the journal, and skip one that stops the server.",
-        "window": "Show the window of a running server and its individuals, oldest first.",
-        "individuals": "Show the latest values of individuals that a running server knows.",
-        "ontology": "Read or replace the ontology of a running server.",
-        "rules": "List the rules of a running server; read and change their files.",
-        "apply": "Put what a folder holds in force on a running server.",
-        "run": "Run messages through a deployment, or queries and rules over recorded events.",
-        "test": "Run stories: messages, and what must become of them.",
-        "explain": "Show the operators of a continuous query as a tree.",
-        "sql": "Query the history in SQL, on PostgreSQL or Spark, or its archive.",
-        "jobs": "Start long questions to Spark and read their results; "
-        "list and cancel all that runs.",
-        "spark": "Ask the history many questions in one Spark; let Spark start sooner.",
-        "replay": "Show which alerts other semantic rules would have raised.",
-        "rereason": "Compute anew what is inferred in history, with the ontology in force now.",
-        "keys": "Make, list, revoke and replace the API keys of a deployment.",
-        "audit": "Show who changed what on a running server.",
-        "db": "Tell other programs how to reach the history's PostgreSQL.",
-        "archive": "Move old history out of PostgreSQL into Parquet files.",
-        "erase": "Erase an individual from journal, history, alerts and archive.",
-        "backup": "Write a deployment, its database and its archive to one file.",
-        "restore": "Make a deployment of a backup, in a folder that is new or empty.",
-        "backfill": "Fill history from folders and archives of XML messages.",
-        "demo": "See the main job live, in about a minute.",
-    }
-)
+COMMANDS: Final[Mapping[str, str]] = {
+    "init": "Make a working folder: settings, ontology, rules and sample messages.",
+    "check": "Check the settings, the ontology, the rules and the queries.",
+    "config": "Show the settings of a deployment, and where each comes from.",
+    "doctor": "Look for what keeps a deployment from its work, and tell the way out.",
+    "fmt": "Lay out rule files; print queries of other stream languages in ours.",
+    "language-server": "Help editors with rules and queries: faults, completion, layout.",
+    "map": "Show what the mapping rules make of messages, as Turtle or TriG.",
+    "rml": "Turn mapping rules into RML, and RML into mapping rules.",
+    "ruleset": "List, show, copy and minimise sets of entailment rules, to edit them.",
+    "serve": "Run the server.",
+    "stream": "Run the pipeline on Spark: an engine for each key of the messages.",
+    "health": "Show whether a running server can do its work, part by part.",
+    "send": "Send XML messages to a running server.",
+    "simulate": "Simulate messages: faces, a city, auctions, stocks, deliveries, buoys, fires.",
+    "resend": "Send recorded messages again.",
+    "query": "Query the knowledge base in SPARQL: what holds now, and what once held.",
+    "queries": "Register, read, follow and remove the continuous queries of a running server.",
+    "alerts": "List or follow the alerts of a running server, and see to them.",
+    "try-message": "Show what a server's rules, or others, would make of a message.",
+    "why": "Show why an alert was raised or a statement holds, down to each XPath.",
+    "why-not": "Show what keeps a rule from firing for an individual.",
+    "webhooks": "Register webhooks with a running server, and see to their deliveries.",
+    "messages": "List the newest messages of a running server, or show what became of one.",
+    "quarantine": "Look at and replay the messages that a running server did not take in.",
+    "journal": "List the entries of the journal, and skip one that stops the server.",
+    "window": "Show the window of a running server and its individuals, oldest first.",
+    "individuals": "Show the latest values of individuals that a running server knows.",
+    "ontology": "Read or replace the ontology of a running server.",
+    "rules": "List the rules of a running server; read and change their files.",
+    "apply": "Put what a folder holds in force on a running server.",
+    "run": "Run messages through a deployment, or queries and rules over recorded events.",
+    "test": "Run stories: messages, and what must become of them.",
+    "explain": "Show the operators of a continuous query as a tree.",
+    "sql": "Query the history in SQL, on PostgreSQL or Spark, or its archive.",
+    "jobs": "Start long questions to Spark and read their results; list and cancel all that runs.",
+    "spark": "Ask the history many questions in one Spark; let Spark start sooner.",
+    "replay": "Show which alerts other semantic rules would have raised.",
+    "rereason": "Compute anew what is inferred in history, with the ontology in force now.",
+    "keys": "Make, list, revoke and replace the API keys of a deployment.",
+    "audit": "Show who changed what on a running server.",
+    "db": "Tell other programs how to reach the history's PostgreSQL.",
+    "archive": "Move old history out of PostgreSQL into Parquet files.",
+    "erase": "Erase an individual from journal, history, alerts and archive.",
+    "backup": "Write a deployment, its database and its archive to one file.",
+    "restore": "Make a deployment of a backup, in a folder that is new or empty.",
+    "backfill": "Fill history from folders and archives of XML messages.",
+    "demo": "See the main job live, in about a minute.",
+}
 """Name and sentence of each command; its module is imported when it is called."""
 
-_ALIASES: Final[Mapping[str, str]] = MappingProxyType({"webhook": "webhooks"})
+_ALIASES: Final[Mapping[str, str]] = {"webhook": "webhooks"}
 """Who listens is one webhook: ``sensorstream webhook listen``."""
 
-_HOMES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {
-        "alerts": ("why", "why-not"),
-        "archive": ("backfill",),
-        "backup": ("restore",),
-        "check": ("test",),
-        "doctor": ("config",),
-        "fmt": ("language-server",),
-        "history": ("db", "erase", "rereason"),
-        "journal": ("replay",),
-        "map": ("try-message",),
-        "query": ("sql", "jobs"),
-        "rules": ("ontology", "queries"),
-        "ruleset": ("rml",),
-        "send": ("resend",),
-        "server_state": ("messages", "quarantine", "window", "individuals", "health", "audit"),
-        "spark": ("stream",),
-    }
-)
+_HOMES: Final[Mapping[str, tuple[str, ...]]] = {
+    "alerts": ("why", "why-not"),
+    "archive": ("backfill",),
+    "backup": ("restore",),
+    "check": ("test",),
+    "doctor": ("config",),
+    "fmt": ("language-server",),
+    "history": ("db", "erase", "rereason"),
+    "journal": ("replay",),
+    "map": ("try-message",),
+    "query": ("sql", "jobs"),
+    "rules": ("ontology", "queries"),
+    "ruleset": ("rml",),
+    "send": ("resend",),
+    "server_state": ("messages", "quarantine", "window", "individuals", "health", "audit"),
+    "spark": ("stream",),
+}
 """Modules with several commands: the others stand there by their own names."""
 _HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -116,7 +116,7 @@ def erase(settings: Settings, name: str, dry: bool) -> dict[str, int]:
 
     folder, line = settings.archive.folder, deployment.timeline
     with opened(settings) as (url, say, _):
-        return dict(erase(url, folder, individual, line, mapped, dry=dry, say=say).counts)
+        return erase(url, folder, individual, line, mapped, dry=dry, say=say)
 
 
 def _show_reasoned(found: dict[str, Any]) -> None:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import timedelta
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final, TypeAlias
 from urllib.parse import quote
 
@@ -52,29 +51,27 @@ def _city_samples() -> Iterable[tuple[str, bytes]]:
 
 _COMMON: Final[Given] = {"reasoning": {"profile": "hermit"}}
 
-TEMPLATES: Final[Mapping[str, Template]] = MappingProxyType(
-    {
-        template.name: template
-        for template in (
-            Template(
-                "tracking",
-                "people seen by a face tracker, on a time line of integers",
-                {**_COMMON, "time": {"line": "integer"}, "window": {"size": "1000"}},
-                _tracker_samples,
-            ),
-            Template(
-                "city",
-                "traffic, weather and air of a city, on a time line of dates and times",
-                {
-                    **_COMMON,
-                    "time": {"line": "datetime"},
-                    "window": {"unit": "time", "size": "PT1H", "step": "PT5M"},
-                },
-                _city_samples,
-            ),
-        )
-    }
-)
+TEMPLATES: Final[Mapping[str, Template]] = {
+    template.name: template
+    for template in (
+        Template(
+            "tracking",
+            "people seen by a face tracker, on a time line of integers",
+            {**_COMMON, "time": {"line": "integer"}, "window": {"size": "1000"}},
+            _tracker_samples,
+        ),
+        Template(
+            "city",
+            "traffic, weather and air of a city, on a time line of dates and times",
+            {
+                **_COMMON,
+                "time": {"line": "datetime"},
+                "window": {"unit": "time", "size": "PT1H", "step": "PT5M"},
+            },
+            _city_samples,
+        ),
+    )
+}
 
 
 @click.command("init")

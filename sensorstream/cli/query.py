@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
-from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Any, Final
 
 import click
@@ -48,19 +47,17 @@ if TYPE_CHECKING:
 _SOLUTIONS: Final = "application/sparql-results+json"
 _JSON: Final = "application/json"
 _TURTLE: Final = "text/turtle"
-_KINDS: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = MappingProxyType(
-    {
-        "table": ((_SOLUTIONS, _TURTLE), ()),
-        "json": ((_SOLUTIONS,), (".json", ".srj")),
-        "xml": (("application/sparql-results+xml",), (".xml", ".srx")),
-        "csv": (("text/csv",), (".csv",)),
-        "tsv": (("text/tab-separated-values",), (".tsv",)),
-        "arrow": (("application/vnd.apache.arrow.stream",), (".arrow", ".arrows")),
-        "parquet": (("application/vnd.apache.parquet",), (".parquet",)),
-        "turtle": ((_TURTLE,), (".ttl",)),
-        "ntriples": (("application/n-triples",), (".nt",)),
-    }
-)
+_KINDS: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
+    "table": ((_SOLUTIONS, _TURTLE), ()),
+    "json": ((_SOLUTIONS,), (".json", ".srj")),
+    "xml": (("application/sparql-results+xml",), (".xml", ".srx")),
+    "csv": (("text/csv",), (".csv",)),
+    "tsv": (("text/tab-separated-values",), (".tsv",)),
+    "arrow": (("application/vnd.apache.arrow.stream",), (".arrow", ".arrows")),
+    "parquet": (("application/vnd.apache.parquet",), (".parquet",)),
+    "turtle": ((_TURTLE,), (".ttl",)),
+    "ntriples": (("application/n-triples",), (".nt",)),
+}
 """The media types of each format of an answer, the best first, and the endings of its files."""
 FORMATS: Final = {form: types for form, (types, _) in _KINDS.items()}
 JOB_FORMATS: Final = {

@@ -7,7 +7,6 @@ import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final
 
 import click
@@ -28,17 +27,15 @@ from sensorstream.cli.terminal import (
 from sensorstream.client.results import QueryReport
 from sensorstream.errors import SensorStreamError, ServerUnreachable, UnknownQuery
 
-_TYPES: Final = MappingProxyType(
-    {
-        ".ttl": "text/turtle",
-        ".nt": "application/n-triples",
-        ".rdf": "application/rdf+xml",
-        ".owl": "application/rdf+xml",
-        ".owx": "application/owl+xml",
-        ".jsonld": "application/ld+json",
-        ".ofn": "text/owl-functional",
-    }
-)
+_TYPES: Final = {
+    ".ttl": "text/turtle",
+    ".nt": "application/n-triples",
+    ".rdf": "application/rdf+xml",
+    ".owl": "application/rdf+xml",
+    ".owx": "application/owl+xml",
+    ".jsonld": "application/ld+json",
+    ".ofn": "text/owl-functional",
+}
 
 
 @click.group("rules", invoke_without_command=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from nicegui import ui
@@ -29,9 +28,7 @@ _MOST_ALERTS: Final = 100
 _BESIDE: Final = ("Spark", "Server")
 """Stages that stand beside the way."""
 _NO_SPARK: Final = "The engine runs in this server, and not on Spark."
-_LEADS: Final = MappingProxyType(
-    {"Window": _INDIVIDUALS, "Open alerts": _ALERTS, "Reasoner": _SETTINGS}
-)
+_LEADS: Final = {"Window": _INDIVIDUALS, "Open alerts": _ALERTS, "Reasoner": _SETTINGS}
 """Where the facts below the way lead."""
 _PHASES: Final = {
     "t_m": "mapping rules",

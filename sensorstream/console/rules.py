@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from types import MappingProxyType
 from typing import Any, Final
 
 from nicegui import ui
@@ -90,17 +89,15 @@ def rows_of(files: Iterable[str]) -> list[Row]:
 
 
 _PAUSE: Final = 5.0
-_LANGUAGES: Final[Mapping[str, tuple[str, Language]]] = MappingProxyType(
-    {
-        ".rules": ("rule language", "SPARQL"),
-        ".ttl": ("RML", "Turtle"),
-        ".turtle": ("RML", "Turtle"),
-        ".xsl": ("stylesheet", "XML"),
-        ".xslt": ("stylesheet", "XML"),
-        ".ru": ("rule set of the reasoner", "SPARQL"),
-        ".dotr": ("rules over time", "SPARQL"),
-    }
-)
+_LANGUAGES: Final[Mapping[str, tuple[str, Language]]] = {
+    ".rules": ("rule language", "SPARQL"),
+    ".ttl": ("RML", "Turtle"),
+    ".turtle": ("RML", "Turtle"),
+    ".xsl": ("stylesheet", "XML"),
+    ".xslt": ("stylesheet", "XML"),
+    ".ru": ("rule set of the reasoner", "SPARQL"),
+    ".dotr": ("rules over time", "SPARQL"),
+}
 """What the ending of a file says, and as which language an editor colours it."""
 
 

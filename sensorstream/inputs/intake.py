@@ -194,12 +194,15 @@ class Intake:
             await self._freed.wait()
         self._count(1, size)
         try:
-            future = self._hand_over(content, source, origin, repeated)
-            while future.done() and isinstance(future.exception(), Unavailable):
+            while True:
+                future = self._taker.take(
+                    content, source, origin, repeated=repeated, sender=self._sender
+                )
+                if not (future.done() and isinstance(future.exception(), Unavailable)):
+                    break
                 await self.pause(_FULL)
                 if self.stopping:
                     raise Unavailable("the input is stopping")
-                future = self._hand_over(content, source, origin, repeated)
         except BaseException:
             self._count(-1, -size)
             raise
@@ -222,11 +225,6 @@ class Intake:
                 while self._messages:
                     self._freed.clear()
                     await self._freed.wait()
-
-    def _hand_over(
-        self, content: bytes, source: str, origin: str, repeated: bool
-    ) -> Future[Outcome]:
-        return self._taker.take(content, source, origin, repeated=repeated, sender=self._sender)
 
     def _halt(self) -> None:
         self._stop.set()

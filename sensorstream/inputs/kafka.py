@@ -79,15 +79,8 @@ class KafkaReader:
                     upto[partition] = record.offset + 1
                     if record.value is None:  # a tombstone says nothing
                         continue
-                    origin = origin_of(
-                        "kafka",
-                        self._name,
-                        record.topic,
-                        record.partition,
-                        record.offset,
-                        record.timestamp,
-                        record.value,
-                    )
+                    place = (record.topic, record.partition, record.offset, record.timestamp)
+                    origin = origin_of("kafka", self._name, *place, record.value)
                     source = record.topic if self._options.topic_is_source else self._source
                     under_way.append(await intake.take(record.value, source, origin))
             await intake.finish()

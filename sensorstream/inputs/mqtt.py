@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import aiomqtt
 from paho.mqtt.client import Client as PahoClient
@@ -32,6 +32,10 @@ _MOST_BYTES: Final = 64 * 1024 * 1024
 _REFUSED: Final = 128
 _IF_NEW: Final = 1
 """Retained messages come with a new subscription, not with each connection (MQTT 5, 3.8.3.1)."""
+
+
+_Handed: TypeAlias = "asyncio.Queue[tuple[MQTTMessage, asyncio.Future[Taken]] | None]"
+"""Messages that were handed over and are not acknowledged yet; None: no more will come."""
 
 
 class _Client(aiomqtt.Client):
@@ -165,7 +169,7 @@ class MqttReader:
                 raise Unavailable(f"the broker refuses to send the topic '{topic}'")
 
     async def _read(self, client: _Client, intake: Intake) -> None:
-        taken: asyncio.Queue[tuple[MQTTMessage, asyncio.Future[Taken]] | None] = asyncio.Queue()
+        taken: _Handed = asyncio.Queue()
         acknowledging = asyncio.ensure_future(self._acknowledge(client, taken))
         reading = asyncio.ensure_future(self._hand_over(client, intake, taken))
         stopping = asyncio.ensure_future(intake.pause())
@@ -183,12 +187,7 @@ class MqttReader:
             for task in (reading, acknowledging, stopping):
                 task.cancel()
 
-    async def _hand_over(
-        self,
-        client: _Client,
-        intake: Intake,
-        taken: asyncio.Queue[tuple[MQTTMessage, asyncio.Future[Taken]] | None],
-    ) -> None:
+    async def _hand_over(self, client: _Client, intake: Intake, taken: _Handed) -> None:
         while True:
             message = await client.next()
             if message.retain and not message.dup and client.session_present and not self._newest:
@@ -203,11 +202,7 @@ class MqttReader:
             future = await intake.take(content, source, origin, repeated=message.dup)
             taken.put_nowait((message, future))
 
-    async def _acknowledge(
-        self,
-        client: _Client,
-        taken: asyncio.Queue[tuple[MQTTMessage, asyncio.Future[Taken]] | None],
-    ) -> None:
+    async def _acknowledge(self, client: _Client, taken: _Handed) -> None:
         """Acknowledge in order of arrival (section 4.6)."""
         while (next_one := await taken.get()) is not None:
             message, future = next_one

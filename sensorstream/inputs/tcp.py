@@ -161,8 +161,7 @@ class TcpReader:
                 raise MessageTooLarge(f"more than {limit} bytes without an end") from None
             except asyncio.IncompleteReadError as error:
                 # The last one needs no end: if it was cut short it is no XML, and is quarantined.
-                content = error.partial
-                return content.strip() or None
+                return error.partial.strip() or None
             return content.strip()
 
     async def _answer(self, waiting: _Answers, writer: asyncio.StreamWriter) -> None:
@@ -202,16 +201,14 @@ async def _first(doing: Coroutine[None, None, None], ended: asyncio.Future[None]
 
 
 def _told(taken: Taken) -> dict[str, object]:
-    told: dict[str, object] = {"status": taken.status}
-    if taken.message:
-        told["message"] = taken.message
-    if taken.code:
-        told["error"] = taken.code
-    if taken.fault:
-        told["detail"] = taken.fault
-    if taken.replies:
-        told["replies"] = taken.replies
-    return told
+    told = {
+        "status": taken.status,
+        "message": taken.message,
+        "error": taken.code,
+        "detail": taken.fault,
+        "replies": taken.replies,
+    }
+    return {name: value for name, value in told.items() if value}
 
 
 def _line(told: dict[str, object]) -> bytes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from sensorstream.model.terms import IRI, Subject, Term, Triple
@@ -14,7 +13,7 @@ C = TypeVar("C")
 Leaf: TypeAlias = tuple[C] | dict[C, None]
 """A set in order of arrival: a 1-tuple if it has one member, as most sets do, else a dict."""
 Index: TypeAlias = dict[A, dict[B, Leaf[C]]]
-_EMPTY: Final[Mapping[Any, Any]] = MappingProxyType({})
+_EMPTY: Final[Mapping[Any, Any]] = {}
 
 
 class Watcher(Protocol):

@@ -10,7 +10,6 @@ import csv
 import io
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from sensorstream.errors import LanguageError, shortened
@@ -26,7 +25,7 @@ Find: TypeAlias = Callable[[Literal], tuple[IRI, ...]]
 _NOBODY: Final[tuple[IRI, ...]] = ()
 _OF_INDIVIDUALS: Final = frozenset((f"{OWL}NamedIndividual", f"{OWL}Thing"))
 _NO_TABLES: Final[Tables] = {}
-NO_FUNCTIONS: Final[Mapping[str, Definition]] = MappingProxyType({})
+NO_FUNCTIONS: Final[Mapping[str, Definition]] = {}
 
 
 @dataclass(frozen=True, slots=True)

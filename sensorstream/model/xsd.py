@@ -16,7 +16,6 @@ from datetime import UTC, datetime, timedelta
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from fractions import Fraction
 from math import floor
-from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 from xml.parsers import expat
 
@@ -43,36 +42,32 @@ RDF_LANG_STRING: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
 RDF_XML_LITERAL: Final = "http://www.w3.org/1999/02/22-rdf-syntax-ns#XMLLiteral"
 
 # Bounds of the integer types of XSD 1.1 part 2, sections 3.4.13-3.4.25.
-INTEGER_BOUNDS: Final[Mapping[str, tuple[int | None, int | None]]] = MappingProxyType(
-    {
-        INTEGER: (None, None),
-        f"{XSD}long": (-(2**63), 2**63 - 1),
-        f"{XSD}int": (-(2**31), 2**31 - 1),
-        f"{XSD}short": (-(2**15), 2**15 - 1),
-        f"{XSD}byte": (-128, 127),
-        f"{XSD}nonNegativeInteger": (0, None),
-        f"{XSD}positiveInteger": (1, None),
-        f"{XSD}nonPositiveInteger": (None, 0),
-        f"{XSD}negativeInteger": (None, -1),
-        f"{XSD}unsignedLong": (0, 2**64 - 1),
-        f"{XSD}unsignedInt": (0, 2**32 - 1),
-        f"{XSD}unsignedShort": (0, 2**16 - 1),
-        f"{XSD}unsignedByte": (0, 255),
-    }
-)
+INTEGER_BOUNDS: Final[Mapping[str, tuple[int | None, int | None]]] = {
+    INTEGER: (None, None),
+    f"{XSD}long": (-(2**63), 2**63 - 1),
+    f"{XSD}int": (-(2**31), 2**31 - 1),
+    f"{XSD}short": (-(2**15), 2**15 - 1),
+    f"{XSD}byte": (-128, 127),
+    f"{XSD}nonNegativeInteger": (0, None),
+    f"{XSD}positiveInteger": (1, None),
+    f"{XSD}nonPositiveInteger": (None, 0),
+    f"{XSD}negativeInteger": (None, -1),
+    f"{XSD}unsignedLong": (0, 2**64 - 1),
+    f"{XSD}unsignedInt": (0, 2**32 - 1),
+    f"{XSD}unsignedShort": (0, 2**16 - 1),
+    f"{XSD}unsignedByte": (0, 255),
+}
 INTEGER_TYPES: Final = frozenset(INTEGER_BOUNDS)
 NUMERIC_TYPES: Final = INTEGER_TYPES | {DECIMAL, DOUBLE, FLOAT}
-FAMILIES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        DATE_TIME: "dateTime",
-        DATE_TIME_STAMP: "dateTime",
-        DATE: "date",
-        TIME: "time",
-        DURATION: "duration",
-        DAY_TIME_DURATION: "duration",
-        YEAR_MONTH_DURATION: "duration",
-    }
-)
+FAMILIES: Final[Mapping[str, str]] = {
+    DATE_TIME: "dateTime",
+    DATE_TIME_STAMP: "dateTime",
+    DATE: "date",
+    TIME: "time",
+    DURATION: "duration",
+    DAY_TIME_DURATION: "duration",
+    YEAR_MONTH_DURATION: "duration",
+}
 """Values of one family are compared with each other, and with nothing else."""
 DURATIONS: Final = frozenset({DURATION, DAY_TIME_DURATION, YEAR_MONTH_DURATION})
 DATE_TIMES: Final = frozenset({DATE_TIME, DATE_TIME_STAMP})
@@ -454,60 +449,58 @@ _SECONDS: Final = (
 )
 _DAY_TIME: Final = re.compile(rf"(-)?P(?=.)()(){_SECONDS}", re.ASCII)
 
-DATATYPES: Final[Mapping[str, XsdDatatype]] = MappingProxyType(
-    {
-        each.name: each
-        for each in (
-            _text("string", "(?s:.*)"),
-            _text("normalizedString", r"[^\t\n\r]*"),
-            _text("token", r"(?:[^\t\n\r ]+(?: [^\t\n\r ]+)*)?"),
-            _text("language", "[a-zA-Z]{1,8}(?:-[a-zA-Z0-9]{1,8})*"),
-            _text("NMTOKEN", f"[:{_LATER}]+"),
-            _text("Name", f"[:{_FIRST}][:{_LATER}]*"),
-            *(_text(name, _NC_NAME) for name in ("NCName", "ID", "IDREF", "ENTITY")),
-            *(_integer(name, *bounds) for name, bounds in INTEGER_BOUNDS.items()),
-            XsdDatatype(
-                DECIMAL,
-                DECIMAL,
-                re.compile(rf"[+-]?(?:{_POINT})"),
-                "e.g. 7.4",
-                lambda match: Decimal(match[0]),
-            ),
-            *(
-                XsdDatatype(name, name, _REAL, "e.g. 7.4 or 7.4e0", lambda match: float(match[0]))
-                for name in (DOUBLE, FLOAT)
-            ),
-            XsdDatatype(
-                BOOLEAN,
-                BOOLEAN,
-                re.compile("true|false|1|0"),
-                "true, false, 1 or 0",
-                lambda match: match[0] in ("true", "1"),
-            ),
-            _time(DATE_TIME, f"{_DAY}T{_CLOCK}{_ZONE}?", "2014-08-01T08:05:00Z"),
-            _time(
-                DATE_TIME_STAMP,
-                f"{_DAY}T{_CLOCK}{_ZONE}",
-                "2014-08-01T08:05:00Z, with a time zone",
-                lambda moment: moment[1] is not None,
-            ),
-            _time(DATE, f"{_DAY}()()(){_ZONE}?", "2014-08-01"),
-            _time(TIME, f"()()(){_CLOCK}{_ZONE}?", "08:05:00"),
-            _time(DURATION, f"(-)?P(?=.){_MONTHS}{_SECONDS}", "P1Y2M or PT1M30S"),
-            _time(
-                DAY_TIME_DURATION,
-                _DAY_TIME.pattern,
-                "P1D or PT1M30S",
-                lambda length: not length[0],
-            ),
-            _time(
-                YEAR_MONTH_DURATION,
-                f"(-)?P(?=.){_MONTHS}()()()()",
-                "P1Y2M",
-                lambda length: not length[1],
-            ),
-            XsdDatatype(RDF_LANG_STRING, RDF_LANG_STRING),
-            XsdDatatype(RDF_XML_LITERAL, RDF_XML_LITERAL),
-        )
-    }
-)
+DATATYPES: Final[Mapping[str, XsdDatatype]] = {
+    each.name: each
+    for each in (
+        _text("string", "(?s:.*)"),
+        _text("normalizedString", r"[^\t\n\r]*"),
+        _text("token", r"(?:[^\t\n\r ]+(?: [^\t\n\r ]+)*)?"),
+        _text("language", "[a-zA-Z]{1,8}(?:-[a-zA-Z0-9]{1,8})*"),
+        _text("NMTOKEN", f"[:{_LATER}]+"),
+        _text("Name", f"[:{_FIRST}][:{_LATER}]*"),
+        *(_text(name, _NC_NAME) for name in ("NCName", "ID", "IDREF", "ENTITY")),
+        *(_integer(name, *bounds) for name, bounds in INTEGER_BOUNDS.items()),
+        XsdDatatype(
+            DECIMAL,
+            DECIMAL,
+            re.compile(rf"[+-]?(?:{_POINT})"),
+            "e.g. 7.4",
+            lambda match: Decimal(match[0]),
+        ),
+        *(
+            XsdDatatype(name, name, _REAL, "e.g. 7.4 or 7.4e0", lambda match: float(match[0]))
+            for name in (DOUBLE, FLOAT)
+        ),
+        XsdDatatype(
+            BOOLEAN,
+            BOOLEAN,
+            re.compile("true|false|1|0"),
+            "true, false, 1 or 0",
+            lambda match: match[0] in ("true", "1"),
+        ),
+        _time(DATE_TIME, f"{_DAY}T{_CLOCK}{_ZONE}?", "2014-08-01T08:05:00Z"),
+        _time(
+            DATE_TIME_STAMP,
+            f"{_DAY}T{_CLOCK}{_ZONE}",
+            "2014-08-01T08:05:00Z, with a time zone",
+            lambda moment: moment[1] is not None,
+        ),
+        _time(DATE, f"{_DAY}()()(){_ZONE}?", "2014-08-01"),
+        _time(TIME, f"()()(){_CLOCK}{_ZONE}?", "08:05:00"),
+        _time(DURATION, f"(-)?P(?=.){_MONTHS}{_SECONDS}", "P1Y2M or PT1M30S"),
+        _time(
+            DAY_TIME_DURATION,
+            _DAY_TIME.pattern,
+            "P1D or PT1M30S",
+            lambda length: not length[0],
+        ),
+        _time(
+            YEAR_MONTH_DURATION,
+            f"(-)?P(?=.){_MONTHS}()()()()",
+            "P1Y2M",
+            lambda length: not length[1],
+        ),
+        XsdDatatype(RDF_LANG_STRING, RDF_LANG_STRING),
+        XsdDatatype(RDF_XML_LITERAL, RDF_XML_LITERAL),
+    )
+}

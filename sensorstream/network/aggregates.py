@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from fractions import Fraction
 from math import isfinite
-from types import MappingProxyType
 from typing import Any, Final, Protocol
 
 from sensorstream.errors import TermError
@@ -321,13 +320,11 @@ def _concatenation(separator: str | None, longest: float) -> Kind:
     return Kind(made, lambda: Concatenation(between, longest), Concatenation.result)
 
 
-_KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
-    {
-        "COUNT": Kind(Count, Count, Count.result),
-        "SUM": Kind(Numbers, Numbers, Numbers.sum),
-        "AVG": Kind(Numbers, Numbers, Numbers.average),
-        "MIN": Kind(Least, Least, Least.result),
-        "MAX": Kind(Greatest, Greatest, Greatest.result),
-        "SAMPLE": Kind(Sample, Sample, Sample.result),
-    }
-)
+_KINDS: Final[Mapping[str, Kind]] = {
+    "COUNT": Kind(Count, Count, Count.result),
+    "SUM": Kind(Numbers, Numbers, Numbers.sum),
+    "AVG": Kind(Numbers, Numbers, Numbers.average),
+    "MIN": Kind(Least, Least, Least.result),
+    "MAX": Kind(Greatest, Greatest, Greatest.result),
+    "SAMPLE": Kind(Sample, Sample, Sample.result),
+}

@@ -9,7 +9,6 @@ import operator
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Final, TypeAlias, TypedDict, assert_never
 
 import pyoxigraph as ox
@@ -209,16 +208,14 @@ def _projected(pattern: Pattern, names: Iterable[str]) -> Pattern:
 Condition: TypeAlias = Callable[[RuleHost, Solutions], Solutions]
 """Keeps the solutions for which the condition holds; may bind further variables in each."""
 
-COMPARE: Final[Mapping[str, Callable[[int, int], bool]]] = MappingProxyType(
-    {
-        "=": operator.eq,
-        "!=": operator.ne,
-        "<": operator.lt,
-        "<=": operator.le,
-        ">": operator.gt,
-        ">=": operator.ge,
-    }
-)
+COMPARE: Final[Mapping[str, Callable[[int, int], bool]]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 """The comparisons of a count."""
 
 

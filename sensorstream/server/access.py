@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
-from types import MappingProxyType
 from typing import Any, Final
 
 from anyio import CancelScope
@@ -82,12 +81,10 @@ _OTHERS: Final[Mapping[tuple[str, str], Needs]] = {
 }
 """What the clients have no operation for, or one for all that has versions."""
 
-RULES: Final[Mapping[tuple[str, str], Rule]] = MappingProxyType(
-    {
-        **{(each.method, each.path): _NEEDS[each.needs] for each in operations()},
-        **{named: _NEEDS[needs] for named, needs in _OTHERS.items()},
-    }
-)
+RULES: Final[Mapping[tuple[str, str], Rule]] = {
+    **{(each.method, each.path): _NEEDS[each.needs] for each in operations()},
+    **{named: _NEEDS[needs] for named, needs in _OTHERS.items()},
+}
 """The rule of each operation; what is not here, nobody can reach where keys are needed."""
 
 

@@ -49,7 +49,8 @@ def session(
     """
     require("spark", "a session of Spark")
     with ExitStack() as stack:
-        return Session(_settings_of(settings), url, master, stack)
+        given = settings if isinstance(settings, Settings) else load_settings(Path(settings))
+        return Session(given, url, master, stack)
 
 
 class Session(AbstractContextManager["Session"]):
@@ -129,7 +130,3 @@ class Session(AbstractContextManager["Session"]):
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _settings_of(given: Settings | Path | str) -> Settings:
-    return given if isinstance(given, Settings) else load_settings(Path(given))

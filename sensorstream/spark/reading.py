@@ -14,7 +14,7 @@ of a query to plan it, some seconds on a busy machine; the ranges are planned he
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -23,8 +23,7 @@ from psycopg2 import extensions, sql
 
 from sensorstream.history.database import connect, translating
 from sensorstream.history.partitions import END, FIRST, Partition, partition_of
-from sensorstream.spark.snapshot import Snapshot
-from sensorstream.spark.source_tables import Condition, SourceTable, tests
+from sensorstream.spark.source_tables import SourceTable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -102,18 +101,6 @@ class HistoryReader:
     url: str
     snapshot: str
     tests: sql.Composable
-
-    @classmethod
-    def of(
-        cls,
-        table: SourceTable,
-        columns: Collection[str],
-        conditions: Collection[Condition],
-        snapshot: Snapshot,
-    ) -> HistoryReader:
-        """A reader of the rows that fulfil some conditions."""
-        told = tests(table, conditions)
-        return cls(table.only(columns), snapshot.url, snapshot.id, told)
 
     def relation(self, spark: SparkSession, ranges: Sequence[Range]) -> DataFrame:
         """Some ranges for Spark."""

@@ -20,7 +20,13 @@ from sensorstream.errors import QueryError
 from sensorstream.history.tables import STORE
 from sensorstream.spark.reading import HistoryReader
 from sensorstream.spark.snapshot import Snapshot
-from sensorstream.spark.source_tables import SOURCE_TABLES, Comparison, Condition, SourceTable
+from sensorstream.spark.source_tables import (
+    SOURCE_TABLES,
+    Comparison,
+    Condition,
+    SourceTable,
+    tests,
+)
 from sensorstream.spark.wanted import Wanted, wanted
 from sensorstream.sql.postgres.reading import spark_text
 
@@ -155,7 +161,8 @@ def _relation(
     """The rows of a table that are needed; columns that are not are NULL."""
     every = [each.name for each in table.columns]
     columns = [name for name in every if need.columns is None or name in need.columns] or every[:1]
-    reader = HistoryReader.of(table, columns, need.conditions, snapshot)
+    told = tests(table, need.conditions)
+    reader = HistoryReader(table.only(columns), snapshot.url, snapshot.id, told)
     ranges = reader.ranges(snapshot.cursor, spark.sparkContext.defaultParallelism)
     parts = [reader.relation(spark, ranges)] if ranges else []
     files = snapshot.files(table, need.conditions)

@@ -132,7 +132,8 @@ def _wanted(above: Sequence[_Node], table: _Node) -> Wanted:
     conditions = frozenset(
         condition
         for each in filters
-        for condition in _conditions(_tree(each.fields["condition"]), names)
+        for part in _conjuncts(_tree(each.fields["condition"]))
+        if (condition := _condition(part, names)) is not None
     )
     top = next(iter(above[len(filters) :]), None)
     if top is None or top.kind not in _CHOOSING:
@@ -206,15 +207,8 @@ def _below(root: _Node) -> Iterator[_Node]:
         waiting += node.children
 
 
-def _conditions(root: _Node, names: Mapping[int, str]) -> Iterator[Condition]:
-    """The parts of a conjunction that are conditions of single columns."""
-    for part in _conjuncts(root):
-        condition = _condition(part, names)
-        if condition is not None:
-            yield condition
-
-
 def _conjuncts(root: _Node) -> Iterator[_Node]:
+    """The parts of a conjunction."""
     waiting = [root]
     while waiting:
         node = waiting.pop()
@@ -225,6 +219,7 @@ def _conjuncts(root: _Node) -> Iterator[_Node]:
 
 
 def _condition(node: _Node, names: Mapping[int, str]) -> Condition | None:
+    """The condition of a single column that an expression is; None: it is no such."""
     kind, children = node.kind, node.children
     if kind in _COMPARISONS and len(children) == 2:
         left, right = children

@@ -24,7 +24,6 @@ from collections.abc import Mapping
 from dataclasses import field
 from datetime import timedelta
 from enum import Enum
-from types import MappingProxyType
 from typing import Final, Protocol, TypeAlias
 from typing import Literal as OneOf
 
@@ -119,9 +118,14 @@ class Not(Frozen):
 
 
 Comparing: TypeAlias = OneOf["=", "!=", "<", ">", "<=", ">="]
-TURNED: Final[Mapping[str, Comparing]] = MappingProxyType(
-    {"=": "=", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
-)
+TURNED: Final[Mapping[str, Comparing]] = {
+    "=": "=",
+    "!=": "!=",
+    "<": ">",
+    ">": "<",
+    "<=": ">=",
+    ">=": "<=",
+}
 """The operator that says the same of two values in the other order."""
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Context, Decimal
-from types import MappingProxyType
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -181,14 +180,12 @@ def _datatype(term: Term) -> IRI:
     return term
 
 
-EXTENSIONS: Final[Mapping[str, Extension]] = MappingProxyType(
-    {
-        LOCAL: Extension(xsd.DATE_TIME, _local, _zone),
-        SF_WITHIN: Extension(xsd.BOOLEAN, _sf_within, lambda area: read_area(_wkt(area))),
-        METRIC_DISTANCE: Extension(
-            xsd.DOUBLE, _metric_distance, lambda point: read_position(_wkt(point))
-        ),
-        DIVIDE: Extension(xsd.DECIMAL, _divide, _divisor),
-        IS_OF: Extension(xsd.BOOLEAN, _is_of, _datatype),
-    }
-)
+EXTENSIONS: Final[Mapping[str, Extension]] = {
+    LOCAL: Extension(xsd.DATE_TIME, _local, _zone),
+    SF_WITHIN: Extension(xsd.BOOLEAN, _sf_within, lambda area: read_area(_wkt(area))),
+    METRIC_DISTANCE: Extension(
+        xsd.DOUBLE, _metric_distance, lambda point: read_position(_wkt(point))
+    ),
+    DIVIDE: Extension(xsd.DECIMAL, _divide, _divisor),
+    IS_OF: Extension(xsd.BOOLEAN, _is_of, _datatype),
+}

@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from enum import Enum
-from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 from urllib.parse import quote
 
@@ -360,65 +359,63 @@ def _of(
 
 
 _is_iri: Final = _kind(lambda term: isinstance(term, IRI))
-FUNCTIONS: Final[Mapping[str, Builtin]] = MappingProxyType(
-    {
-        each.name: each
-        for each in (
-            _of("STR", 1, _str),
-            _of("LANG", 1, _lang),
-            _of("DATATYPE", 1, _datatype, Trait.GIVES_NAME),
-            _of("IRI", 1, iri_function(""), Trait.GIVES_NAME),
-            _of("URI", 1, iri_function(""), Trait.GIVES_NAME),
-            _of("ABS", 1, _abs, Trait.OF_NUMBER, Trait.BY_KIND),
-            _of("CEIL", 1, _ceil, Trait.OF_NUMBER, Trait.BY_KIND),
-            _of("FLOOR", 1, _floor, Trait.OF_NUMBER, Trait.BY_KIND),
-            _of("ROUND", 1, _round, Trait.OF_NUMBER, Trait.BY_KIND),
-            _of("STRLEN", 1, _strlen, Trait.BY_KIND),
-            _of("UCASE", 1, _mapping(str.upper), Trait.BY_KIND),
-            _of("LCASE", 1, _mapping(str.lower), Trait.BY_KIND),
-            _of("ENCODE_FOR_URI", 1, _encode_for_uri, Trait.GROWING),
-            _of("YEAR", 1, _part(0), Trait.BY_KIND),
-            _of("MONTH", 1, _part(1), Trait.BY_KIND),
-            _of("DAY", 1, _part(2), Trait.BY_KIND),
-            _of("HOURS", 1, _part(3), Trait.BY_KIND),
-            _of("MINUTES", 1, _part(4), Trait.BY_KIND),
-            _of("SECONDS", 1, _part(5), Trait.BY_KIND),
-            _of("TIMEZONE", 1, _timezone, Trait.BY_KIND),
-            _of("TZ", 1, _tz, Trait.BY_KIND),
-            _of("MD5", 1, _hashing("md5")),
-            *(_of(f"SHA{bits}", 1, _hashing(f"sha{bits}")) for bits in (1, 256, 384, 512)),
-            _of("ISIRI", 1, _is_iri, Trait.OF_TERM),
-            _of("ISURI", 1, _is_iri, Trait.OF_TERM),
-            _of("ISBLANK", 1, _kind(lambda term: isinstance(term, BlankNode)), Trait.OF_TERM),
-            _of("ISLITERAL", 1, _kind(lambda term: type(term) is Literal), Trait.OF_TERM),
-            _of("ISNUMERIC", 1, _kind(lambda term: number(term) is not None)),
-            _of("BOUND", 1, None, Trait.OF_TERM),
-            _of("LANGMATCHES", 2, _langmatches),
-            _of("CONTAINS", 2, _comparing(lambda one, other: other in one)),
-            _of("STRSTARTS", 2, _comparing(str.startswith)),
-            _of("STRENDS", 2, _comparing(str.endswith)),
-            _of("STRBEFORE", 2, _strbefore),
-            _of("STRAFTER", 2, _strafter),
-            _of("STRLANG", 2, _strlang),
-            _of("STRDT", 2, _strdt),
-            _of("SAMETERM", 2, _sameterm, Trait.OF_TERM),
-            _of("RAND", 0, None, Trait.UNREPEATABLE),
-            _of("NOW", 0, None, Trait.UNREPEATABLE),
-            _of("UUID", 0, None, Trait.UNREPEATABLE),
-            _of("STRUUID", 0, None, Trait.UNREPEATABLE),
-            _of("GETDURATION", 0, None, Trait.OF_EVENT),
-            _of("GETSTARTTIME", 0, None, Trait.OF_EVENT),
-            _of("GETENDTIME", 0, None, Trait.OF_EVENT),
-            _of("SUBSTR", 2, _substr, most=3),
-            _of("REGEX", 2, _regex, most=3),
-            _of("BNODE", 0, None, Trait.UNREPEATABLE, most=1),
-            _of("REPLACE", 3, _replace, Trait.GROWING, most=4),
-            _of("IF", 3, None),
-            _of("CONCAT", 0, _concat, most=None),
-            _of("COALESCE", 0, None, most=None),
-        )
-    }
-)
+FUNCTIONS: Final[Mapping[str, Builtin]] = {
+    each.name: each
+    for each in (
+        _of("STR", 1, _str),
+        _of("LANG", 1, _lang),
+        _of("DATATYPE", 1, _datatype, Trait.GIVES_NAME),
+        _of("IRI", 1, iri_function(""), Trait.GIVES_NAME),
+        _of("URI", 1, iri_function(""), Trait.GIVES_NAME),
+        _of("ABS", 1, _abs, Trait.OF_NUMBER, Trait.BY_KIND),
+        _of("CEIL", 1, _ceil, Trait.OF_NUMBER, Trait.BY_KIND),
+        _of("FLOOR", 1, _floor, Trait.OF_NUMBER, Trait.BY_KIND),
+        _of("ROUND", 1, _round, Trait.OF_NUMBER, Trait.BY_KIND),
+        _of("STRLEN", 1, _strlen, Trait.BY_KIND),
+        _of("UCASE", 1, _mapping(str.upper), Trait.BY_KIND),
+        _of("LCASE", 1, _mapping(str.lower), Trait.BY_KIND),
+        _of("ENCODE_FOR_URI", 1, _encode_for_uri, Trait.GROWING),
+        _of("YEAR", 1, _part(0), Trait.BY_KIND),
+        _of("MONTH", 1, _part(1), Trait.BY_KIND),
+        _of("DAY", 1, _part(2), Trait.BY_KIND),
+        _of("HOURS", 1, _part(3), Trait.BY_KIND),
+        _of("MINUTES", 1, _part(4), Trait.BY_KIND),
+        _of("SECONDS", 1, _part(5), Trait.BY_KIND),
+        _of("TIMEZONE", 1, _timezone, Trait.BY_KIND),
+        _of("TZ", 1, _tz, Trait.BY_KIND),
+        _of("MD5", 1, _hashing("md5")),
+        *(_of(f"SHA{bits}", 1, _hashing(f"sha{bits}")) for bits in (1, 256, 384, 512)),
+        _of("ISIRI", 1, _is_iri, Trait.OF_TERM),
+        _of("ISURI", 1, _is_iri, Trait.OF_TERM),
+        _of("ISBLANK", 1, _kind(lambda term: isinstance(term, BlankNode)), Trait.OF_TERM),
+        _of("ISLITERAL", 1, _kind(lambda term: type(term) is Literal), Trait.OF_TERM),
+        _of("ISNUMERIC", 1, _kind(lambda term: number(term) is not None)),
+        _of("BOUND", 1, None, Trait.OF_TERM),
+        _of("LANGMATCHES", 2, _langmatches),
+        _of("CONTAINS", 2, _comparing(lambda one, other: other in one)),
+        _of("STRSTARTS", 2, _comparing(str.startswith)),
+        _of("STRENDS", 2, _comparing(str.endswith)),
+        _of("STRBEFORE", 2, _strbefore),
+        _of("STRAFTER", 2, _strafter),
+        _of("STRLANG", 2, _strlang),
+        _of("STRDT", 2, _strdt),
+        _of("SAMETERM", 2, _sameterm, Trait.OF_TERM),
+        _of("RAND", 0, None, Trait.UNREPEATABLE),
+        _of("NOW", 0, None, Trait.UNREPEATABLE),
+        _of("UUID", 0, None, Trait.UNREPEATABLE),
+        _of("STRUUID", 0, None, Trait.UNREPEATABLE),
+        _of("GETDURATION", 0, None, Trait.OF_EVENT),
+        _of("GETSTARTTIME", 0, None, Trait.OF_EVENT),
+        _of("GETENDTIME", 0, None, Trait.OF_EVENT),
+        _of("SUBSTR", 2, _substr, most=3),
+        _of("REGEX", 2, _regex, most=3),
+        _of("BNODE", 0, None, Trait.UNREPEATABLE, most=1),
+        _of("REPLACE", 3, _replace, Trait.GROWING, most=4),
+        _of("IF", 3, None),
+        _of("CONCAT", 0, _concat, most=None),
+        _of("COALESCE", 0, None, most=None),
+    )
+}
 
 
 def named(trait: Trait) -> frozenset[str]:
@@ -428,13 +425,11 @@ def named(trait: Trait) -> frozenset[str]:
 
 UNREPEATABLE: Final = named(Trait.UNREPEATABLE)
 OF_EVENTS: Final = named(Trait.OF_EVENT)
-ROUNDINGS: Final[Mapping[str, Callable[[Number], Number]]] = MappingProxyType(
-    {
-        name: each.value
-        for name, each in FUNCTIONS.items()
-        if each.value and Trait.OF_NUMBER in each.traits
-    }
-)
+ROUNDINGS: Final[Mapping[str, Callable[[Number], Number]]] = {
+    name: each.value
+    for name, each in FUNCTIONS.items()
+    if each.value and Trait.OF_NUMBER in each.traits
+}
 
 
 def _cast_string(term: Term) -> Term | None:

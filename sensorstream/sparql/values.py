@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from sensorstream.model import xsd
@@ -36,24 +35,22 @@ FALSE: Final = Literal("false", xsd.BOOLEAN)
 _MOST_DIGITS: Final = 4_200
 """Digits of a whole number, and places of a decimal: Python reads and writes no more than 4,300."""
 _MOST_BITS: Final = 3 * _MOST_DIGITS
-RANKS: Final[Mapping[str, int]] = MappingProxyType(
-    dict.fromkeys(NUMERIC_TYPES, 0) | {xsd.DECIMAL: 1, xsd.FLOAT: 2, xsd.DOUBLE: 3}
-)
+RANKS: Final[Mapping[str, int]] = dict.fromkeys(NUMERIC_TYPES, 0) | {
+    xsd.DECIMAL: 1,
+    xsd.FLOAT: 2,
+    xsd.DOUBLE: 3,
+}
 """The rank of each numeric type in the order of promotion."""
 FLOAT: Final = RANKS[xsd.FLOAT]
 """Results of this rank are rounded to 24 bits."""
 RANKED: Final = (xsd.INTEGER, xsd.DECIMAL, xsd.FLOAT, xsd.DOUBLE)
 _KNOWN: Final = NUMERIC_TYPES | FAMILIES.keys() | {xsd.STRING, xsd.BOOLEAN, RDF_LANG_STRING}
-_FAMILY_RANKS: Final[Mapping[str, int]] = MappingProxyType(
-    {"dateTime": 0, "date": 1, "time": 2, "duration": 3}
-)
-_CASTS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
-    {
-        **dict.fromkeys(DATE_TIMES, DATE_TIMES | {xsd.DATE, xsd.TIME}),
-        xsd.DATE: DATE_TIMES | {xsd.DATE},
-        xsd.TIME: frozenset({xsd.TIME}),
-    }
-)
+_FAMILY_RANKS: Final[Mapping[str, int]] = {"dateTime": 0, "date": 1, "time": 2, "duration": 3}
+_CASTS: Final[Mapping[str, frozenset[str]]] = {
+    **dict.fromkeys(DATE_TIMES, DATE_TIMES | {xsd.DATE, xsd.TIME}),
+    xsd.DATE: DATE_TIMES | {xsd.DATE},
+    xsd.TIME: frozenset({xsd.TIME}),
+}
 """To which datatypes moments are cast (XPath Functions 3.1, section 19.1)."""
 
 
@@ -172,9 +169,7 @@ def compare(left: Term | None, right: Term | None) -> int | None:
     return None
 
 
-ORDERS: Final[Mapping[str, Collection[int]]] = MappingProxyType(
-    {"<": (-1,), ">": (1,), "<=": (-1, 0), ">=": (0, 1)}
-)
+ORDERS: Final[Mapping[str, Collection[int]]] = {"<": (-1,), ">": (1,), "<=": (-1, 0), ">=": (0, 1)}
 """What :func:`compare` gives where an operator is true."""
 
 

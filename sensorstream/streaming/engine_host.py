@@ -32,7 +32,7 @@ from sensorstream.journal.records import Record
 from sensorstream.processes.messages import Failed
 from sensorstream.processes.own_folders import lock_folder
 from sensorstream.reasoning.ontology import parse_put
-from sensorstream.streaming.keyed_engine import Controls, Kept, KeyedEngine
+from sensorstream.streaming.keyed_engine import Controls, KeyedEngine
 from sensorstream.streaming.work import (
     PROTOCOL,
     Done,
@@ -88,8 +88,8 @@ class EngineHost:
             engine = KeyedEngine(self._deployment, self._counter, first)
             rebuilt = work.place is not None
             if work.place is not None:
-                since = Kept(work.checkpoint, _records(work.kept))
-                engine.rebuild(work.place, since, self._controls)
+                kept = _records(work.kept)
+                engine.rebuild(work.place, work.checkpoint, kept, self._controls)
         effects, entries = engine.take(records, self._controls, work.controls)
         standing = engine.standing(work.key, records)
         # An engine that changes places with others is soon rebuilt again.
@@ -97,8 +97,8 @@ class EngineHost:
         checkpoint = engine.checkpoint() if engine.place.since >= due else None
         self._hold(work.key, engine)
         told = pickle.dumps(effects, PROTOCOL)
-        kept = pack(list(map(row_of, entries)))
-        return Done(engine.place, told, kept, checkpoint, standing)
+        packed = pack(list(map(row_of, entries)))
+        return Done(engine.place, told, packed, checkpoint, standing)
 
     def _hold(self, key: str, engine: KeyedEngine) -> None:
         """Keep an engine for its next work, if need be in the place of others."""

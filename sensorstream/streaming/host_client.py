@@ -6,15 +6,13 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from fcntl import LOCK_EX, flock
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Final
 
 from sensorstream.errors import SparkError
 from sensorstream.processes.messages import Failed
+from sensorstream.processes.own_folders import locked_file
 from sensorstream.streaming.work import Done, HostTask, Work, connected, listening_at
 
 _PARENT: Final = "hosts.sock"
@@ -109,7 +107,7 @@ def start_hosts(folder: Path, task: HostTask, leader: int) -> None:
 
 
 def _ask_for_host(folder: Path, partition: int, task: HostTask) -> None:
-    with _locked(folder / _LOCK):
+    with locked_file(folder / _LOCK):
         connection = connected(folder / _PARENT, task.secret)
         if connection is None:
             # Spark's Python processes are a group, and end with its first.
@@ -129,11 +127,3 @@ def _answer(connection: Connection, partition: int) -> Failed | None:
         except (EOFError, OSError) as error:
             return Failed(SparkError(f"it has ended: {error!r}"))
     return answer
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """One task at a time."""
-    with path.open("w") as file:
-        flock(file, LOCK_EX)
-        yield

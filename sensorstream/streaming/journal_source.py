@@ -52,13 +52,8 @@ class SeqRange(InputPartition):  # type: ignore[misc]
     controls: int
 
 
-@dataclass
-class Woken(InputPartition):  # type: ignore[misc]
+class Woken(SeqRange):
     """The engines that wait for something that the entries ``after < seq <= upto`` tell to all."""
-
-    after: int
-    upto: int
-    controls: int
 
 
 class JournalSource(DataSource):  # type: ignore[misc]
@@ -129,14 +124,12 @@ class JournalReader(DataSourceStreamReader):  # type: ignore[misc]
             found.append(Woken(first, last, end["controls"]))
         return found
 
-    def read(self, partition: SeqRange | Woken) -> Iterator[pa.RecordBatch]:
+    def read(self, partition: SeqRange) -> Iterator[pa.RecordBatch]:
         """The entries of a range by key, in order for each key; or the keys that are woken."""
-        if isinstance(partition, Woken):
-            yield from self._woken(partition)
-        else:
-            yield from self._entries(partition)
+        read = self._woken if isinstance(partition, Woken) else self._entries
+        return read(partition)
 
-    def _woken(self, partition: Woken) -> Iterator[pa.RecordBatch]:
+    def _woken(self, partition: SeqRange) -> Iterator[pa.RecordBatch]:
         after, upto = partition.after, partition.upto
         url, kinds = self._options["url"], (*CONTROLS, TIME)
         said = list(journal_rows(url, after, upto, kinds))

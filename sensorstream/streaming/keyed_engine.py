@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from heapq import merge
 from operator import attrgetter
 from typing import Final
@@ -82,18 +82,6 @@ def _between(entries: Sequence[Record], after: int, upto: int) -> Sequence[Recor
     return entries[bisect_right(entries, after, key=_seq) : bisect_right(entries, upto, key=_seq)]
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """What rebuilds an engine at its place: a checkpoint and the entries since, both may be absent.
-
-    The checkpoint comes with the number of the last entry before it. The entries have their
-    statuses: what was rejected once is rejected again.
-    """
-
-    checkpoint: tuple[int, bytes] | None
-    entries: Sequence[Record]
-
-
 class KeyedEngine:
     """Owned by one thread."""
 
@@ -118,20 +106,30 @@ class KeyedEngine:
         """Stop the reasoner."""
         self._engine.close()
 
-    def rebuild(self, place: EnginePlace, kept: Kept, controls: Controls) -> None:
-        """Bring a new engine to a place where it was before."""
-        if kept.checkpoint is None:
+    def rebuild(
+        self,
+        place: EnginePlace,
+        checkpoint: tuple[int, bytes] | None,
+        entries: Sequence[Record],
+        controls: Controls,
+    ) -> None:
+        """Bring a new engine to a place where it was before.
+
+        ``checkpoint`` comes with the number of the last entry before it; ``entries`` are those
+        since, with their statuses: what was rejected once is rejected again.
+        """
+        if checkpoint is None:
             self._begin(controls)
         else:
-            last, state = kept.checkpoint
+            last, state = checkpoint
             self._engine.restore(load(state))
             self.place = replace(place, last=last)
-        for record in kept.entries:
+        for record in entries:
             if record.status is Status.REJECTED:
                 self._refused.add(record.message.id)
             if record.degraded:
                 self._engine.degrade("it had failed before the restart")
-        for _ in self._applied(kept.entries, controls, place.last):
+        for _ in self._applied(entries, controls, place.last):
             """The effects are stored already."""
         self.place = place
 

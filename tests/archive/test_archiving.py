@@ -16,8 +16,7 @@ import pytest
 
 from sensorstream.archive.layout import STATEMENTS, TABLES
 from sensorstream.archive.manifest import State, kept_parts
-from sensorstream.archive.moving import archive
-from sensorstream.archive.returning import delete, restore
+from sensorstream.archive.moving import archive, delete, restore
 from sensorstream.errors import ArchiveError
 from sensorstream.history.read_only_sql import run_sql
 from sensorstream.history.store import PostgresStore
@@ -139,7 +138,7 @@ STEPS = 4
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from sensorstream.archive import moving, returning
+from sensorstream.archive import moving
 from sensorstream.model.timeline import Timeline
 left = int(sys.argv[3])
 def say(step):
@@ -152,7 +151,7 @@ folder = Path(sys.argv[2])
 if sys.argv[4] == "archive":
     moving.archive(sys.argv[1], folder, 2**62, line, say)
 else:
-    returning.restore(sys.argv[1], folder, sys.argv[4], line, say)
+    moving.restore(sys.argv[1], folder, sys.argv[4], line, say)
 """
 
 

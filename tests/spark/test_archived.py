@@ -12,8 +12,7 @@ import pytest
 
 from sensorstream.archive.erasing import erase
 from sensorstream.archive.manifest import State, kept_parts
-from sensorstream.archive.moving import archive
-from sensorstream.archive.returning import restore
+from sensorstream.archive.moving import archive, restore
 from sensorstream.engine.checkpoint import dump
 from sensorstream.errors import ArchiveError
 from sensorstream.history.database import connect

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePath
-from types import MappingProxyType
 from typing import Final
 
 from sensorstream.errors import Position, QueryError, SettingsError
@@ -32,7 +31,7 @@ def is_query_file(path: Path) -> bool:
     return path.suffix.lower() in _QUERIES or is_over_time(path)
 
 
-NOTHING_UNSAVED: Final[Mapping[Path, str]] = MappingProxyType({})
+NOTHING_UNSAVED: Final[Mapping[Path, str]] = {}
 """Texts of files that count instead of those on disk: none."""
 _ENCODING: Final = re.compile(r"""(<\?xml[^>]*?)\s+encoding\s*=\s*["']([A-Za-z][\w.-]*)["']""")
 

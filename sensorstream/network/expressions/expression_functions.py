@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, DivisionByZero, InvalidOperation
 from hashlib import blake2b
 from operator import itemgetter
-from types import MappingProxyType
 from typing import Final, TypeAlias, TypeVar
 
 from sensorstream.errors import NotIncremental, Overrun, UnsupportedQuery
@@ -351,9 +350,12 @@ _Operand: TypeAlias = _Amount | Term | None
 """An amount, a term that is no number, or an error."""
 _Operands: TypeAlias = Callable[[Row], _Operand]
 
-_DECIMALS: Final[Mapping[str, Callable[[Decimal, Decimal], Decimal]]] = MappingProxyType(
-    {"+": EXACT.add, "-": EXACT.subtract, "*": EXACT.multiply, "/": quotient}
-)
+_DECIMALS: Final[Mapping[str, Callable[[Decimal, Decimal], Decimal]]] = {
+    "+": EXACT.add,
+    "-": EXACT.subtract,
+    "*": EXACT.multiply,
+    "/": quotient,
+}
 
 
 def _is_arithmetic(expression: Expression) -> bool:

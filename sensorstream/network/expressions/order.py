@@ -13,7 +13,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from decimal import Decimal
 from operator import attrgetter
-from types import MappingProxyType
 from typing import Any, Final
 
 from sensorstream.model import xsd
@@ -21,12 +20,11 @@ from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.model.xsd import FAMILIES, Duration
 from sensorstream.sparql.values import ORDERS, compare, number, rank, time_of
 
-OPERATORS: Final[Mapping[str, Callable[[Any, Any], bool]]] = MappingProxyType(
-    {"=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
-     ">=": operator.ge}
-)  # fmt: skip
+OPERATORS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+    "=": operator.eq, "!=": operator.ne,
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
 """The operators on values that Python compares as they are."""
-
 
 _known: Final = attrgetter("known")
 _EXACT: Final = (("number", 0), ("number", 1))

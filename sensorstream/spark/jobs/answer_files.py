@@ -12,13 +12,11 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Any, Final, cast
 
-from sensorstream.client.operation import ARROW
 from sensorstream.errors import SparkError
-from sensorstream.history.asking.answer import Answer, Graph, Solutions, answer_of
-from sensorstream.history.asking.formats import CSV
+from sensorstream.history.asking.answer import Answer, Graph, Solutions, answer_of, rows_of_batch
+from sensorstream.history.asking.formats import ARROW, CSV, PARQUET
 from sensorstream.history.read_only_sql import Column, SqlStream
 from sensorstream.history.sql_formats import arrow_stream, csv_pieces, json_value
 from sensorstream.model.terms import Term, Triple, term
@@ -75,7 +73,7 @@ def write_terms(answer: DataFrame, query: SqlQuery, folder: Path) -> int:
     schema = pa.schema([pa.field(name, kind) for name in names], metadata)
 
     def converted(batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
-        found = answer_of(query, iter(_rows(batch)))
+        found = answer_of(query, iter(rows_of_batch(batch)))
         if isinstance(found, bool):
             columns: list[list[Any]] = [[found]]
         elif isinstance(found, Graph):
@@ -104,7 +102,7 @@ def read_answer(file: IO[bytes]) -> Answer:
 
     kept = pq.ParquetFile(file)
     form = kept.schema_arrow.metadata[_FORM].decode()
-    rows = chain.from_iterable(map(_rows, kept.iter_batches(_BATCH)))
+    rows = chain.from_iterable(map(rows_of_batch, kept.iter_batches(_BATCH)))
     if form == "ASK":
         return bool(next(rows)[0])
     names = tuple(name for name in kept.schema_arrow.names if name != _NOTHING)
@@ -168,17 +166,9 @@ def _keep(
     return rows
 
 
-def _rows(batch: pyarrow.RecordBatch) -> list[tuple[Any, ...]]:
-    return list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
-
-
 def _columns(rows: Iterator[Sequence[Term | None]], width: int) -> list[list[str | None]]:
-    columns: list[list[str | None]] = [[] for _ in range(width)]
-    for row in rows:
-        told = [None if each is None else _utf8(each.n3) for each in row] or [None]
-        for column, each in zip(columns, told, strict=True):
-            column.append(each)
-    return columns
+    told = ([None if each is None else _utf8(each.n3) for each in row] or [None] for row in rows)
+    return list(map(list, zip(*told, strict=True))) or [[] for _ in range(width)]
 
 
 def _utf8(text: str) -> str:
@@ -187,10 +177,8 @@ def _utf8(text: str) -> str:
 
 
 JSON: Final = "application/json"
-PARQUET: Final = "application/vnd.apache.parquet"
 _READ: Final = 4096
 _PIECE: Final = 1 << 18
-_TEXT: Final = 25
 
 
 def _json(answer: IO[bytes]) -> Iterator[bytes]:
@@ -223,9 +211,12 @@ def _parquet(answer: IO[bytes]) -> Iterator[bytes]:
     return iter(lambda: answer.read(_PIECE), b"")
 
 
-PIECES: Final[Mapping[str, Callable[[IO[bytes]], Iterator[bytes]]]] = MappingProxyType(
-    {JSON: _json, CSV: _csv, ARROW: _arrow, PARQUET: _parquet}
-)
+PIECES: Final[Mapping[str, Callable[[IO[bytes]], Iterator[bytes]]]] = {
+    JSON: _json,
+    CSV: _csv,
+    ARROW: _arrow,
+    PARQUET: _parquet,
+}
 """The writers of an answer to SQL by media type, the preferred one first."""
 
 
@@ -239,5 +230,5 @@ def _stream(answer: IO[bytes]) -> SqlStream:
     import pyarrow.parquet as pq
 
     file = pq.ParquetFile(answer)
-    columns = tuple(Column(name, _TEXT) for name in file.schema_arrow.names)
-    return SqlStream(columns, (_rows(batch) for batch in file.iter_batches(_READ)))
+    columns = tuple(map(Column, file.schema_arrow.names))
+    return SqlStream(columns, map(rows_of_batch, file.iter_batches(_READ)))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+from contextlib import suppress
 from dataclasses import asdict, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -198,10 +199,8 @@ def _size(folder: Path) -> int:
     size = 0
     for place, _, names in os.walk(folder):
         for name in names:
-            try:
+            with suppress(OSError):
                 size += (Path(place) / name).stat().st_size
-            except OSError:
-                continue
     return size
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from sensorstream.errors import QueryError, UnsupportedQuery
-from sensorstream.history.asking.answer import Answer, answer_of, limited
+from sensorstream.history.asking.answer import Answer, answer_of, limited, rows_of_batch
 from sensorstream.history.asking.question import ALL, Question, QuestionPlan, question_plan
 from sensorstream.history.asking.relations import scope_of
+from sensorstream.history.asking.run import numbers_of
 from sensorstream.history.database import translating
-from sensorstream.history.terms import look_up, term_key
 from sensorstream.installation import require
 from sensorstream.model.terms import IRI, Term
 from sensorstream.model.vocabulary import GRAPH_STATIC, GRAPH_WINDOW
@@ -21,10 +21,9 @@ from sensorstream.spark.snapshot import Place, Snapshot, snapshot_of
 from sensorstream.spark.source_tables import SOURCE_TABLES
 from sensorstream.spark.sparql.numbers import register
 from sensorstream.sparql.algebra import Dataset, Graph
-from sensorstream.sparql.answerable import HISTORY_GRAPHS
 from sensorstream.sparql.walk import nodes
 from sensorstream.sql.spark import Closure, Text, spark_query
-from sensorstream.sql.sparql.forms import compile_query, constants
+from sensorstream.sql.sparql.forms import compile_query
 from sensorstream.sql.sparql.scope import SqlQuery
 
 if TYPE_CHECKING:
@@ -79,7 +78,8 @@ def ask(spark: SparkSession, place: Place, question: Question, *, row_limit: int
             return compiled, frame.limit(row_limit + 1).toArrow()
 
     compiled, rows = once_more(collected)
-    return answer_of(compiled, limited(_batches(rows), row_limit))
+    batches = map(rows_of_batch, rows.to_batches())
+    return answer_of(compiled, limited(batches, row_limit))
 
 
 def plan_of(spark: SparkSession, place: Place, question: Question) -> QuestionPlan:
@@ -103,7 +103,9 @@ def answering(
     its columns mean; raises as :func:`ask`, also inside the block.
     """
     with snapshot_of(place) as snapshot, spark_errors():
-        compiled = _compiled(question, _ids(snapshot, question))
+        with translating("cannot read the history"):
+            ids = numbers_of(snapshot.cursor, question.query, {})
+        compiled = _compiled(question, ids)
         query = spark_query(compiled.tree)
         prepare_session(spark)
         register(spark)
@@ -131,20 +133,6 @@ def _planned(spark: SparkSession, snapshot: Snapshot, text: Text) -> DataFrame:
 def _compiled(question: Question, ids: Mapping[Term, int]) -> SqlQuery:
     scope = scope_of(question.time, ids, live=False, beside=False)
     return compile_query(question.query, scope)
-
-
-def _ids(snapshot: Snapshot, question: Question) -> Mapping[Term, int]:
-    """The numbers of the query's constants."""
-    keys = {term: term_key(term) for term in constants(question.query, HISTORY_GRAPHS)}
-    with translating("cannot read the history"):
-        found = look_up(snapshot.cursor, list(keys.values()))
-    return {term: found[key] for term, key in keys.items() if key in found}
-
-
-def _batches(rows: pyarrow.Table) -> Iterator[Sequence[Sequence[Any]]]:
-    for batch in rows.to_batches():
-        columns = [column.to_pylist() for column in batch.columns]
-        yield list(zip(*columns, strict=True))
 
 
 def over_snapshot(spark: SparkSession, snapshot: Snapshot, text: Text) -> DataFrame:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import chain
-from types import MappingProxyType
 from typing import Any, Final, NoReturn, TypeVar
 
 from lark import Discard, Token, Tree
@@ -21,7 +20,7 @@ from sensorstream.sparql.algebra import PatternTerm, TriplePattern, Variable
 from sensorstream.sparql.iris import resolve
 from sensorstream.sparql.lexer import Source
 
-NO_PREFIXES: Final[Mapping[str, str]] = MappingProxyType({})
+NO_PREFIXES: Final[Mapping[str, str]] = {}
 
 _Written = TypeVar("_Written")
 _ESCAPE: Final = re.compile(r"\\(.)", re.S)
