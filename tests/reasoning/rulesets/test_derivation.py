@@ -18,6 +18,8 @@ from tests.reasoning.rulesets.graphs import graph, rules
 from tests.reasoning.rulesets.oracle import as_stored, closed
 from tests.reasoning.rulesets.strategies import schemas, windows
 
+RDF_FIRST, RDF_REST = rdf.FIRST, rdf.REST
+
 
 class World:
     """What a rule set concludes from a static graph and a window."""
@@ -58,7 +60,7 @@ def test_the_rules_conclude_each_triple_from_the_leaves_of_its_derivation(
     name: str, static: set[Triple], changes: list[list[Triple]]
 ) -> None:
     world = World(bundled_rules(name), static, {each for change in changes for each in change})
-    lists = {each for each in static if each[1] in (rdf.FIRST, rdf.REST)}
+    lists = {each for each in static if each[1] in (RDF_FIRST, RDF_REST)}
     derived = world.derived()
     for triple in derived[:: 1 + len(derived) // 10]:
         found = world.why(triple)
@@ -163,7 +165,7 @@ def test_without_any_leaf_of_a_minimal_derivation_the_others_do_not_conclude_it(
     name: str, static: set[Triple], changes: list[list[Triple]]
 ) -> None:
     world = World(bundled_rules(name), static, {each for change in changes for each in change})
-    lists = {each for each in static if each[1] in (rdf.FIRST, rdf.REST)}
+    lists = {each for each in static if each[1] in (RDF_FIRST, RDF_REST)}
     derived = world.derived()
     for triple in derived[:: 1 + len(derived) // 6]:
         found = minimal(triple, world.rules, world.kb, world.facts)
