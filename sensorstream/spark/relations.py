@@ -25,7 +25,7 @@ from sensorstream.spark.source_tables import (
     Comparison,
     Condition,
     SourceTable,
-    tests,
+    condition_of,
 )
 from sensorstream.spark.wanted import Wanted, wanted
 from sensorstream.sql.postgres.reading import spark_text
@@ -161,7 +161,7 @@ def _relation(
     """The rows of a table that are needed; columns that are not are NULL."""
     every = [each.name for each in table.columns]
     columns = [name for name in every if need.columns is None or name in need.columns] or every[:1]
-    told = tests(table, need.conditions)
+    told = condition_of(table, need.conditions)
     reader = HistoryReader(table.only(columns), snapshot.url, snapshot.id, told)
     ranges = reader.ranges(snapshot.cursor, spark.sparkContext.defaultParallelism)
     parts = [reader.relation(spark, ranges)] if ranges else []

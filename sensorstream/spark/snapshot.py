@@ -16,7 +16,13 @@ from sensorstream.history.database import connect, one_value, translating
 from sensorstream.history.read_only_sql import reading_url
 from sensorstream.history.terms import Kind, TermKey, look_up
 from sensorstream.model.terms import IRI, Term
-from sensorstream.spark.source_tables import SOURCE_TABLES, Condition, SourceTable, span, tests
+from sensorstream.spark.source_tables import (
+    SOURCE_TABLES,
+    Condition,
+    SourceTable,
+    condition_of,
+    span,
+)
 
 if TYPE_CHECKING:
     from sensorstream.archive.manifest import Part
@@ -55,7 +61,7 @@ class Snapshot:
         with translating("cannot read the history"):
             self.cursor.execute(
                 sql.SQL("select id from store.terms where {} limit {}").format(
-                    tests(SOURCE_TABLES["terms"], conditions), sql.Literal(most + 1)
+                    condition_of(SOURCE_TABLES["terms"], conditions), sql.Literal(most + 1)
                 )
             )
             numbers = [number for (number,) in self.cursor.fetchall()]

@@ -127,7 +127,7 @@ class SourceTable:
         return ", ".join(f"`{each.name}` {each.kind}" for each in self.columns)
 
 
-def tests(table: SourceTable, conditions: Collection[Condition]) -> sql.Composable:
+def condition_of(table: SourceTable, conditions: Collection[Condition]) -> sql.Composable:
     """Conditions of a table for PostgreSQL."""
     tested = {each.name: each.tested for each in table.columns}
     told = sorted(conditions, key=repr)

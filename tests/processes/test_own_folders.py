@@ -53,4 +53,4 @@ def test_all_that_is_made_for_a_while_is_made_so() -> None:
         if others.search(each.read_text())
     }
     # The folder of a new cluster is given to PostgreSQL's own user.
-    assert found == {"own_folders.py", "history/embedded.py"}
+    assert found == {"processes/own_folders.py", "history/embedded.py"}

@@ -19,7 +19,7 @@ from sensorstream.model.timeline import Timeline
 from sensorstream.spark import reading
 from sensorstream.spark.reading import HistoryReader
 from sensorstream.spark.snapshot import Place, Snapshot, snapshot_of
-from sensorstream.spark.source_tables import SOURCE_TABLES, Comparison, Condition, tests
+from sensorstream.spark.source_tables import SOURCE_TABLES, Comparison, Condition
 from tests.waiting import eventually
 
 ROWS = 30_000
@@ -60,7 +60,7 @@ def large(new_database: Callable[[], str]) -> str:
 def _reader(snapshot: Snapshot, table: str, *columns: str, **equals: int) -> HistoryReader:
     conditions = [Condition(name, Comparison.IN, (value,)) for name, value in equals.items()]
     source = SOURCE_TABLES[table]
-    told = tests(source, conditions)
+    told = condition_of(source, conditions)
     return HistoryReader(source.only(columns), snapshot.url, snapshot.id, told)
 
 
