@@ -19,7 +19,7 @@ from sensorstream.model.timeline import Timeline
 from sensorstream.spark import reading
 from sensorstream.spark.reading import HistoryReader
 from sensorstream.spark.snapshot import Place, Snapshot, snapshot_of
-from sensorstream.spark.source_tables import SOURCE_TABLES, Comparison, Condition
+from sensorstream.spark.source_tables import SOURCE_TABLES, Comparison, Condition, condition_of
 from tests.waiting import eventually
 
 ROWS = 30_000
