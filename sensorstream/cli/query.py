@@ -342,8 +342,7 @@ def sql(query: str, place: str, config: Path, form: str) -> None:
 
 def _sql_of_server(settings: Settings, text: str, form: str) -> None:
     """Show the answer of the running server, which alone knows the window."""
-    from sensorstream.client.operation import ARROW
-    from sensorstream.history.asking.formats import CSV
+    from sensorstream.history.asking.formats import ARROW, CSV
     from sensorstream.history.read_only_sql import SqlResult
 
     try:

@@ -12,10 +12,9 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
-from sensorstream.client.operation import ARROW
 from sensorstream.client.results import Results
 from sensorstream.errors import QueryError
-from sensorstream.history.asking.formats import CSV, csv_batches
+from sensorstream.history.asking.formats import ARROW, CSV, csv_batches
 from sensorstream.history.read_only_sql import NUMERIC, Column, Row, SqlResult, SqlStream
 from sensorstream.installation import require
 

@@ -14,16 +14,15 @@ from starlette.exceptions import HTTPException
 
 from sensorstream.app.questions.asking import Run, is_question
 from sensorstream.app.questions.jobs import RUNNING, Job
-from sensorstream.client.operation import SOLUTIONS
 from sensorstream.client.operations import Operations
 from sensorstream.errors import UnfinishedJob
+from sensorstream.history.asking.formats import GRAPHS, SOLUTIONS
 from sensorstream.server.negotiation import accepted, chosen
 from sensorstream.server.problems import ProblemBody, problem_of
 from sensorstream.server.questions import answer_response, pieces_of
 from sensorstream.server.routes import App, AskedBody, routed
 from sensorstream.spark.jobs.answer_files import PIECES, read_answer
 from sensorstream.spark.jobs.protocol import JobText
-from sensorstream.sparql.answerable import GRAPHS
 
 routes = APIRouter(tags=["jobs"])
 _LONGEST: Final = 65_536

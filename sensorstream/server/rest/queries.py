@@ -21,9 +21,9 @@ from sensorstream.analysis.note import Note
 from sensorstream.app.application import Application
 from sensorstream.app.control.queries import QueryView
 from sensorstream.app.control.versions import QUERY, digest_of
-from sensorstream.client.operation import SOLUTIONS
 from sensorstream.client.operations import Operations
 from sensorstream.engine.live_queries import QueryReport
+from sensorstream.history.asking.formats import GRAPHS, SOLUTIONS
 from sensorstream.server.negotiation import accepted, choose, media_type_of
 from sensorstream.server.questions import answer_response
 from sensorstream.server.rest.versioned import (
@@ -35,7 +35,6 @@ from sensorstream.server.rest.versioned import (
     add_versions,
 )
 from sensorstream.server.routes import App, Time, body_of, routed
-from sensorstream.sparql.answerable import GRAPHS
 
 routes = APIRouter(tags=["queries"])
 _NAMED: Final = (b"/queries/", b"/individuals/")
