@@ -156,18 +156,21 @@ begin
   return sign(gap);
 end $$;
 
--- In whose order all values of one family stand, those without order among them, too.
-create or replace function store.time_key(written text, datatype text)
-returns numeric language plpgsql immutable strict parallel safe as $$
-begin
-  -- Most times: PostgreSQL reads them itself as they are meant, whatever its settings.
-  if written ~
+-- Most times: PostgreSQL reads them itself as they are meant, whatever its settings.
+create or replace function store.is_plain_time(written text, datatype text)
+returns boolean language sql immutable strict parallel safe as $$
+  select datatype = 'http://www.w3.org/2001/XMLSchema#dateTime' and written ~
       '^[1-9][0-9]{3}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])'
       '|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|1[0-9]|2[0-8]))'
       'T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,6})?'
       '(Z|[+-](?:(?:0[0-9]|1[0-3]):[0-5][0-9]|14:00))$'
-    and datatype = 'http://www.w3.org/2001/XMLSchema#dateTime'
-  then
+$$;
+
+-- In whose order all values of one family stand, those without order among them, too.
+create or replace function store.time_key(written text, datatype text)
+returns numeric language plpgsql immutable strict parallel safe as $$
+begin
+  if store.is_plain_time(written, datatype) then
     return extract(epoch from written::timestamptz);
   end if;
   return (select case when store.time_family(datatype) = 'duration'
@@ -179,13 +182,7 @@ end $$;
 create or replace function store.time_tie(written text, datatype text)
 returns numeric language plpgsql immutable strict parallel safe as $$
 begin
-  if written ~
-      '^[1-9][0-9]{3}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])'
-      '|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|1[0-9]|2[0-8]))'
-      'T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,6})?'
-      '(Z|[+-](?:(?:0[0-9]|1[0-3]):[0-5][0-9]|14:00))$'
-    and datatype = 'http://www.w3.org/2001/XMLSchema#dateTime'
-  then
+  if store.is_plain_time(written, datatype) then
     return 0;
   end if;
   return (select case when store.time_family(datatype) = 'duration' then t.v[1]
