@@ -1,6 +1,6 @@
 """Write the results into the documentation: ``python -m benchmarks.publish``.
 
-The tables go between the two markers in ``docs/performance.md``, the figures into
+The tables go between the two markers in ``docs/understand/performance.md``, the figures into
 ``docs/images``; nothing is measured.
 """
 
@@ -13,7 +13,7 @@ from benchmarks.figures import draw
 from benchmarks.report import markdown
 from benchmarks.results import Results
 
-PAGE: Final = Path(__file__).parent.parent / "docs" / "performance.md"
+PAGE: Final = Path(__file__).parent.parent / "docs" / "understand" / "performance.md"
 BEGIN: Final = "<!-- begin: results of make bench -->"
 END: Final = "<!-- end: results of make bench -->"
 

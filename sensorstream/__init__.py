@@ -1,7 +1,7 @@
 """Semantic stream processing: XML sensor messages become knowledge, alerts and history.
 
-The names in ``__all__`` are the public interface (docs/python-api.md); all else may change. Each is
-imported when it is first asked for.
+The names in ``__all__`` are the public interface (docs/use/python-api.md); all else may change.
+Each is imported when it is first asked for.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""What docs/python-api.md says is so, and ``from sensorstream import …`` is what it names."""
+"""What docs/use/python-api.md says is so, and ``from sensorstream import …`` is what it names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sensorstream.client.clients import AsyncClient, Client
 from sensorstream.client.results import EventReader, ReportReader, Results, value_of
 from sensorstream.errors import MalformedMessage, ServerUnreachable, UnknownQuery
 
-PAGE = (Path(__file__).parents[1] / "docs" / "python-api.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[1] / "docs" / "use" / "python-api.md").read_text(encoding="utf-8")
 XSD = "http://www.w3.org/2001/XMLSchema#"
 
 
@@ -48,7 +48,7 @@ def test_every_example_of_the_page_runs(
     assert len(blocks) == 5
     names: dict[str, object] = {"URL": url}
     for number, block in enumerate(blocks, 1):
-        exec(compile(block, f"docs/python-api.md, example {number}", "exec"), names)
+        exec(compile(block, f"docs/use/python-api.md, example {number}", "exec"), names)
 
 
 def test_the_page_names_what_is_public_and_no_more() -> None:

@@ -1,4 +1,4 @@
-"""One tree of errors, told in docs/errors.md."""
+"""One tree of errors, told in docs/operate/errors.md."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sensorstream import errors
 from sensorstream.errors import SensorStreamError
 from sensorstream.server.problems import problem_of
 
-DOCS = (Path(__file__).parents[1] / "docs" / "errors.md").read_text(encoding="utf-8")
+DOCS = (Path(__file__).parents[1] / "docs" / "operate" / "errors.md").read_text(encoding="utf-8")
 ROW = re.compile(r"^\| `([a-z-]+)` \| (\d+) \| (\d) \|", re.MULTILINE)
 
 

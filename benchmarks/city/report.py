@@ -12,7 +12,7 @@ from benchmarks.city.units import ALWAYS, NAMES, OURS, RATES, SECONDLY, Measured
 from benchmarks.publish import with_tables
 
 FILE: Final = Path(__file__).parents[1] / "results" / "city.json"
-PAGE: Final = Path(__file__).parents[2] / "docs" / "performance.md"
+PAGE: Final = Path(__file__).parents[2] / "docs" / "understand" / "performance.md"
 FIGURE: Final = PAGE.parent / "images" / "citybench.png"
 BEGIN: Final = "<!-- begin: results of the city -->"
 END: Final = "<!-- end: results of the city -->"

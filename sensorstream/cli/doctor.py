@@ -228,7 +228,7 @@ def _certificate(settings: Settings) -> Iterator[Finding]:
     try:
         Certificate.of(settings.http)
     except SettingsError as error:
-        yield Finding("certificate", Level.FAULT, error.message, "see docs/security.md")
+        yield Finding("certificate", Level.FAULT, error.message, "see docs/operate/security.md")
         return
     if file is None:
         return

@@ -274,7 +274,10 @@ def settings_text(heading: str, given: Given) -> str:
             lines.append(f"#   {setting.name.rstrip('_')} = {_toml(setting.default)}")
     for section, (head, types) in LISTED_SECTIONS.items():
         known = ", ".join(types)
-        lines += ["", f"# [[{section}]]  (as often as needed; docs/inputs.md has the options)"]
+        lines += [
+            "",
+            f"# [[{section}]]  (as often as needed; docs/operate/inputs.md has the options)",
+        ]
         for setting in fields(head):
             told = f" One of {known}." if setting.metadata["choices"] else ""
             lines.append(f"#   {setting.metadata['sentence']}{told}")

@@ -189,7 +189,7 @@ def _unrepaired(core: Core, said: Sequence[Event], latest: Instant | None) -> It
     yield (
         f"late-update: its time {time} is before {now}, the latest so far: what it says has "
         f"its place in history, but {inferred}values that messages only add to, departures "
-        "and what rules did stay as they came: docs/history.md, late updates"
+        "and what rules did stay as they came: docs/use/history.md, late updates"
     )
 
 

@@ -59,7 +59,7 @@ class FunctionSettings:
     """``[functions]``."""
 
     files: tuple[Path, ...] = _setting(
-        (), "Python files whose functions rules may call; see docs/rule-language.md."
+        (), "Python files whose functions rules may call; see docs/use/rule-language.md."
     )
 
 
@@ -171,7 +171,7 @@ class PolicySettings:
 
 @dataclass(frozen=True, slots=True)
 class WindowSettings:
-    """``[window]``; the words are the paper's (eq. 1-8 and 11); docs/windows.md has them all."""
+    """``[window]``; the words are the paper's (eq. 1-8, 11); all: docs/use/windows.md."""
 
     kind: str = _setting(
         "sliding",
@@ -256,7 +256,7 @@ class ServerSettings:
 
 @dataclass(frozen=True, slots=True)
 class HttpSettings:
-    """``[http]``: who may do what over HTTP; see docs/security.md."""
+    """``[http]``: who may do what over HTTP; see docs/operate/security.md."""
 
     keys: bool = _setting(
         False, "Whether requests need a key ('sensorstream keys') or a token of http.issuer."
@@ -284,7 +284,7 @@ class HttpSettings:
 
 @dataclass(frozen=True, slots=True)
 class LogSettings:
-    """``[log]``: what the server writes to stderr; see docs/operations.md."""
+    """``[log]``: what the server writes to stderr; see docs/operate/operations.md."""
 
     format: str = _setting("text", "How a line is written: text, or a JSON object.", FORMATS)
     level: str = _setting("warning", "What is written: this, and what is worse.", LEVELS)

@@ -1,6 +1,6 @@
 """Bulk queries over the same history on Spark; the import starts nothing.
 
-``session`` and ``Session`` are public (docs/python-api.md).
+``session`` and ``Session`` are public (docs/use/python-api.md).
 """
 
 from importlib import import_module

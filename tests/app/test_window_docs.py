@@ -1,4 +1,4 @@
-"""docs/windows.md: its settings make windows, and its table is what they hold."""
+"""docs/use/windows.md: its settings make windows, and its table is what they hold."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sensorstream.settings.settings import WindowSettings
 from sensorstream.settings.settings_file import load_settings
 from sensorstream.window.window import make_window
 
-TEXT = (Path(__file__).parents[2] / "docs" / "windows.md").read_text(encoding="utf-8")
+TEXT = (Path(__file__).parents[2] / "docs" / "use" / "windows.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\| (sliding|tumbling|filling|landmark) \| (.*?) \| (.*) \|$", TEXT, re.M)
 TIMES = {"a": 1, "b": 2, "c": 4, "d": 5, "e": 9, "f": 10}
 

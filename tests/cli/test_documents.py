@@ -106,7 +106,7 @@ def test_the_tour_of_the_readme_works(tmp_path: Path) -> None:
 
 @pytest.mark.timeout(1200)
 def test_the_guide_works(tmp_path: Path) -> None:
-    printed = follow("docs/getting-started.md", tmp_path)
+    printed = follow("docs/start/getting-started.md", tmp_path)
     assert printed.count("ok: 31 classes") == 2
     assert printed.count("1 passed, 0 failed") == 2
     assert printed.count("  reply   <Command door='main' light='on'/>") >= 2  # by run and by send

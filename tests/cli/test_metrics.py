@@ -1,4 +1,4 @@
-"""The metrics of a running server, against the table of docs/metrics.md."""
+"""The metrics of a running server, against the table of docs/operate/metrics.md."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ _ON_SPARK = "sensorstream_pipeline_"
 
 
 def documented() -> dict[str, str]:
-    text = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "operate" / "metrics.md").read_text(
+        encoding="utf-8"
+    )
     return dict(_ROW.findall(text))
 
 

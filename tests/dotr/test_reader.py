@@ -13,7 +13,7 @@ from sensorstream.dotr.syntax import Aggregation, Mode, Pick, Program, Selection
 from sensorstream.errors import Position, QueryError
 from sensorstream.sparql.algebra import AlertClause, Comparison, Variable
 
-PAGE = Path(__file__).parents[2] / "docs" / "dotr.md"
+PAGE = Path(__file__).parents[2] / "docs" / "use" / "dotr.md"
 (TEXT,) = re.findall(r"```dotr\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
 RULE = """PREFIX : <http://e.org/>
 define { dotr_id1 :in ?r }

@@ -1,7 +1,7 @@
 """History and window together say of every instant what held then.
 
-The oracle of asserted statements is the definition in docs/history.md, over a list of all that was
-ever said; that of inferred ones is a recording of the inferred graph after every message.
+The oracle of asserted statements is the definition in docs/use/history.md, over a list of all that
+was ever said; that of inferred ones is a recording of the inferred graph after every message.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from sensorstream.engine import notices
 from sensorstream.history import effects_store
 from sensorstream.journal import notice
 
-PAGE = (Path(__file__).parents[2] / "docs" / "alerts.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "operate" / "alerts.md").read_text("utf-8")
 RAISING = {"_raise": 1, "_alert": 1, "report": 1}
 """What raises an alert, and which of its arguments is the kind."""
 

@@ -241,7 +241,7 @@ def _average(read: list[tuple[datetime, Decimal]], until: datetime) -> Decimal |
 def test_the_commands_of_the_page_can_be_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page = (EXAMPLES.parent / "docs" / "applications.md").read_text("utf-8")
+    page = (EXAMPLES.parent / "docs" / "start" / "applications.md").read_text("utf-8")
     (tmp_path / "examples").symlink_to(EXAMPLES)
     monkeypatch.chdir(tmp_path)
     lines = [

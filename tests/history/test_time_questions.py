@@ -148,7 +148,7 @@ def test_a_users_own_function_stays(url: str) -> None:
 
 
 def test_the_examples_of_the_guide_can_be_run(url: str) -> None:
-    guide = Path(__file__).parents[2] / "docs" / "history.md"
+    guide = Path(__file__).parents[2] / "docs" / "use" / "history.md"
     section = guide.read_text().partition("## Questions about time")[2].partition("\n## ")[0]
     (block,) = re.findall(r"```sql\n(.*?)```", section, re.DOTALL)
     PostgresStore.open(url, Timeline.INTEGER).close()

@@ -13,7 +13,7 @@ import pytest
 from sensorstream.settings.endpoints import INPUT_TYPES, OUTPUT_TYPES
 from sensorstream.settings.settings_file import load_settings
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "inputs.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "operate" / "inputs.md"
 TEXT = DOCUMENT.read_text(encoding="utf-8")
 KINDS: dict[str, type[Any]] = {
     **INPUT_TYPES,

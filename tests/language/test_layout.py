@@ -26,7 +26,9 @@ FILES = sorted(
     for path in (ROOT / folder).rglob("*.rules")
 )
 BLOCKS = re.findall(
-    r"^```rules\n(.*?)^```$", (ROOT / "docs" / "rule-language.md").read_text("utf-8"), re.S | re.M
+    r"^```rules\n(.*?)^```$",
+    (ROOT / "docs" / "use" / "rule-language.md").read_text("utf-8"),
+    re.S | re.M,
 )
 
 

@@ -1,4 +1,4 @@
-"""The reference in docs/rule-language.md says nothing that is not so."""
+"""The reference in docs/use/rule-language.md says nothing that is not so."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from sensorstream.rules.rule_compiler import compile_rules
 
-PAGE: Final = bundled("ontologies").parent / "docs" / "rule-language.md"
+PAGE: Final = bundled("ontologies").parent / "docs" / "use" / "rule-language.md"
 TEXT: Final = PAGE.read_text("utf-8")
 HEAD: Final = "prefix : <http://example.org/tracking#>\n"
 

@@ -1,4 +1,4 @@
-"""The examples of docs/rml.md and docs/xslt.md do what the pages say."""
+"""The examples of docs/use/rml.md and docs/use/xslt.md do what the pages say."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def event(rules: tuple[PlannedRule, ...], page: str) -> Event:
 
 
 def test_the_example_of_rml() -> None:
-    page = (DOCS / "rml.md").read_text("utf-8")
+    page = (DOCS / "use" / "rml.md").read_text("utf-8")
     found = event(compile_rml([read_rml(block(page, "turtle"))], Schema(), Timeline.INTEGER), page)
     assert found.time == 2678
     names = {
@@ -51,7 +51,7 @@ def test_the_example_of_rml() -> None:
 
 
 def test_the_example_of_a_stylesheet() -> None:
-    page = (DOCS / "xslt.md").read_text("utf-8")
+    page = (DOCS / "use" / "xslt.md").read_text("utf-8")
     stylesheet = read_stylesheet(block(page, "xslt").encode(), "rooms.xsl")
     found = event((compile_stylesheet(stylesheet, Timeline.INTEGER),), page)
     assert found.time == 2678

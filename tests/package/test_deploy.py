@@ -121,7 +121,7 @@ def test_the_services_fit_each_other(tmp_path: Path) -> None:
 
 
 def test_the_commands_of_the_document_are_there() -> None:
-    text = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "operate" / "operations.md").read_text(encoding="utf-8")
     commands = re.findall(
         r"(?:^|bin/|run --rm server )(?:sensorstream )?((?:init|keys) .*)$", text, re.M
     )

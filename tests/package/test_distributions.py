@@ -49,7 +49,13 @@ def test_the_sdist_holds_the_sources_the_tests_and_the_documents(
         names = {each.name.partition("/")[2] for each in archive if each.isfile()}
     for folder in ("sensorstream", "alembic", "ontologies", "mapping_rules", "persistent"):
         assert {f"{folder}/{each}" for each in files_of(ROOT / folder)} <= names
-    for each in ("LICENSE", "README.md", "Makefile", "requirements-dev.txt", "docs/errors.md"):
+    for each in (
+        "LICENSE",
+        "README.md",
+        "Makefile",
+        "requirements-dev.txt",
+        "docs/operate/errors.md",
+    ):
         assert each in names
     assert "tests/package/test_distributions.py" in names
     assert not [each for each in names if each.startswith((".venv/", "build/", "dist/"))]

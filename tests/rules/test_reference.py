@@ -1,4 +1,4 @@
-"""The examples of docs/semantic-rules.md do what the page says."""
+"""The examples of docs/use/semantic-rules.md do what the page says."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sensorstream.rules.rule_compiler import compile_rules
 from sensorstream.stories.playing import Stage, standing_alone
 from sensorstream.stories.reading import read_stories
 
-PAGES = Path(__file__).parents[2] / "docs"
+PAGES = Path(__file__).parents[2] / "docs" / "use"
 
 
 @pytest.mark.parametrize("page", ["semantic-rules.md", "rule-language.md"])

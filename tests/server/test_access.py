@@ -29,7 +29,9 @@ SOAP = (
     '<s:postMessage xmlns:s="http://sensorstream.example/soap"><s:message>&lt;A/&gt;</s:message>'
     "</s:postMessage></e:Body></e:Envelope>"
 )
-SECURITY = (Path(__file__).parents[2] / "docs" / "security.md").read_text(encoding="utf-8")
+SECURITY = (Path(__file__).parents[2] / "docs" / "operate" / "security.md").read_text(
+    encoding="utf-8"
+)
 
 
 @dataclass

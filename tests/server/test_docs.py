@@ -1,4 +1,4 @@
-"""What docs/http-api.md and docs/webhooks.md say is so."""
+"""What docs/use/http-api.md and docs/operate/webhooks.md say is so."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from sensorstream.server import problems
 from sensorstream.settings.settings import LimitSettings
 
 DOCS = Path(__file__).parents[2] / "docs"
-API = (DOCS / "http-api.md").read_text(encoding="utf-8")
-ERRORS = (DOCS / "errors.md").read_text(encoding="utf-8")
-WEBHOOKS = (DOCS / "webhooks.md").read_text(encoding="utf-8")
+API = (DOCS / "use" / "http-api.md").read_text(encoding="utf-8")
+ERRORS = (DOCS / "operate" / "errors.md").read_text(encoding="utf-8")
+WEBHOOKS = (DOCS / "operate" / "webhooks.md").read_text(encoding="utf-8")
 HOST = "http://127.0.0.1:8080"
 
 
@@ -66,7 +66,7 @@ def test_every_command_of_the_documentation_succeeds(client: httpx.Client, comma
 
 
 def test_every_limit_is_explained() -> None:
-    limits = (DOCS / "limits.md").read_text(encoding="utf-8")
+    limits = (DOCS / "operate" / "limits.md").read_text(encoding="utf-8")
     explained = set(re.findall(r"`(?:limits\.)?(\w+)(?: = \w+)?`", limits))
     assert {each.name for each in fields(LimitSettings)} <= explained
 

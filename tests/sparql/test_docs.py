@@ -9,7 +9,7 @@ from sensorstream.errors import QueryError
 from sensorstream.sparql.parser import parse_query
 from sensorstream.sparql.printing import query_text
 
-PAGE = (Path(__file__).parents[2] / "docs" / "stream-sparql.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "use" / "stream-sparql.md").read_text("utf-8")
 EXAMPLES = re.findall(r"^```sparql\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 SAME = re.findall(r"^\| `(STREAM .*?|WINDOW .*? \{ … \})` \| `(.*?)`", PAGE, re.MULTILINE)
 

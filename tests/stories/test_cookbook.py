@@ -1,4 +1,4 @@
-"""The recipes of docs/cookbook.md raise the alerts that the page says."""
+"""The recipes of docs/start/cookbook.md raise the alerts that the page says."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from sensorstream.stories.playing import Stage, standing_alone
 from sensorstream.stories.reading import Story, read_stories, stories_of
 
-PAGE = Path(__file__).parents[2] / "docs" / "cookbook.md"
+PAGE = Path(__file__).parents[2] / "docs" / "start" / "cookbook.md"
 STORIES = read_stories(PAGE)
 # NOW() cannot be kept in step, so this condition is evaluated on Oxigraph, as the action is.
 ON_OXIGRAPH = """

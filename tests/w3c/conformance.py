@@ -1,4 +1,4 @@
-"""Write docs/conformance.md: how many tests of the W3C and RML suites pass, category by category.
+"""Write docs/understand/conformance.md: what passes of the W3C and RML suites, by category.
 
 ``make conformance`` runs it; pytest runs the same tests one by one.
 """
@@ -28,7 +28,7 @@ from tests.w3c.network import ANEW, NETWORK_DEVIATIONS, fault_of_network
 from tests.w3c.rdf_mt import MISSING as NO_RDF_MT
 from tests.w3c.rdf_mt import semantics_cases
 
-PAGE: Final = Path(__file__).parents[2] / "docs" / "conformance.md"
+PAGE: Final = Path(__file__).parents[2] / "docs" / "understand" / "conformance.md"
 
 _INTRODUCTION: Final = """# Conformance
 
@@ -37,7 +37,7 @@ needs the suites beside the repository; it says where, if they are not there.
 
 ## SPARQL
 
-The stream SPARQL (docs/stream-sparql.md) on the W3C's test suites for SPARQL 1.0 and 1.1.
+The stream SPARQL (docs/use/stream-sparql.md) on the W3C's test suites for SPARQL 1.0 and 1.1.
 
 What a test shows:
 
@@ -46,8 +46,9 @@ What a test shows:
 - **Query**: the text is read, its algebra printed, and the printed text run on Oxigraph. The
   answer equals the suite's: the same solutions, equally often, blank nodes up to their names,
   in order where the query says ORDER BY.
-- **As a stream**: the test's data come triple by triple through the network of incremental
-  operators (docs/network.md), with junk inserted and retracted among them; the result at the end
+- **As a stream**: the test's data come triple by triple through the network of
+  incremental operators (docs/understand/network.md), with junk inserted and retracted among
+  them; the result at the end
   equals the suite's.
 - **Update**: as for queries; the data afterwards are isomorphic to the suite's.
 
@@ -173,8 +174,8 @@ def _rml(mapped: dict[RmlCase, str | None]) -> list[str]:
         "",
         "## RML",
         "",
-        "The RML mappings (docs/rml.md) on the published cases with XML sources. Each file of a",
-        "case is a message from a source of its name. A case is right if the output is the",
+        "The RML mappings (docs/use/rml.md) on the published cases with XML sources. Each file of",
+        "a case is a message from a source of its name. A case is right if the output is the",
         "published dataset, named graphs and blank nodes included, or if an error is expected and",
         "there is one.",
         "",

@@ -1,4 +1,4 @@
-"""The section on entailment of docs/conformance.md."""
+"""The section on entailment of docs/understand/conformance.md."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tests.w3c.manifests import entailment_cases
 _ENTAILMENT: Final = """
 ## Entailment
 
-The rule sets (docs/rulesets.md), HermiT and Pellet on the W3C's tests of entailment. The data of a
-test are the static graph, closed by the rule sets of the regime:
+The rule sets (docs/use/rulesets.md), HermiT and Pellet on the W3C's tests of entailment. The data
+of a test are the static graph, closed by the rule sets of the regime:
 
 | regime | rule sets |
 |---|---|"""
@@ -23,9 +23,9 @@ _QUERIES: Final = """
 
 The network of incremental operators answers the query over what is stated and what follows. Under
 OWL-Direct each of HermiT and Pellet must give the stated answer, as `sensorstream query --on
-ontology` does ([reasoning](reasoning.md#questions-to-the-ontology)); under OWL-RDF-Based the rules
-of OWL 2 RL, which are not complete for it. A test passes if the answer is the stated one under each
-regime that it names. It is counted once: as the first that it names of OWL-RDF-Based, D, RDFS, RDF,
+ontology` does ([reasoning](../use/reasoning.md#questions-to-the-ontology)); under OWL-RDF-Based the
+rules of OWL 2 RL, which are not complete for it. A test passes if the answer is the stated one
+under each regime that it names. It is counted once: as the first that it names of OWL-RDF-Based, D, RDFS, RDF,
 or else as OWL-Direct or RIF. An open test must not pass: one that begins to is reported.
 
 | regime | tests | passed | of them without any rule | open |

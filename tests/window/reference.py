@@ -1,7 +1,7 @@
 """Windows by their definitions, naively: the oracle of the windows that run.
 
 Every insertion recomputes the window from the whole stream, instant by instant. The readings
-added to equations (1)-(8) and (11) are those of ``docs/windows.md``; above all, what has left
+added to equations (1)-(8) and (11) are those of ``docs/use/windows.md``; above all, what has left
 took its triples to history, so the stream S of the equations no longer holds them when it
 appears again (``docs/decisions/001-expired-individuals-start-anew.md``).
 """

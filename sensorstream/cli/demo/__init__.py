@@ -66,4 +66,4 @@ def _farewell(kept: Path | None) -> None:
         config = f"-c {kept / 'city' / 'sensorstream.toml'}"
         click.echo(f"  sensorstream serve {config}")
         click.echo(f'  sensorstream sql {config} "SELECT * FROM history.congestion"')
-    click.echo("  docs/getting-started.md                    the same, step by step")
+    click.echo("  docs/start/getting-started.md                    the same, step by step")

@@ -1,7 +1,7 @@
 """Axioms by subject, what they are called by, and what they can do.
 
 They equate individuals, join them, derive links, or cannot be told. *Without a link* individuals
-affect each other by some axioms; docs/reasoning.md has the arguments.
+affect each other by some axioms; docs/use/reasoning.md has the arguments.
 
 Of properties, hierarchies, equivalences, inverses and symmetry are *linear*: a triple implies
 triples, one at a time. If no axiom can make individuals equal, all other implied property values

@@ -302,7 +302,7 @@ class QueryBuilder(StreamBuilder):
         """LUPOSDATE's queries have no GROUP BY: each solution gets the aggregates of its group.
 
         A group is the solutions that agree in the selected variables that are not aggregated:
-        beside ``lupos:average(?bid)``, each ``?bid`` is kept (docs/stream-sparql.md).
+        beside ``lupos:average(?bid)``, each ``?bid`` is kept (docs/use/stream-sparql.md).
         """
         aggregated = variables(tuple(expression for _, _, expression in items))
         keys = [item for item in items if item[2] is None and item[1] not in aggregated]

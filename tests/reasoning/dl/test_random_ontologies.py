@@ -398,7 +398,7 @@ def test_what_is_inferred_is_what_follows(
     if reasoner == "pellet" and "TEST_ONTOLOGIES" not in os.environ:
         pytest.skip("Pellet takes minutes over some random ontologies: set TEST_ONTOLOGIES")
     note(text)
-    # Pellet itself errs about loops of functional properties (docs/reasoning.md).
+    # Pellet itself errs about loops of functional properties (docs/use/reasoning.md).
     assume(reasoner == "hermit" or "hasSelf" not in text)
     axioms = Terminology.of(ontology(text)).document()
     try:

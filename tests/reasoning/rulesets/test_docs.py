@@ -1,4 +1,4 @@
-"""What docs/rulesets.md shows is so."""
+"""What docs/use/rulesets.md shows is so."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sensorstream.reasoning.rulesets.reader import SUMMARIES, bundled_rules, rea
 from sensorstream.reasoning.rulesets.rule_set import renamed
 from tests.reasoning.rulesets.graphs import PREFIXES
 
-PAGE = (Path(__file__).parents[3] / "docs" / "rulesets.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "use" / "rulesets.md").read_text(encoding="utf-8")
 
 
 def test_the_rules_shown_are_those_of_the_files() -> None:

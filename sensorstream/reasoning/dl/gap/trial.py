@@ -4,8 +4,8 @@ Limits, choices and functional properties can make many individuals of the upper
 find a great many ways to take some of them. A trial finds the axioms by which that happens: it
 derives both bounds of the ontology's own individuals and of random ones, with few rows for each
 change. An axiom that needs more is treated as one that can have no rules: the reasoner is asked
-about the individuals that it concerns (docs/reasoning.md, "Axioms without rules"). What follows is
-the same; messages do not change what was decided.
+about the individuals that it concerns (docs/use/reasoning.md, "Axioms without rules"). What
+follows is the same; messages do not change what was decided.
 """
 
 from __future__ import annotations
