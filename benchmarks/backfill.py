@@ -19,7 +19,7 @@ from time import perf_counter
 
 from sensorstream.backfill.documents import Document, Refused, documents
 from sensorstream.backfill.filling import backfill, map_in_processes, map_on_spark
-from sensorstream.backfill.mapping import Mapped, batches
+from sensorstream.backfill.mapping import MappedDocument, batches
 from sensorstream.cli.init import TEMPLATES, make_workspace
 from sensorstream.history import embedded
 from sensorstream.history.store import PostgresStore
@@ -74,7 +74,7 @@ def mapped(settings: Settings, recorded: Path, way: Way) -> int:
         if way.processes
         else map_on_spark(settings, "rest", groups)
     )
-    return sum(isinstance(each, Mapped) for group in results for each in group)
+    return sum(isinstance(each, MappedDocument) for group in results for each in group)
 
 
 def stored(settings: Settings, recorded: Path, way: Way, folder: Path) -> int:

@@ -22,7 +22,7 @@ from sensorstream.alerts.records import (
     Told,
     subject_of,
 )
-from sensorstream.engine.live_queries import QueryReport
+from sensorstream.engine.live_queries import EngineReport
 from sensorstream.model.events import Alert
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.webhook_definition import ALERTMANAGER
@@ -94,7 +94,7 @@ def query_report_data(name: str, report: Report, timeline: Timeline) -> dict[str
     return {"id": name, **report_data(report, lambda time: plain_time(time, timeline))}
 
 
-def report_json(reported: QueryReport, timeline: Timeline) -> str:
+def report_json(reported: EngineReport, timeline: Timeline) -> str:
     """:func:`query_report_data` as text for a webhook.
 
     Of more than :data:`MOST_ROWS` rows only the first are included, and ``truncated`` is true. A
@@ -150,7 +150,7 @@ MOST_TOLD: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class GroupState:
+class AlertsOfGroup:
     """A group at a moment; ``told`` are the first of its alerts, ``cleared`` of them all ended."""
 
     labels: Mapping[str, str]
@@ -159,7 +159,7 @@ class GroupState:
     cleared: int
 
 
-def group_json(state: GroupState, timeline: Timeline) -> str:
+def group_json(state: AlertsOfGroup, timeline: Timeline) -> str:
     """What a receiver is told of a group, as JSON text; a lone surrogate is replaced."""
     told = {
         "group": state.labels,

@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias
 from sensorstream.errors import AlertError
 from sensorstream.model.events import Alert
 from sensorstream.model.timeline import Instant
-from sensorstream.model.webhook_definition import Telling, WebhookDefinition
+from sensorstream.model.webhook_definition import WebhookContent, WebhookDefinition
 
 IncidentState: TypeAlias = Literal["open", "acknowledged", "cleared"]
 MOST_SILENCES: Final = 1000
@@ -184,7 +184,7 @@ class AlertGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class Webhook(Telling):
+class Webhook(WebhookContent):
     """A registered receiver of all alerts, and of the reports of the named ``queries``.
 
     ``secret`` is ``whsec_`` and base64, as Standard Webhooks writes it; no repr shows it. Until

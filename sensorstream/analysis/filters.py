@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from sensorstream.analysis.folding import Value, failures, truths, value
-from sensorstream.analysis.note import AnyParsed, Known, Note
-from sensorstream.analysis.value_kinds import Kinds, Scope, all_kinds
+from sensorstream.analysis.folding import KnownValue, failures, truths, value
+from sensorstream.analysis.note import AnyParsed, Note, QueryContext
+from sensorstream.analysis.value_kinds import Kinds, KindScope, all_kinds
 from sensorstream.errors import Position
 from sensorstream.model.terms import Literal
 from sensorstream.sparql import algebra
@@ -16,13 +16,13 @@ from sensorstream.sparql.scope import conjuncts, expressions
 from sensorstream.sparql.walk import nodes, patterns_in, replaced
 
 
-def notes(parsed: AnyParsed, known: Known) -> Iterator[Note]:
+def notes(parsed: AnyParsed, known: QueryContext) -> Iterator[Note]:
     """The codes ``unbound-variable``, ``filter-never-true``, ``expression-always-fails``."""
     for pattern in _patterns(parsed):
         yield from _notes(pattern, known, parsed)
 
 
-def never_matches(pattern: Pattern, known: Known) -> bool:
+def never_matches(pattern: Pattern, known: QueryContext) -> bool:
     """Whether a pattern has no solution with any data; False if in doubt."""
     match pattern:
         case algebra.BGP(triples):
@@ -30,7 +30,7 @@ def never_matches(pattern: Pattern, known: Known) -> bool:
         case algebra.Values(_, rows):
             return not rows
         case algebra.Filter(condition, inner):
-            bound = Scope(all_kinds((inner,), known.schema, known.given))
+            bound = KindScope(all_kinds((inner,), known.schema, known.given))
             return True not in truths(condition, bound) or never_matches(inner, known)
         case algebra.Union(left, right):
             return never_matches(left, known) and never_matches(right, known)
@@ -58,10 +58,10 @@ def _patterns(parsed: AnyParsed) -> Iterator[Pattern]:
             yield operation.pattern
 
 
-def _notes(pattern: Pattern, known: Known, parsed: AnyParsed) -> Iterator[Note]:
+def _notes(pattern: Pattern, known: QueryContext, parsed: AnyParsed) -> Iterator[Note]:
     """The notes on a pattern; the variables of ``known`` may have a value from outside."""
     bound = all_kinds(patterns_in(pattern), known.schema, known.given)
-    scope = Scope(bound)
+    scope = KindScope(bound)
     match pattern:
         case algebra.Filter(condition=condition) | algebra.WithOptional(condition=condition) if (
             condition is not None
@@ -80,14 +80,14 @@ def _notes(pattern: Pattern, known: Known, parsed: AnyParsed) -> Iterator[Note]:
         yield from _notes(inner, known, parsed)
 
 
-def _within(known: Known, variables: Iterable[Variable]) -> Known:
+def _within(known: QueryContext, variables: Iterable[Variable]) -> QueryContext:
     """What is known within a sub-select of these variables."""
     names = {each.name for each in variables}
     given: dict[str, Kinds] = {n: each for n, each in known.given.items() if n in names}
     return replace(known, given=given)
 
 
-def _of_condition(condition: Expression, scope: Scope, parsed: AnyParsed) -> Iterator[Note]:
+def _of_condition(condition: Expression, scope: KindScope, parsed: AnyParsed) -> Iterator[Note]:
     for part in conjuncts(condition):
         place = parsed.places.first.get(part, parsed.position(condition))
         # Two filters of a group are one condition, but each part has its own position.
@@ -112,14 +112,14 @@ def _of_condition(condition: Expression, scope: Scope, parsed: AnyParsed) -> Ite
 
 
 def _of_value(
-    variable: Variable, expression: Expression, scope: Scope, parsed: AnyParsed
+    variable: Variable, expression: Expression, scope: KindScope, parsed: AnyParsed
 ) -> Iterator[Note]:
     place = parsed.position(variable)
     missing = _missing(expression, scope)
     if missing:
         yield _unbound(missing, f"the expression of {variable}", place)
         return
-    never = value(expression, scope) is Value.FAILS
+    never = value(expression, scope) is KnownValue.FAILS
     told = f"{variable} never has a value: its expression always fails with an error"
     for operation, fault in failures(expression, scope):
         at = parsed.operation(operation, place)
@@ -130,7 +130,7 @@ def _of_value(
         yield Note("expression-always-fails", told, place)
 
 
-def _missing(expression: Expression, scope: Scope) -> list[str]:
+def _missing(expression: Expression, scope: KindScope) -> list[str]:
     """The variables that have no value, except those inside BOUND, COALESCE or EXISTS."""
 
     def left_out(node: object) -> object | None:

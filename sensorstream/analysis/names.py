@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
-from sensorstream.analysis.note import AnyParsed, Known, Note
+from sensorstream.analysis.note import AnyParsed, Note, QueryContext
 from sensorstream.model import rdf
 from sensorstream.model.schema import Schema, local_name, shortened, similar
 from sensorstream.model.terms import IRI
@@ -14,7 +14,7 @@ from sensorstream.sparql.algebra import Query, Stream, TriplePattern, Variable, 
 from sensorstream.sparql.walk import nodes
 
 
-def undeclared_notes(parsed: AnyParsed, known: Known) -> Iterator[Note]:
+def undeclared_notes(parsed: AnyParsed, known: QueryContext) -> Iterator[Note]:
     """``unknown-class`` and ``unknown-property``.
 
     The names of RDF, RDFS and OWL are always known; an ontology without any name allows all.
@@ -55,7 +55,7 @@ def _namespace(name: str) -> str:
     return name.removesuffix(local_name(name))
 
 
-def graph_notes(parsed: AnyParsed, known: Known) -> Iterator[Note]:
+def graph_notes(parsed: AnyParsed, known: QueryContext) -> Iterator[Note]:
     """``from-without-effect``: continuous queries read the knowledge base as one graph.
 
     ``unused-window``: no WINDOW group matches what a window holds.
@@ -88,7 +88,7 @@ def graph_notes(parsed: AnyParsed, known: Known) -> Iterator[Note]:
         )
 
 
-def stream_notes(parsed: AnyParsed, known: Known) -> Iterator[Note]:
+def stream_notes(parsed: AnyParsed, known: QueryContext) -> Iterator[Note]:
     """``silent-stream``: a stream that a window or STREAM reads is not one of the known streams."""
     query = parsed.meaning
     if known.streams is None or not isinstance(query, Query):

@@ -26,7 +26,7 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class QueryContext:
     """The context of a query.
 
     ``given`` has the variables that have a value from outside, with the kinds of it. ``streams``

@@ -7,9 +7,9 @@ from operator import attrgetter
 from typing import Final
 
 from sensorstream.analysis import filters, names, patterns_in_time
-from sensorstream.analysis.note import AnyParsed, Known, Note
+from sensorstream.analysis.note import AnyParsed, Note, QueryContext
 
-_KINDS: Final[tuple[Callable[[AnyParsed, Known], Iterator[Note]], ...]] = (
+_KINDS: Final[tuple[Callable[[AnyParsed, QueryContext], Iterator[Note]], ...]] = (
     names.undeclared_notes,
     filters.notes,
     names.stream_notes,
@@ -20,7 +20,7 @@ _KINDS: Final[tuple[Callable[[AnyParsed, Known], Iterator[Note]], ...]] = (
 _place = attrgetter("position.line", "position.column")
 
 
-def query_notes(parsed: AnyParsed, known: Known) -> tuple[Note, ...]:
+def query_notes(parsed: AnyParsed, known: QueryContext) -> tuple[Note, ...]:
     """The notes on a query or an update, in the order of its text."""
     found = {note: None for kind in _KINDS for note in kind(parsed, known)}
     return tuple(sorted(found, key=_place))

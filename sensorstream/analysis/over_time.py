@@ -11,15 +11,15 @@ from typing import Final
 from sensorstream.analysis import filters, names
 from sensorstream.analysis.filters import never_matches
 from sensorstream.analysis.folding import failures, truths
-from sensorstream.analysis.note import Known, Note
-from sensorstream.analysis.value_kinds import Kinds, Scope, all_kinds
+from sensorstream.analysis.note import Note, QueryContext
+from sensorstream.analysis.value_kinds import Kinds, KindScope, all_kinds
 from sensorstream.dotr.syntax import (
     Absence,
-    Aggregation,
     Between,
-    Program,
-    Rule,
+    ScopeAggregation,
     Selection,
+    TimedProgram,
+    TimedRule,
     attribute,
 )
 from sensorstream.errors import Position
@@ -39,7 +39,9 @@ _NUMBER: Final = re.compile(rf'"([^"]*)"\^\^<{XSD}(?:integer|decimal)>')
 _place = attrgetter("position.line", "position.column")
 
 
-def rules_notes(program: Program, known: Known, beside: Iterable[Program] = ()) -> tuple[Note, ...]:
+def rules_notes(
+    program: TimedProgram, known: QueryContext, beside: Iterable[TimedProgram] = ()
+) -> tuple[Note, ...]:
     """The notes on a text, in its order.
 
     What the text, and the texts ``beside`` it, make counts as declared.
@@ -62,7 +64,7 @@ def rules_notes(program: Program, known: Known, beside: Iterable[Program] = ()) 
     return tuple(sorted(found, key=_place))
 
 
-def _with_made(schema: Schema, programs: Iterable[Program]) -> Schema:
+def _with_made(schema: Schema, programs: Iterable[TimedProgram]) -> Schema:
     """An ontology with what rules make; one without any name stays so: it allows all."""
     if not (schema.classes or schema.object_properties or schema.datatype_properties):
         return schema
@@ -82,7 +84,7 @@ def _add_made(triple: TriplePattern, classes: set[IRI], properties: set[IRI]) ->
         properties.add(triple.predicate)
 
 
-def _of_rule(rule: Rule, known: Known) -> Iterator[Note]:
+def _of_rule(rule: TimedRule, known: QueryContext) -> Iterator[Note]:
     asked = {each.selector.label: each for each in rule.parts if not isinstance(each, Selection)}
     for selector in rule.selectors:
         if not never_matches(selector.query.form.pattern, known):
@@ -97,7 +99,7 @@ def _of_rule(rule: Rule, known: Known) -> Iterator[Note]:
             yield Note("unused-value", f"rule {rule.name}: 'define' has no ?{name}", rule.position)
 
 
-def _of_scopes(rule: Rule) -> Iterator[Note]:
+def _of_scopes(rule: TimedRule) -> Iterator[Note]:
     """Scopes that begin after their end."""
     before = {rule.trigger.label: {rule.trigger.label}}
     for part in rule.parts:
@@ -114,15 +116,15 @@ def _of_scopes(rule: Rule) -> Iterator[Note]:
             )
 
 
-def _of_conditions(rule: Rule, known: Known) -> Iterator[Note]:
+def _of_conditions(rule: TimedRule, known: QueryContext) -> Iterator[Note]:
     """Conditions that are never true."""
     kinds: dict[str, Kinds] = {
-        each.variable: None for each in rule.parts if isinstance(each, Aggregation)
+        each.variable: None for each in rule.parts if isinstance(each, ScopeAggregation)
     }
     for selector in rule.selectors:
         found = all_kinds((selector.query.form.pattern,), known.schema, {})
         kinds |= {attribute(selector.label, name): found.get(name) for name in selector.variables}
-    scope = Scope(kinds)
+    scope = KindScope(kinds)
     asked = {
         name: each
         for each in rule.parts
@@ -139,7 +141,7 @@ def _of_conditions(rule: Rule, known: Known) -> Iterator[Note]:
 
 
 def _in_vain(
-    rule: Rule, part: Absence | Aggregation | None, reason: str, position: Position
+    rule: TimedRule, part: Absence | ScopeAggregation | None, reason: str, position: Position
 ) -> Note:
     """What a rule, or the part of it that asks, comes to without an event."""
     if part is None:

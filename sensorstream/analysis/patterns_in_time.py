@@ -7,26 +7,26 @@ from functools import partial
 from operator import attrgetter
 from typing import Final
 
-from sensorstream.analysis.note import AnyParsed, Known, Note
+from sensorstream.analysis.note import AnyParsed, Note, QueryContext
 from sensorstream.errors import Position, UnsupportedQuery
 from sensorstream.model import rdf
 from sensorstream.model.schema import Schema, shortened
 from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Timeline
-from sensorstream.network.intervals.conditions import Clock
+from sensorstream.network.intervals.conditions import IntervalTime
 from sensorstream.network.intervals.planning import is_in_time, plan_in_time
 from sensorstream.network.plan import nodes as plans
 from sensorstream.network.plan.nodes import Plan
-from sensorstream.network.recursion.reads import Kind
+from sensorstream.network.recursion.reads import TriplesRead
 from sensorstream.sparql.algebra import Construct, Graph, Query, TriplePattern, Variable
 from sensorstream.sparql.printing import part_text
 from sensorstream.sparql.walk import nodes
 
-_CLOCK: Final = Clock(Timeline.DATETIME, 1_000_000)
+_CLOCK: Final = IntervalTime(Timeline.DATETIME, 1_000_000)
 _FILTER: Final = 'FILTER(getDURATION() < "PT1H"^^xsd:duration)'
 
 
-def notes(parsed: AnyParsed, known: Known) -> Iterator[Note]:
+def notes(parsed: AnyParsed, known: QueryContext) -> Iterator[Note]:
     """``unbounded-state``: no length of time bounds what a pattern remembers.
 
     ``path-in-background``: a path of any length, which follows nothing that happens.
@@ -45,7 +45,7 @@ def notes(parsed: AnyParsed, known: Known) -> Iterator[Note]:
         text = _unbounded(each)
         if text:
             yield Note("unbounded-state", text, _place(parsed, each.inputs[-1]))
-        if isinstance(each, plans.Known) and each.path is not None and each.graph is None:
+        if isinstance(each, plans.KnownPlan) and each.path is not None and each.graph is None:
             yield Note(
                 "path-in-background",
                 f"{part_text(each.path)} is followed in the background knowledge, and not in "
@@ -57,27 +57,27 @@ def notes(parsed: AnyParsed, known: Known) -> Iterator[Note]:
 def _unbounded(plan: Plan) -> str:
     """What an operator remembers for ever, and what would bound it; empty: nothing."""
     match plan:
-        case plans.Seq(longest=None) if not plan.unrestricted:
+        case plans.SeqPlan(longest=None) if not plan.unrestricted:
             return _text("SEQ", "its left side", f"{_FILTER} in the group of the SEQ")
-        case plans.Seq(longest=None):
+        case plans.SeqPlan(longest=None):
             return _text("SEQ", "its left side", f"{_FILTER} in its group or around it")
-        case plans.Join(left, right, longest=None):
+        case plans.JoinPlan(left, right, longest=None):
             if not (left.is_timeless or right.is_timeless):
                 what = f"{_names(left)} and {_names(right)}"
                 return _text("a join", what, f"{_FILTER} in its group or around it")
-        case plans.LeftJoin(longest=None) if plan.remembers:
+        case plans.LeftJoinPlan(longest=None) if plan.remembers:
             return _text(
                 plan.operator,
                 "its optional part",
                 f"{_FILTER} around it, no filter being in the optional part,",
             )
-        case plans.Group(lengths=()):
+        case plans.GroupPlan(lengths=()):
             by = f"HAVING{_FILTER.removeprefix('FILTER')}"
             return _text("GROUP BY", "all that it takes together", by)
-        case plans.Minus(_, right) | plans.Mark(_, right):
+        case plans.MinusPlan(_, right) | plans.Mark(_, right):
             names = [f"?{name}" for name in right.variables if name in plan.shared]
             if names and not right.is_timeless:
-                name = "MINUS" if isinstance(plan, plans.Minus) else "EXISTS"
+                name = "MINUS" if isinstance(plan, plans.MinusPlan) else "EXISTS"
                 return (
                     f"{name} remembers each {', '.join(names)} of what it asks for, and no length "
                     "bounds that: EQUALSOPTIONAL and !BOUND ask about the same interval only"
@@ -100,7 +100,7 @@ def _place(parsed: AnyParsed, plan: Plan) -> Position:
     return min(places, key=attrgetter("line", "column"), default=parsed.start)
 
 
-def feeding_notes(parsed: AnyParsed, known: Known) -> Iterator[Note]:
+def feeding_notes(parsed: AnyParsed, known: QueryContext) -> Iterator[Note]:
     """``feeds-nothing``: a pattern in time reads what a query makes that is none itself."""
     query = parsed.meaning
     if not known.continuous or not isinstance(query, Query):
@@ -126,7 +126,9 @@ def feeding_notes(parsed: AnyParsed, known: Known) -> Iterator[Note]:
             break
 
 
-def _meetings(making: Query, reading: Query, schema: Schema) -> Iterator[tuple[Kind, Kind]]:
+def _meetings(
+    making: Query, reading: Query, schema: Schema
+) -> Iterator[tuple[TriplesRead, TriplesRead]]:
     """What a query makes, each with what another reads of it: the same, or what follows from it."""
     for kind in _made(making):
         for met in (kind, *_following(kind, schema)):
@@ -134,35 +136,37 @@ def _meetings(making: Query, reading: Query, schema: Schema) -> Iterator[tuple[K
                 yield kind, met
 
 
-def _following(kind: Kind, schema: Schema) -> Iterator[Kind]:
+def _following(kind: TriplesRead, schema: Schema) -> Iterator[TriplesRead]:
     """What the ontology's hierarchies, domains and ranges let follow from a triple."""
     predicate = kind.predicate
     if predicate == rdf.TYPE and isinstance(kind.object, IRI):
         classes = schema.superclasses(kind.object)
     elif predicate is not None:
-        yield from (Kind(each, None) for each in schema.superproperties(predicate))
+        yield from (TriplesRead(each, None) for each in schema.superproperties(predicate))
         said = schema.domains(predicate) | schema.ranges(predicate)
         classes = said.union(*map(schema.superclasses, said))
     else:
         return
-    yield from (Kind(rdf.TYPE, each) for each in classes)
+    yield from (TriplesRead(rdf.TYPE, each) for each in classes)
 
 
-def _made(query: Query) -> Iterator[Kind]:
+def _made(query: Query) -> Iterator[TriplesRead]:
     form = query.form
     if isinstance(form, Construct):
         yield from map(_kind, form.template)
 
 
-def _read(query: Query) -> Iterator[Kind]:
+def _read(query: Query) -> Iterator[TriplesRead]:
     for each in nodes(query.form.pattern, TriplePattern):
         if isinstance(each.predicate, IRI | Variable):
             yield _kind(each)
         else:
-            yield from (Kind(p, None) for p in nodes(each.predicate, IRI))
+            yield from (TriplesRead(p, None) for p in nodes(each.predicate, IRI))
 
 
-def _kind(triple: TriplePattern) -> Kind:
+def _kind(triple: TriplePattern) -> TriplesRead:
     predicate = triple.predicate if isinstance(triple.predicate, IRI) else None
     object_ = triple.object
-    return Kind(predicate, object_ if predicate == rdf.TYPE and isinstance(object_, IRI) else None)
+    return TriplesRead(
+        predicate, object_ if predicate == rdf.TYPE and isinstance(object_, IRI) else None
+    )

@@ -19,14 +19,14 @@ from sensorstream.app.control.faults import check_without_history
 from sensorstream.app.control.mapping_files import MappingFiles, is_rule_file, read_reference
 from sensorstream.app.control.wiring import read_rules, with_state_rules
 from sensorstream.client.results import Results
-from sensorstream.engine.arrival import Arrived, Mapper, Unmapped
+from sensorstream.engine.arrival import Arrived, Mapper, UnmappedMessage
 from sensorstream.engine.core import Parts
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.live_queries import QueryTerms
 from sensorstream.engine.reorder import Disorder
 from sensorstream.errors import SettingsError, TermError, UnknownQuery
 from sensorstream.kb.graph import KnowledgeBase, Origin
-from sensorstream.kb.snapshot import Snapshot
+from sensorstream.kb.snapshot import OxigraphSnapshot
 from sensorstream.mapping.compile import compile_mapping
 from sensorstream.mapping.document import encoded
 from sensorstream.mapping.plan import MappingPlan
@@ -43,7 +43,7 @@ from sensorstream.settings.settings import RuleSettings, WindowSettings
 from sensorstream.streams.background import Background
 from sensorstream.streams.event_lines import EventLines
 from sensorstream.streams.report_data import bindings
-from sensorstream.window.spec import Kind, Unit, WindowSpec
+from sensorstream.window.spec import WindowMove, WindowSpec, WindowUnitKind
 from sensorstream.window.window import make_window
 
 NO_WINDOW: Final = "none"
@@ -114,7 +114,7 @@ def build_engine(
             window=None if spec is None else make_window(spec),
             reasoner=reasoner,
             rules=compiled,
-            evaluator=NetworkEvaluator(knowledge, SnapshotEvaluator(Snapshot(knowledge))),
+            evaluator=NetworkEvaluator(knowledge, SnapshotEvaluator(OxigraphSnapshot(knowledge))),
             max_rounds=RuleSettings().max_rounds,
             timeline=timeline,
             disorder=disorder,
@@ -245,8 +245,8 @@ def read_window(text: str, timeline: Timeline = Timeline.DATETIME) -> WindowSpec
             "'filling 500 triples', 'tumbling PT1M', 'landmark' or 'none'"
         )
     if found["kind"] is None:
-        return WindowSpec(Kind.LANDMARK, Unit.INDIVIDUALS)
-    unit = found["unit"] or Unit.TIME.value
+        return WindowSpec(WindowMove.LANDMARK, WindowUnitKind.INDIVIDUALS)
+    unit = found["unit"] or WindowUnitKind.TIME.value
     size = found["length"] or found["count"]
     return window_spec(WindowSettings(kind=found["kind"], size=size, unit=unit), timeline)
 
@@ -267,7 +267,7 @@ def map_message(
     id: str = "m1",
     received: Instant = 0,
     source: str = "",
-) -> Arrived | Unmapped:
+) -> Arrived | UnmappedMessage:
     """The events that mapping rules make of an XML message, for :meth:`.Engine.take`.
 
     Args:
@@ -278,7 +278,7 @@ def map_message(
         source: the stream it belongs to.
 
     Returns:
-        The events; or an :class:`.Unmapped` with the reason why no rule matched.
+        The events; or an :class:`.UnmappedMessage` with the reason why no rule matched.
     """
     content = encoded(message) if isinstance(message, str) else message
     return Mapper(mapping).map(Message(id, content, received, source))

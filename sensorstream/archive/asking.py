@@ -14,10 +14,10 @@ from sensorstream.archive.layout import TABLES
 from sensorstream.archive.manifest import State, kept_parts
 from sensorstream.archive.relations import definitions
 from sensorstream.history.asking.answer import Answer, answer_of, limited, rows_of_batch
-from sensorstream.history.asking.question import Question, QuestionPlan, question_plan
+from sensorstream.history.asking.question import CheckedQuestion, QuestionPlan, question_plan
 from sensorstream.history.asking.relations import scope_of
-from sensorstream.history.asking.run import Limits
-from sensorstream.history.read_only_sql import Column, SqlResult, SqlStream, bounded
+from sensorstream.history.asking.run import AskingLimits
+from sensorstream.history.read_only_sql import AnswerColumn, SqlResult, SqlStream, bounded
 from sensorstream.history.view_definitions import View
 from sensorstream.model.terms import Literal, Term
 from sensorstream.processes.forks import QuestionLimits, RestingForks
@@ -51,7 +51,11 @@ class Archive:
 
 
 def archive_sql(
-    archive: Archive, text: str, views: Iterable[View], limits: Limits, stop: Stop | None = None
+    archive: Archive,
+    text: str,
+    views: Iterable[View],
+    limits: AskingLimits,
+    stop: Stop | None = None,
 ) -> SqlResult:
     """Answer one SELECT in the SQL of DuckDB over the archive, where it has views of ``history``.
 
@@ -63,14 +67,14 @@ def archive_sql(
         HistoryError: the manifest cannot be read.
     """
     with asked(archive, text, limits, views, stop) as (names, batches):
-        return SqlStream(tuple(map(Column, names)), batches).result(limits.rows)
+        return SqlStream(tuple(map(AnswerColumn, names)), batches).result(limits.rows)
 
 
 @contextmanager
 def asked(
     archive: Archive,
     text: str,
-    limits: Limits,
+    limits: AskingLimits,
     views: Iterable[View] | None,
     stop: Stop | None = None,
 ) -> Iterator[tuple[Sequence[str], Iterator[list[tuple[Any, ...]]]]]:
@@ -97,7 +101,7 @@ def asked(
 
 @contextmanager
 def archive_answered(
-    archive: Archive, question: Question, limits: Limits, stop: Stop | None = None
+    archive: Archive, question: CheckedQuestion, limits: AskingLimits, stop: Stop | None = None
 ) -> Iterator[Answer]:
     """Answer a question to the archive; its rows are read within the block.
 
@@ -118,8 +122,8 @@ def archive_answered(
 
 def archive_plan(
     archive: Archive,
-    question: Question,
-    limits: Limits,
+    question: CheckedQuestion,
+    limits: AskingLimits,
     stop: Stop | None = None,
     *,
     analyze: bool = False,
@@ -140,7 +144,7 @@ def archive_plan(
     return question_plan(question.query, sql, plan)
 
 
-def archive_query(question: Question) -> SqlQuery:
+def archive_query(question: CheckedQuestion) -> SqlQuery:
     """A question in the SQL of DuckDB, over the archive's ``store.statements``.
 
     Raises:

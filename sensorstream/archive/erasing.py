@@ -19,14 +19,14 @@ import duckdb
 from sensorstream.alerts.records import text_of_pattern
 from sensorstream.archive.files import archived, check_file, flush_and_name, part_name, pattern
 from sensorstream.archive.layout import STATEMENTS, STAYS, TABLES
-from sensorstream.archive.manifest import Part, State, begin, opened_archive, parts, record
+from sensorstream.archive.manifest import ArchivePart, State, begin, opened_archive, parts, record
 from sensorstream.archive.moving import Say, sweep
 from sensorstream.engine.checkpoint import text_of
 from sensorstream.errors import ArchiveError, HistoryError, OntologyError
 from sensorstream.history.database import connect, one_value
 from sensorstream.history.effects_store import tell_ends
 from sensorstream.history.store import PostgresStore
-from sensorstream.history.terms import Kind, TermKey, look_up
+from sensorstream.history.terms import TermKey, TermKind, look_up
 from sensorstream.journal.takeover import PutOntology, PutRules
 from sensorstream.model.events import Message
 from sensorstream.model.terms import IRI
@@ -154,13 +154,13 @@ class _Held:
     """What the archive has of the individual: rows by part, stays and messages."""
 
     name: IRI
-    archived: Sequence[Part]
+    archived: Sequence[ArchivePart]
     rows: Mapping[int, tuple[int, int]]
     stays: Sequence[int]
     messages: Sequence[int]
 
     @classmethod
-    def read(cls, archived: Sequence[Part], folder: Path, name: IRI) -> _Held:
+    def read(cls, archived: Sequence[ArchivePart], folder: Path, name: IRI) -> _Held:
         stays: set[int] = set()
         messages: set[int] = set()
         with closing(duckdb.connect(":memory:")) as connection:
@@ -220,7 +220,7 @@ def _mark(
     store: PostgresStore,
 ) -> None:
     """Put what is to go into temporary tables: stays, messages, alerts, terms."""
-    key = TermKey(Kind.IRI, name)
+    key = TermKey(TermKind.IRI, name)
     number = look_up(cursor, [key]).get(key, _NO_TERM)
     cursor.execute(
         "create temporary table gone_stays on commit drop as "
@@ -294,8 +294,8 @@ _PLACES: Final[Mapping[str, str]] = {
 
 def _mark_terms(
     cursor: extensions.cursor,
-    untouched: Sequence[Part],
-    rewritten: Sequence[tuple[Part, Part]],
+    untouched: Sequence[ArchivePart],
+    rewritten: Sequence[tuple[ArchivePart, ArchivePart]],
     folder: Path,
 ) -> None:
     """Put the terms that may go into a temporary table: none that the archive still has."""
@@ -346,7 +346,9 @@ def _mend(cursor: extensions.cursor) -> None:
     )
 
 
-def _rewrite(url: str, folder: Path, held: _Held, say: Say) -> Sequence[tuple[Part, Part]]:
+def _rewrite(
+    url: str, folder: Path, held: _Held, say: Say
+) -> Sequence[tuple[ArchivePart, ArchivePart]]:
     """Write the files that name the individual again, without it; each part and its successor."""
     made = []
     with closing(connect(url)) as connection, closing(duckdb.connect(":memory:")) as reader:

@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from sensorstream.archive.layout import DUCKDB_BITS, ArchivedTable, sum_query
-from sensorstream.archive.manifest import Held, Part, State
+from sensorstream.archive.manifest import ArchivePart, FileContent, State
 from sensorstream.errors import ArchiveError
 from sensorstream.history.copied_rows import copied
 
@@ -104,19 +104,19 @@ def digest(path: Path) -> str:
         raise ArchiveError(f"cannot read {path}: {error.strerror}") from error
 
 
-def archived(part: Part, folder: Path, rows: Mapping[ArchivedTable, int]) -> Part:
+def archived(part: ArchivePart, folder: Path, rows: Mapping[ArchivedTable, int]) -> ArchivePart:
     """A part whose files are on disk, with what they hold; ``rows`` are the numbers of their rows.
 
     Raises:
         ArchiveError: a file cannot be read.
     """
     files = part.files(folder)
-    held = {table.name: Held(rows[table], digest(file)) for table, file in files.items()}
+    held = {table.name: FileContent(rows[table], digest(file)) for table, file in files.items()}
     size = sum(file.stat().st_size for file in files.values())
     return replace(part, state=State.ARCHIVED, held=held, bytes=size)
 
 
-def check_file(part: Part, folder: Path, table: ArchivedTable) -> Path:
+def check_file(part: ArchivePart, folder: Path, table: ArchivedTable) -> Path:
     """A file of a part, which holds what was archived.
 
     Raises:

@@ -39,8 +39,8 @@ from sensorstream.archive.layout import (
     sum_query,
 )
 from sensorstream.archive.manifest import (
-    Held,
-    Part,
+    ArchivePart,
+    FileContent,
     State,
     begin,
     kept_parts,
@@ -52,7 +52,7 @@ from sensorstream.errors import ArchiveError
 from sensorstream.history.copying import RowShape
 from sensorstream.history.database import one_value, opened
 from sensorstream.history.effects_store import tell_ends
-from sensorstream.history.partitions import FIRST, Partition, Partitions, partitions
+from sensorstream.history.partitions import FIRST, Partitions, StatementPartition, partitions
 from sensorstream.history.rows import STATEMENTS as STATEMENT_ROWS
 from sensorstream.history.rows import STAYS as STAY_ROWS
 from sensorstream.history.terms import Dictionary
@@ -62,7 +62,7 @@ from sensorstream.model.timeline import Instant, Timeline
 _DAY: Final = timedelta(days=1) // timedelta(microseconds=1)
 
 
-def name_of(partition: Partition, timeline: Timeline) -> str:
+def name_of(partition: StatementPartition, timeline: Timeline) -> str:
     """The day of a partition's statements, or both ends of its span: ``2014-08-01_2014-08-05``.
 
     On the integer line the two ends: ``0_65536``. Without a beginning: ``first_2014-08-01``.
@@ -96,7 +96,7 @@ _PRINT: Final = "row(count(*), sum(hashtextextended(s::text, 0)::numeric))::text
 class _Source:
     """The rows that leave: those of a partition, and the stays that ended in its span."""
 
-    partition: Partition
+    partition: StatementPartition
 
     @property
     def statements(self) -> str:
@@ -134,7 +134,7 @@ class _Source:
 
 def archive(
     url: str, folder: Path, before: int, timeline: Timeline, say: Say = lambda _: None
-) -> Sequence[Part]:
+) -> Sequence[ArchivePart]:
     """Move every partition whose statements ended before an instant; safe beside a server.
 
     Args:
@@ -164,7 +164,7 @@ def archive(
     return moved
 
 
-def movable(url: str, before: int, timeline: Timeline) -> Sequence[Part]:
+def movable(url: str, before: int, timeline: Timeline) -> Sequence[ArchivePart]:
     """The parts that :func:`archive` would make now; nothing is changed.
 
     Raises:
@@ -176,10 +176,10 @@ def movable(url: str, before: int, timeline: Timeline) -> Sequence[Part]:
             source = _Source(each)
             held = {}
             for table in (STATEMENTS, STAYS) if each.high <= before else ():
-                held[table.name] = Held(_count(cursor, source.relation(table)), "")
+                held[table.name] = FileContent(_count(cursor, source.relation(table)), "")
             if held and held[STATEMENTS.name].rows:
                 name = name_of(each, timeline)
-                found.append(Part(0, name, each.low, each.high, State.WRITING, held))
+                found.append(ArchivePart(0, name, each.low, each.high, State.WRITING, held))
     return found
 
 
@@ -195,10 +195,10 @@ def sweep(connection: extensions.connection, folder: Path) -> None:
 def _move(
     connection: extensions.connection,
     folder: Path,
-    partition: Partition,
+    partition: StatementPartition,
     timeline: Timeline,
     say: Say,
-) -> Part | None:
+) -> ArchivePart | None:
     source = _Source(partition)
     name = name_of(partition, timeline)
     for _ in range(_ATTEMPTS):
@@ -271,7 +271,9 @@ def _check(path: Path, table: ArchivedTable, expected: Sums) -> None:
         )
 
 
-def _leave(connection: extensions.connection, source: _Source, part: Part, prints: object) -> bool:
+def _leave(
+    connection: extensions.connection, source: _Source, part: ArchivePart, prints: object
+) -> bool:
     """Make the part the only place of its rows; False: the rows are others by now."""
     patience = time.monotonic() + _PATIENCE
     while True:
@@ -309,7 +311,7 @@ ArchivedRow: TypeAlias = Mapping[str, Any]
 
 def restore(
     url: str, folder: Path, name: str, timeline: Timeline, say: Say = lambda _: None
-) -> Sequence[Part]:
+) -> Sequence[ArchivePart]:
     """Take the parts with a name, such as a day, back into PostgreSQL; safe beside a server.
 
     The server stores nothing while the rows go in.
@@ -338,7 +340,9 @@ def restore(
     return found
 
 
-def _put_back(cursor: extensions.cursor, part: Part, folder: Path, timeline: Timeline) -> None:
+def _put_back(
+    cursor: extensions.cursor, part: ArchivePart, folder: Path, timeline: Timeline
+) -> None:
     # From here on the writer waits: no term gets two numbers, and no partition is made twice.
     cursor.execute("update store.progress set removals = removals + 1")
     dictionary, known = Dictionary(), Partitions(timeline)
@@ -393,7 +397,7 @@ def object_of(row: ArchivedRow) -> Term:
     return named(row["object"])
 
 
-def deletable(url: str, before: Instant) -> Sequence[Part]:
+def deletable(url: str, before: Instant) -> Sequence[ArchivePart]:
     """The parts that :func:`delete` would delete now; nothing is changed.
 
     Raises:
@@ -402,7 +406,9 @@ def deletable(url: str, before: Instant) -> Sequence[Part]:
     return [each for each in kept_parts(url, State.ARCHIVED) if each.ended_before <= before]
 
 
-def delete(url: str, folder: Path, before: Instant, say: Say = lambda _: None) -> Sequence[Part]:
+def delete(
+    url: str, folder: Path, before: Instant, say: Say = lambda _: None
+) -> Sequence[ArchivePart]:
     """Delete the parts whose statements all ended before an instant, for good.
 
     Raises:

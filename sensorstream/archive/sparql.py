@@ -41,7 +41,7 @@ from sensorstream.sparql.values import (
     time_order,
 )
 from sensorstream.sparql.values import number as literal_value
-from sensorstream.sql.dialects import DUCKDB, Kind
+from sensorstream.sql.dialects import DUCKDB, ExpressionKind
 from sensorstream.sql.sparql.lexical import moment_of
 from sensorstream.sql.writing import rewritten_expression
 
@@ -313,5 +313,7 @@ def _create(
 
 def _literal_moment() -> str:
     read = moment_of(exp.column("t"), exp.column("d"))
-    moment = rewritten_expression(read, DUCKDB, {"t": Kind.TEXT, "d": Kind.TEXT})
+    moment = rewritten_expression(
+        read, DUCKDB, {"t": ExpressionKind.TEXT, "d": ExpressionKind.TEXT}
+    )
     return f"create macro literal_moment(t, d) as {moment.sql(DUCKDB)}"

@@ -24,7 +24,7 @@ from sensorstream.backfill.mapping import (
     BATCH,
     DocumentMapper,
     Group,
-    Mapped,
+    MappedDocument,
     Results,
     batches,
     map_group,
@@ -191,7 +191,7 @@ def backfill(
             if on_spark
             else map_in_processes(settings, source, groups, processes)
         ):
-            mapped = [each for each in results if isinstance(each, Mapped)]
+            mapped = [each for each in results if isinstance(each, MappedDocument)]
             stored = store.store(mapped) if mapped else 0
             filled.stored += stored
             filled.known += len(mapped) - stored

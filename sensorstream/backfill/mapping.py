@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 
 from sensorstream.app.control.wiring import read_deployment
 from sensorstream.backfill.documents import Document, Refused
-from sensorstream.engine.arrival import Mapper, Unmapped
+from sensorstream.engine.arrival import Mapper, UnmappedMessage
 from sensorstream.model.events import Event, Message
 from sensorstream.settings.settings import Settings
 from sensorstream.settings.settings_file import load_settings
@@ -22,7 +22,7 @@ _BATCH_BYTES: Final = 4 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class Mapped:
+class MappedDocument:
     """A document's events; its ``digest`` is the SHA-256 of its content."""
 
     name: str
@@ -31,7 +31,7 @@ class Mapped:
 
 
 Group: TypeAlias = Sequence[Document]
-Results: TypeAlias = "list[Mapped | Refused]"
+Results: TypeAlias = "list[MappedDocument | Refused]"
 
 
 class DocumentMapper:
@@ -46,7 +46,7 @@ class DocumentMapper:
         self._timeline = deployment.timeline
         self._source = source
 
-    def map(self, document: Document) -> Mapped | Refused:
+    def map(self, document: Document) -> MappedDocument | Refused:
         """The events of a document; where it says no time, they happen when it was written."""
         digest = sha256(document.content).digest()
         # Labels of blank nodes begin with the message's id: they differ between documents.
@@ -57,10 +57,10 @@ class DocumentMapper:
             self._source,
         )
         found = self._mapper.map(message)
-        if isinstance(found, Unmapped):
+        if isinstance(found, UnmappedMessage):
             told = found.hint if found.error is None else str(found.error)
             return Refused(document.name, told if found.error else f"no rule matches: {told}")
-        return Mapped(document.name, digest, found.mapped.events)
+        return MappedDocument(document.name, digest, found.mapped.events)
 
 
 def batches(found: Iterable[Document]) -> Iterator[list[Document]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from psycopg2.extras import execute_values
 
-from sensorstream.backfill.mapping import Mapped
+from sensorstream.backfill.mapping import MappedDocument
 from sensorstream.engine.taking import departure, statements_of
 from sensorstream.history.copying import RowShape
 from sensorstream.history.database import connect, one_value, translating
@@ -43,7 +43,7 @@ class Filler:
             )
             return set(digests) - {bytes(digest) for (digest,) in cursor.fetchall()}
 
-    def store(self, documents: Sequence[Mapped]) -> int:
+    def store(self, documents: Sequence[MappedDocument]) -> int:
         """Store what documents say, all or nothing; those that are there already are left out.
 
         Returns:
@@ -64,7 +64,7 @@ class Filler:
         with self._connection as connection, connection.cursor() as cursor:
             self._partitions.analyze_used(cursor)
 
-    def _store(self, cursor: extensions.cursor, documents: Mapping[bytes, Mapped]) -> int:
+    def _store(self, cursor: extensions.cursor, documents: Mapping[bytes, MappedDocument]) -> int:
         # A server that stores effects waits here, or this does: no term gets two numbers.
         last_term = one_value(cursor, "select last_term from store.progress for update")
         removals = one_value(cursor, "select removals from store.progress")
@@ -111,7 +111,7 @@ class Filler:
         self._partitions.forget()
 
 
-def _new(cursor: extensions.cursor, documents: Iterable[Mapped]) -> dict[bytes, int]:
+def _new(cursor: extensions.cursor, documents: Iterable[MappedDocument]) -> dict[bytes, int]:
     """The numbers of those documents that are not stored yet."""
     rows = execute_values(
         cursor,

@@ -12,11 +12,11 @@ import pyoxigraph as ox
 
 from sensorstream.cache.protocol import Answered, CacheQuestion, Formats
 from sensorstream.history.asking import formats
-from sensorstream.history.asking.answer import Answer, Graph, Row, Solutions, limited
+from sensorstream.history.asking.answer import Answer, GraphAnswer, Row, Solutions, limited
 from sensorstream.kb.changes import QuadStore
 from sensorstream.kb.snapshot import Results, read_answerable
 from sensorstream.model.terms import Triple
-from sensorstream.network.exact import Asked, exact, term_of
+from sensorstream.network.exact import OxigraphQuery, exact, term_of
 from sensorstream.processes.fork_server import serve_forks
 from sensorstream.processes.forks import QuestionLimits
 
@@ -77,13 +77,13 @@ def _wanted(answer: Answer, wanted: Formats) -> str | None:
     match answer:
         case Solutions():
             return wanted.solutions
-        case Graph():
+        case GraphAnswer():
             return wanted.graph
         case _:
             return wanted.boolean
 
 
-def _answer_of(found: Results, most: int, asked: Asked) -> Answer:
+def _answer_of(found: Results, most: int, asked: OxigraphQuery) -> Answer:
     if isinstance(found, ox.QueryBoolean):
         return bool(found)
     if isinstance(found, ox.QuerySolutions):
@@ -94,11 +94,11 @@ def _answer_of(found: Results, most: int, asked: Asked) -> Answer:
         )
         return Solutions(names, cast(Iterator[Row], limited(_batches(rows, asked), most)))
     triples = (tuple(map(term_of, triple)) for triple in found)
-    return Graph(cast(Iterator[Triple], limited(_batches(triples, asked), most)))
+    return GraphAnswer(cast(Iterator[Triple], limited(_batches(triples, asked), most)))
 
 
 def _batches(
-    rows: Iterable[tuple[object, ...]], asked: Asked
+    rows: Iterable[tuple[object, ...]], asked: OxigraphQuery
 ) -> Iterator[list[tuple[object, ...]]]:
     rows = iter(rows)
     while batch := list(islice(rows, _BATCH)):

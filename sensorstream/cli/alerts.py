@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import click
 
-from sensorstream.cli.client import Client
+from sensorstream.cli.client import CommandClient
 from sensorstream.cli.options import count_option
 from sensorstream.cli.served import after, asks, limit, served, show_page
 from sensorstream.cli.terminal import (
@@ -49,7 +49,9 @@ _add = partial(asks, command)
     type=click.Choice(["open", "acknowledged", "cleared"]),
     help="Not each alert, but what is in this state, with its repeats.",
 )
-def list_(client: Client, limit: int, before: int | None, state: str | None, as_json: bool) -> None:
+def list_(
+    client: CommandClient, limit: int, before: int | None, state: str | None, as_json: bool
+) -> None:
     """The newest alerts, newest first; or what is open, with its repeats."""
     if state is None:
         columns, found = _COLUMNS, client.alerts(limit, before)
@@ -65,7 +67,7 @@ def list_(client: Client, limit: int, before: int | None, state: str | None, as_
 @click.option("--changes", is_flag=True, help="Not each alert, but what becomes of open ones.")
 @count_option
 def follow_(
-    client: Client, after: str | None, changes: bool, count: int | None, as_json: bool
+    client: CommandClient, after: str | None, changes: bool, count: int | None, as_json: bool
 ) -> None:
     """Alerts as they are raised, one a line, until Ctrl-C."""
     last = after or "0"
@@ -106,7 +108,7 @@ def _show(found: dict[str, Any]) -> None:
 
 _add(
     "messages",
-    Client.alert_messages,
+    CommandClient.alert_messages,
     """The messages that led to an alert, given by its id (m42-1), oldest first.
 
     They are those that said, or caused to be inferred, what the alert's rule matched.
@@ -118,7 +120,7 @@ _add(
 )
 _add(
     "history",
-    Client.alert_history,
+    CommandClient.alert_history,
     "What became of an alert, oldest first; repeats are only counted.",
     _ID,
     limit(100),
@@ -130,36 +132,36 @@ _add(
 _change = partial(_add, show=_show)
 _change(
     "show",
-    Client.alert,
+    CommandClient.alert,
     "The state of what an alert (m42-1) belongs to, and how often it was raised.",
     _ID,
 )
 _change(
     "acknowledge",
-    Client.acknowledge,
+    CommandClient.acknowledge,
     "Say that somebody sees to an alert: no more reminders, no escalation.",
     _ID,
     _WHY,
 )
-_change("clear", Client.clear_alert, "Say that what an alert told of has ended.", _ID, _WHY)
+_change("clear", CommandClient.clear_alert, "Say that what an alert told of has ended.", _ID, _WHY)
 _TEXT = click.Argument(["text"])
-_change("comment", Client.comment, "Add a text to the history of an alert.", _ID, _TEXT)
+_change("comment", CommandClient.comment, "Add a text to the history of an alert.", _ID, _TEXT)
 _change(
     "assign",
-    Client.assign,
+    CommandClient.assign,
     'Say who is to see to an alert; "" is nobody in particular.',
     _ID,
     click.Argument(["to"], metavar="NAME"),
 )
 _add(
     "silences",
-    Client.silences,
+    CommandClient.silences,
     "The silences that have not ended.",
     show=rows_of("id", "rule", "key", "severity", "starts_at", "ends_at", "by", "comment"),
 )
 _add(
     "unsilence",
-    Client.end_silence,
+    CommandClient.end_silence,
     "Tell receivers again of what a silence matched.",
     click.Argument(["silence_id"], metavar="ID", type=int),
 )
@@ -174,7 +176,7 @@ _add(
 @click.option("--severity", type=click.Choice(["info", "warning", "critical"]))
 @click.option("--hours", type=click.FloatRange(0, 87_600, min_open=True), default=1.0)
 @click.option("--comment", default="", help="Why.")
-def silence(client: Client, hours: float, **told: Any) -> dict[str, Any]:
+def silence(client: CommandClient, hours: float, **told: Any) -> dict[str, Any]:
     """Do not tell receivers of alerts that match, for a while (an hour); they are kept."""
     return client.silence(SystemClock().now() + timedelta(hours=hours), **told)
 
@@ -193,7 +195,7 @@ _BASIS = {
     lambda found: print_lines(lines(found) if "alert" in found else held_lines(found)),
 )
 @click.argument("of", metavar="ID|STATEMENT")
-def why(client: Client, of: str) -> dict[str, Any]:
+def why(client: CommandClient, of: str) -> dict[str, Any]:
     """Show why an alert was raised or a statement holds, down to each XPath.
 
     An alert is given by its id, such as m42-1. Shows its rule with the values, the statements that
@@ -327,7 +329,7 @@ def _place(place: Mapping[str, Any], indent: str) -> Iterator[str]:
 @click.argument("rule")
 @click.argument("individual", metavar="IRI")
 @click.option("--variable", default="", help="The variable of the rule that is the individual.")
-def why_not(client: Client, rule: str, individual: str, variable: str) -> dict[str, Any]:
+def why_not(client: CommandClient, rule: str, individual: str, variable: str) -> dict[str, Any]:
     """Show what keeps a rule from firing for an individual.
 
     The parts of the semantic rule are tried one after the other on what the server knows now; the

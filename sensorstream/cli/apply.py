@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 
-from sensorstream.cli.client import Client
+from sensorstream.cli.client import CommandClient
 from sensorstream.cli.options import json_option, server_options, server_url
 from sensorstream.cli.terminal import print_json, print_lines
 from sensorstream.client.deployment import Kind
@@ -66,7 +66,7 @@ def _apply(url: str | None, config: Path, *, only_diff: bool, as_json: bool) -> 
 
     ours = read_folder(load_settings(config))
     changes: list[dict[str, Any]] = []
-    with Client(server_url(url, config)) as client:
+    with CommandClient(server_url(url, config)) as client:
         theirs = read_in_force(client, ours)
         lines = list(difference(theirs, ours))
         if not as_json:
@@ -86,7 +86,9 @@ def _apply(url: str | None, config: Path, *, only_diff: bool, as_json: bool) -> 
         click.echo("in force already")
 
 
-def _put(client: Client, theirs: InForce, ours: Folder) -> Iterator[tuple[str, dict[str, Any]]]:
+def _put(
+    client: CommandClient, theirs: ServerTexts, ours: Folder
+) -> Iterator[tuple[str, dict[str, Any]]]:
     """Put what differs; somebody else may have changed it since it was read."""
     from sensorstream.app.control.versions import digest_of
 
@@ -116,7 +118,7 @@ def _put(client: Client, theirs: InForce, ours: Folder) -> Iterator[tuple[str, d
             yield what, {"change": client.versions(kind, name)[-1]["change"], **secret}
 
 
-def _others(theirs: InForce, ours: Folder) -> Iterator[tuple[Kind, str, str, str | None, str]]:
+def _others(theirs: ServerTexts, ours: Folder) -> Iterator[tuple[Kind, str, str, str | None, str]]:
     """The queries and webhooks of the folder that differ: their texts in force, and those here."""
     kinds: tuple[tuple[Kind, str, Mapping[str, str], Mapping[str, str]], ...] = (
         ("queries", "query", theirs.queries, ours.queries),
@@ -139,7 +141,7 @@ def _try(url: str | None, config: Path, *, as_json: bool) -> None:
 
     ours = read_folder(load_settings(config))
     tried: dict[str, dict[str, Any]] = {}
-    with Client(server_url(url, config)) as client:
+    with CommandClient(server_url(url, config)) as client:
         theirs = read_in_force(client, ours)
         if graph(theirs.ontology) != graph(ours.ontology):
             text = ours.ontology.encode()
@@ -191,7 +193,7 @@ def _effects(found: dict[str, Any]) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class InForce:
+class ServerTexts:
     """What a server has in force, and the digests that guard it; texts as in :class:`.Folder`.
 
     Of queries and webhooks only those that the folder has are here; ``others`` names the rest.
@@ -208,7 +210,7 @@ class InForce:
     others: tuple[str, ...]
 
 
-def read_in_force(client: Client, ours: Folder) -> InForce:
+def read_in_force(client: CommandClient, ours: Folder) -> ServerTexts:
     """Ask a server what it has in force."""
     from sensorstream.app.control.versions import digest_of
     from sensorstream.reasoning.ontology import parse_accepted
@@ -225,7 +227,7 @@ def read_in_force(client: Client, ours: Folder) -> InForce:
         *(f"query {each}" for each in queries if each not in ours.queries),
         *(f"webhook {each}" for each in webhooks if each not in ours.webhooks),
     ]
-    return InForce(
+    return ServerTexts(
         ontology,
         digest_of(found.text),
         {each["name"]: client.rule_file(each["name"]) for each in listed["files"]},
@@ -237,7 +239,7 @@ def read_in_force(client: Client, ours: Folder) -> InForce:
     )
 
 
-def difference(theirs: InForce, ours: Folder) -> Iterator[str]:
+def difference(theirs: ServerTexts, ours: Folder) -> Iterator[str]:
     """What differs, as the lines of a unified diff; in another order, a line that says so."""
     if graph(theirs.ontology) != graph(ours.ontology):
         # As sets: the order of an ontology's statements means nothing.
@@ -251,7 +253,7 @@ def difference(theirs: InForce, ours: Folder) -> Iterator[str]:
                 yield f"table {table}: edited since the server has read it"
 
 
-def differing(theirs: InForce, ours: Folder) -> Iterator[str]:
+def differing(theirs: ServerTexts, ours: Folder) -> Iterator[str]:
     """The names of what differs."""
     if graph(theirs.ontology) != graph(ours.ontology):
         yield "the ontology"
@@ -261,7 +263,7 @@ def differing(theirs: InForce, ours: Folder) -> Iterator[str]:
     yield from (f"table {each}" for each in theirs.tables)
 
 
-def _is_reordered(theirs: InForce, ours: Folder) -> bool:
+def _is_reordered(theirs: ServerTexts, ours: Folder) -> bool:
     return list(theirs.rules) != list(ours.rules) and sorted(theirs.rules) == sorted(ours.rules)
 
 
@@ -269,7 +271,7 @@ _Text: TypeAlias = tuple[str, list[str] | None, list[str] | None]
 """The name of a text, and its lines in force and in the folder; None: it is not there."""
 
 
-def _texts(theirs: InForce, ours: Folder) -> Iterator[list[_Text]]:
+def _texts(theirs: ServerTexts, ours: Folder) -> Iterator[list[_Text]]:
     """What differs of the rule files, of the queries, and of the webhooks."""
     for what, before, after in (
         ("", theirs.rules, ours.rules),

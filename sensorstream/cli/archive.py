@@ -20,8 +20,8 @@ from sensorstream.settings.settings import Settings
 from sensorstream.settings.settings_file import load_settings
 
 if TYPE_CHECKING:
-    from sensorstream.app.life.progress import Progress
-    from sensorstream.archive.manifest import Part
+    from sensorstream.app.life.progress import TellProgress
+    from sensorstream.archive.manifest import ArchivePart
 
 _dry_run = click.option("--dry-run", is_flag=True, help="Only show the parts; change nothing.")
 
@@ -118,7 +118,7 @@ def delete_(settings: Settings, age: str, dry_run: bool) -> list[dict[str, Any]]
 
 
 @contextmanager
-def _opened(settings: Settings) -> Iterator[tuple[str, Progress]]:
+def _opened(settings: Settings) -> Iterator[tuple[str, TellProgress]]:
     require("archive", "the archive")
     with opened(settings) as (url, say, _):
         yield url, say
@@ -136,7 +136,7 @@ def _bound(settings: Settings, url: str, age: str) -> int:
     return instant_ago(url, length, line, SystemClock().now())
 
 
-def _rows(settings: Settings, found: Iterable[Part]) -> list[dict[str, Any]]:
+def _rows(settings: Settings, found: Iterable[ArchivePart]) -> list[dict[str, Any]]:
     from sensorstream.archive.layout import STATEMENTS, STAYS
 
     return [

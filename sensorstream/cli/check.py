@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from sensorstream.cli.client import Client
+from sensorstream.cli.client import CommandClient
 from sensorstream.cli.options import FILE, address, config_option, is_given, json_option
 from sensorstream.cli.terminal import lasting, print_json
 from sensorstream.errors import (
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sensorstream.mapping.document import Element
     from sensorstream.mapping.functions.definition import Definition
     from sensorstream.model.terms import Triple
-    from sensorstream.stories.reading import Difference, Story, Verdict
+    from sensorstream.stories.reading import Story, StoryDifference, Verdict
 
 _CONTRADICTS: Final = "the ontology contradicts itself: "
 _UNSEEN: Final = (
@@ -271,7 +271,7 @@ def _edited(settings: Settings, url: str | None) -> list[str] | None:
     place = url or address(settings)
     try:
         ours = read_folder(settings)
-        with Client(place, timeout=_PATIENCE) as client:
+        with CommandClient(place, timeout=_PATIENCE) as client:
             return list(differing(read_in_force(client, ours), ours))
     except ServerUnreachable:
         return None
@@ -351,7 +351,7 @@ def test(paths: tuple[Path, ...], config: Path, as_json: bool) -> None:
     of the deployment. No server is needed and nothing is stored. Prints what differs, as
     "file:line:column: message", and exits with 1 if a story fails.
     """
-    from sensorstream.stories.playing import Stage, standing_alone
+    from sensorstream.stories.playing import StoryStage, standing_alone
 
     if is_given("config") or config.exists():
         settings = load_settings(config)
@@ -361,7 +361,7 @@ def test(paths: tuple[Path, ...], config: Path, as_json: bool) -> None:
         settings = standing_alone(paths[0] if paths[0].is_dir() else paths[0].parent)
     stories = list(_stories(paths or (settings.folder / _STORIES,)))
     verdicts: list[Verdict] = []
-    with lasting("reading the deployment") as say, closing(Stage(settings)) as stage:
+    with lasting("reading the deployment") as say, closing(StoryStage(settings)) as stage:
         for story in stories:
             say(f"story '{story.name}'")
             verdict = stage.play(story)
@@ -402,7 +402,7 @@ def _show_verdict(verdict: Verdict) -> None:
                 word = ""
 
 
-def _parts(difference: Difference) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _parts(difference: StoryDifference) -> Iterator[tuple[str, tuple[str, ...]]]:
     yield "expected", difference.missing
     yield "unexpected", difference.unexpected
     none = difference.missing and not difference.unexpected and not difference.got

@@ -33,7 +33,7 @@ _LISTS: Final = (
 )
 
 
-class Client(clients.Client):
+class CommandClient(clients.Client):
     """The public client, and the further requests of the commands."""
 
     def __init__(self, url: str, *, timeout: float = clients.TIMEOUT) -> None:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from sensorstream.cli.client import Client
+from sensorstream.cli.client import CommandClient
 from sensorstream.cli.options import address, config_option, json_option
 from sensorstream.cli.served import asks
 from sensorstream.cli.terminal import cell, lasting, print_json, print_table
@@ -214,7 +214,7 @@ def _port(settings: Settings) -> Iterator[Finding]:
 
 def _answers(settings: Settings) -> bool:
     try:
-        with Client(address(settings)) as client:
+        with CommandClient(address(settings)) as client:
             client.alive()
     except SensorStreamError:
         return False
@@ -464,7 +464,7 @@ def _show_settings(found: list[dict[str, Any]], origin: bool = True) -> None:
 asks(
     config,
     "running",
-    Client.settings,
+    CommandClient.settings,
     """Print the settings that a running server has read, and where each comes from.
 
     The file may have been edited since it started.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from sensorstream.cli.client import Client
+from sensorstream.cli.client import CommandClient
 from sensorstream.cli.options import FILE, server_options, server_url
 from sensorstream.cli.printers import EventPrinter
 from sensorstream.cli.run import EngineOptions, engine_options, offline_engine
@@ -115,7 +115,7 @@ class _Asked:
         if not is_of_server:
             return _of_history(self, self.sparql)
         with (
-            Client(server_url(self.url, self.config)) as client,
+            CommandClient(server_url(self.url, self.config)) as client,
             lasting("the server plans the query"),
         ):
             return client.plan(self.sparql, on=str(place), at=self.at, during=self.during)
@@ -133,7 +133,7 @@ class _Asked:
             if self.only_plan:
                 return {"plan": _plan(file, self.made_of.static)}
             return _explained(file, self.events, self.made_of)
-        with Client(server_url(self.url, self.config)) as client:
+        with CommandClient(server_url(self.url, self.config)) as client:
             data = client.query_graph(str(name))
         return {"plan": data["plan"]} if self.only_plan else data
 
@@ -141,20 +141,20 @@ class _Asked:
 def _of_history(asked: _Asked, text: str) -> dict[str, str]:
     from sensorstream.cli.history import opened
     from sensorstream.history.asking.question import ARCHIVE, SPARK, read_question
-    from sensorstream.history.asking.run import Limits, plan_of
+    from sensorstream.history.asking.run import AskingLimits, plan_of
     from sensorstream.settings.settings_file import load_settings
 
     settings, place = load_settings(asked.config), str(asked.place)
     question = read_question(text, settings.time.timeline, at=asked.at, during=asked.during)
-    limits = Limits(settings.limits.question_seconds, settings.limits.question_rows)
+    limits = AskingLimits(settings.limits.question_seconds, settings.limits.question_rows)
     engine = {ARCHIVE: "DuckDB plans", SPARK: "Spark starts and plans"}.get(place)
     with opened(settings, f"{engine or 'PostgreSQL plans'} the query") as (url, _, _):
         if place == SPARK:
             from sensorstream.spark.launch import spark_session
-            from sensorstream.spark.snapshot import Place
+            from sensorstream.spark.snapshot import HistoryPlace
             from sensorstream.spark.sparql import run
 
-            where = Place(url, settings.archive.folder)
+            where = HistoryPlace(url, settings.archive.folder)
             run.check(question)
             with spark_session(settings.spark.master) as spark:
                 found = run.plan_of(spark, where, question)

@@ -91,7 +91,7 @@ _HOMES: Final[Mapping[str, tuple[str, ...]]] = {
 _HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names}
 
 
-class Failure(click.ClickException):
+class CommandFailure(click.ClickException):
     """A SensorStream error for the user: one line on stderr and an exit code."""
 
     def __init__(self, code: str, message: str) -> None:
@@ -102,7 +102,7 @@ class Failure(click.ClickException):
         click.echo(f"error[{self.code}]: {self.message}", file=file, err=True)
 
 
-class SystemFailure(Failure):
+class SystemFailure(CommandFailure):
     """A failure that does not depend on the input."""
 
     exit_code = 3
@@ -133,11 +133,13 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except SensorStreamError as error:
-            raise (SystemFailure if error.of_system else Failure)(error.code, str(error)) from error
+            raise (SystemFailure if error.of_system else CommandFailure)(
+                error.code, str(error)
+            ) from error
         except OSError as error:
             if error.filename is None:  # not a file of the user: a closed pipe, or a defect
                 raise
-            raise Failure("file", f"{error.filename}: {error.strerror}") from error
+            raise CommandFailure("file", f"{error.filename}: {error.strerror}") from error
 
 
 @click.group(

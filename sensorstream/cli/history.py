@@ -17,13 +17,13 @@ from sensorstream.errors import HistoryError, SettingsError, TermError
 from sensorstream.settings.settings import HistorySettings, Settings
 
 if TYPE_CHECKING:
-    from sensorstream.app.life.progress import Progress
+    from sensorstream.app.life.progress import TellProgress
 
 
 @contextmanager
 def opened(
     settings: Settings, doing: str = "opening the history", *, quiet: bool | None = None
-) -> Iterator[tuple[str, Progress, ExitStack]]:
+) -> Iterator[tuple[str, TellProgress, ExitStack]]:
     """The address of a deployment's history, and what tells the work on it that lasts.
 
     What the stack gets ends before the history.

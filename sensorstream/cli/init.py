@@ -20,7 +20,7 @@ from sensorstream.settings.settings import LISTED_SECTIONS, NAMED_SECTIONS, SECT
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class WorkspaceTemplate:
     """A kind of working folder.
 
     ``name`` is also the name of its ontology and of its rule file; ``settings`` are those that
@@ -51,16 +51,16 @@ def _city_samples() -> Iterable[tuple[str, bytes]]:
 
 _COMMON: Final[Given] = {"reasoning": {"profile": "hermit"}}
 
-TEMPLATES: Final[Mapping[str, Template]] = {
+TEMPLATES: Final[Mapping[str, WorkspaceTemplate]] = {
     template.name: template
     for template in (
-        Template(
+        WorkspaceTemplate(
             "tracking",
             "people seen by a face tracker, on a time line of integers",
             {**_COMMON, "time": {"line": "integer"}, "window": {"size": "1000"}},
             _tracker_samples,
         ),
-        Template(
+        WorkspaceTemplate(
             "city",
             "traffic, weather and air of a city, on a time line of dates and times",
             {
@@ -136,7 +136,9 @@ def command(
         click.echo(f"  sensorstream {step.format(path=path, folder=folder)}")
 
 
-def make_workspace(folder: Path, template: Template, overrides: Given | None = None) -> Path:
+def make_workspace(
+    folder: Path, template: WorkspaceTemplate, overrides: Given | None = None
+) -> Path:
     """Fill an empty or new folder; ``overrides`` take precedence over the template's settings.
 
     Returns:
@@ -172,7 +174,7 @@ def make_from(folder: Path, samples: Sequence[Path]) -> tuple[Path, list[str]]:
     Raises:
         MalformedMessage: a file is no XML message.
     """
-    from sensorstream.draft.naming import Names
+    from sensorstream.draft.naming import DraftNames
     from sensorstream.draft.shape import shape_of, tag_of
     from sensorstream.draft.writing import draft_of
     from sensorstream.engine.arrival import DEEPEST
@@ -191,7 +193,7 @@ def make_from(folder: Path, samples: Sequence[Path]) -> tuple[Path, list[str]]:
     (folder / "stories").mkdir(exist_ok=True)
     (folder / "ontology" / "draft.ttl").write_text(draft.ontology, "utf-8")
     (folder / "rules" / "draft.rules").write_text(draft.rules, "utf-8")
-    names = Names()
+    names = DraftNames()
     messages = [
         f"{names.new(each.stem if each.suffix == '.xml' else 'sample')}.xml" for each in samples
     ]

@@ -16,7 +16,7 @@ from sensorstream.clock import SystemClock
 from sensorstream.settings.settings import Settings
 
 if TYPE_CHECKING:
-    from sensorstream.app.why.what_if import Comparison, WhatIf
+    from sensorstream.app.why.what_if import AlertComparison, WhatIf
     from sensorstream.history.journal_rows import JournalEntry
     from sensorstream.model.timeline import Timeline
 
@@ -148,7 +148,7 @@ def replay(
     )
 
 
-def _plain(compared: Comparison, line: Timeline) -> dict[str, object]:
+def _plain(compared: AlertComparison, line: Timeline) -> dict[str, object]:
     from sensorstream.alerts.formats import plain_alert
 
     told = dict(plain_alert(compared.alert, line))

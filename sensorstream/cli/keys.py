@@ -37,13 +37,15 @@ class _Store:
         """Write into the audit log what a command did."""
         import getpass
 
-        from sensorstream.access.audit import Change
+        from sensorstream.access.audit import AuditedChange
 
         try:
             user = getpass.getuser()
         except (OSError, KeyError):  # a user without a name, as in some containers
             user = "unknown"
-        self.log.add(Change(self.now, "command", user, "", "command", f"keys {doing} {name}", 0))
+        self.log.add(
+            AuditedChange(self.now, "command", user, "", "command", f"keys {doing} {name}", 0)
+        )
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sensorstream.cli.client import Client
+from sensorstream.cli.client import CommandClient
 from sensorstream.cli.options import FILE, source_option
 from sensorstream.cli.printers import mapped_turtle, prefixes_of
 from sensorstream.cli.served import deployed, served
@@ -19,7 +19,7 @@ from sensorstream.errors import MessageError
 from sensorstream.settings.settings import Settings
 
 if TYPE_CHECKING:
-    from sensorstream.mapping.plan import Mapped
+    from sensorstream.mapping.plan import MappedMessage
     from sensorstream.mapping.rule_report import Explanation
     from sensorstream.model.events import Message
     from sensorstream.model.timeline import Timeline
@@ -30,7 +30,7 @@ class _Result:
     """What became of one message; ``mapped`` is None if it could not be mapped."""
 
     name: str
-    mapped: Mapped | None
+    mapped: MappedMessage | None
     fault: str
     explanations: tuple[Explanation, ...]
 
@@ -178,7 +178,7 @@ def _show(found: _Result, prefixes: Mapping[str, str], timeline: Timeline, heade
     help="Take in the last N messages of the server first, so that its window is not empty.",
 )
 def try_message(
-    client: Client, message: Path, rules: tuple[Path, ...], source: str, after: int
+    client: CommandClient, message: Path, rules: tuple[Path, ...], source: str, after: int
 ) -> dict[str, Any]:
     """Show what a server's rules, or others, would make of a message.
 

@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 import click
 
-from sensorstream.cli.client import Client
+from sensorstream.cli.client import CommandClient
 from sensorstream.cli.history import opened
 from sensorstream.cli.options import (
     Command,
@@ -155,7 +155,7 @@ def command(
     with target(output) as out:
         if place in ("cache", "all") or url is not None:
             with (
-                Client(server_url(url, config)) as client,
+                CommandClient(server_url(url, config)) as client,
                 lasting("the server answers", quiet=asked.quiet),
             ):
                 accept = accepting(asked.wanted)
@@ -215,21 +215,21 @@ def target(output: Path | None) -> Iterator[IO[bytes]]:
 def _of_history(asked: _Asked, settings: Settings, out: IO[bytes]) -> str:
     from sensorstream.history.asking import formats
     from sensorstream.history.asking.question import ARCHIVE, SPARK, read_question
-    from sensorstream.history.asking.run import Limits, answered
+    from sensorstream.history.asking.run import AskingLimits, answered
 
     scope = asked.scope
     line = settings.time.timeline
     question = read_question(asked.text, line, at=scope["at"], during=scope["during"])
     with opened(settings, quiet=asked.quiet) as (url, say, stack):
-        limits = Limits(settings.limits.question_seconds, settings.limits.question_rows)
+        limits = AskingLimits(settings.limits.question_seconds, settings.limits.question_rows)
         if scope["on"] == SPARK:
             from sensorstream.spark.launch import spark_session
-            from sensorstream.spark.snapshot import Place
+            from sensorstream.spark.snapshot import HistoryPlace
             from sensorstream.spark.sparql.run import ask, check
 
             say("Spark starts and answers")
             check(question)
-            place = Place(url, settings.archive.folder)
+            place = HistoryPlace(url, settings.archive.folder)
             with spark_session(settings.spark.master) as spark:
                 answer = ask(spark, place, question, row_limit=limits.rows)
         elif scope["on"] == ARCHIVE:
@@ -346,7 +346,7 @@ def _sql_of_server(settings: Settings, text: str, form: str) -> None:
     from sensorstream.history.read_only_sql import SqlResult
 
     try:
-        with Client(address(settings)) as client:
+        with CommandClient(address(settings)) as client:
             if form in ("csv", "arrow"):
                 client.write_sql(text, CSV if form == "csv" else ARROW, sys.stdout.buffer)
                 return
@@ -370,10 +370,10 @@ def on_spark(settings: Settings, url: str, text: str) -> SqlResult:
     """The answer of Spark over the history at ``url``."""
     from sensorstream.reasoning.ontology import deployed_ontology
     from sensorstream.spark.bulk_sql import run_spark_sql
-    from sensorstream.spark.snapshot import Place
+    from sensorstream.spark.snapshot import HistoryPlace
 
     return run_spark_sql(
-        Place(url, settings.archive.folder),
+        HistoryPlace(url, settings.archive.folder),
         text,
         schema=deployed_ontology(settings.ontology).schema,
         timeline=settings.time.timeline,
@@ -387,12 +387,12 @@ def on_archive(settings: Settings, url: str, text: str) -> SqlResult:
     """The answer of DuckDB over the archive of the history at ``url``."""
     archive = archive_of(settings, url)
     from sensorstream.archive.asking import archive_sql
-    from sensorstream.history.asking.run import Limits
+    from sensorstream.history.asking.run import AskingLimits
     from sensorstream.history.view_definitions import view_definitions
     from sensorstream.reasoning.ontology import deployed_ontology
 
     views = view_definitions(deployed_ontology(settings.ontology).schema, settings.time.timeline)
-    limits = Limits(settings.limits.question_seconds, settings.limits.question_rows)
+    limits = AskingLimits(settings.limits.question_seconds, settings.limits.question_rows)
     return archive_sql(archive, text, views, limits)
 
 
@@ -452,7 +452,7 @@ def jobs() -> None:
 @click.option("--at", metavar="TIME", help="SPARQL: what held at a time of the time line.")
 @click.option("--during", metavar="A/B", help="SPARQL: what held at any time from A to B.")
 @click.option("--plan", is_flag=True, help="Not the answer, but how Spark would find it.")
-def start(client: Client, text: str, **how: Any) -> dict[str, Any]:
+def start(client: CommandClient, text: str, **how: Any) -> dict[str, Any]:
     """Put a question into the queue; prints the id of its job.
 
     TEXT is the question itself, or "-" to read it from standard input.
@@ -476,14 +476,14 @@ def _show_one(found: dict[str, Any]) -> None:
 _add = partial(asks, jobs)
 _add(
     "list",
-    Client.jobs,
+    CommandClient.jobs,
     "The questions that are being answered, and all jobs that the server keeps.",
     show=_show_list,
 )
-_add("show", Client.job, "One job: its state, and how far it is.", _ID, show=_show_one)
+_add("show", CommandClient.job, "One job: its state, and how far it is.", _ID, show=_show_one)
 _add(
     "cancel",
-    Client.delete_job,
+    CommandClient.delete_job,
     "End a question; or a job, which is forgotten with its result.",
     _ID,
     says="removed {job_id}",
@@ -494,7 +494,9 @@ _add(
 @click.argument("job_id", metavar="ID")
 @click.option("--wait", is_flag=True, help="Wait until the job has ended.")
 @_answer_options(".csv, .parquet ...")
-def result(client: Client, job_id: str, wait: bool, form: str | None, output: Path | None) -> None:
+def result(
+    client: CommandClient, job_id: str, wait: bool, form: str | None, output: Path | None
+) -> None:
     """The rows that a job found; if it failed, its error."""
     chosen = chosen_format(form, output)
     if wait:
@@ -505,7 +507,7 @@ def result(client: Client, job_id: str, wait: bool, form: str | None, output: Pa
             show_answer(out, chosen, media_type)
 
 
-def _wait(client: Client, job_id: str) -> None:
+def _wait(client: CommandClient, job_id: str) -> None:
     with working("the job waits") as say:
         while (job := client.job(job_id))["ended_at"] is None:
             if job["state"] == "running":

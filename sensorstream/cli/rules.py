@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import click
 
-from sensorstream.cli.client import Client
+from sensorstream.cli.client import CommandClient
 from sensorstream.cli.options import FILE, count_option, json_option, server_options, server_url
 from sensorstream.cli.served import add_versions, asks, served
 from sensorstream.cli.terminal import (
@@ -49,7 +49,7 @@ def command(context: click.Context, url: str | None, config: Path, as_json: bool
     """
     if context.invoked_subcommand is not None:
         return
-    with Client(server_url(url, config)) as client:
+    with CommandClient(server_url(url, config)) as client:
         found = client.rules()
     if as_json:
         print_json(found)
@@ -69,7 +69,7 @@ def _show_files(found: dict[str, Any]) -> None:
 
 
 @served(command.command("files"), _show_files)
-def files(client: Client) -> dict[str, Any]:
+def files(client: CommandClient) -> dict[str, Any]:
     """The rule files in force, and what the server's own files have now.
 
     "differs": the file was edited since; "absent": there is no such file. "sensorstream apply"
@@ -81,7 +81,7 @@ def files(client: Client) -> dict[str, Any]:
 
 @served(command.command("show"), lambda found: click.echo(found["text"], nl=False))
 @click.argument("name")
-def show(client: Client, name: str) -> dict[str, str]:
+def show(client: CommandClient, name: str) -> dict[str, str]:
     """The text of the rule file NAME in force."""
     return {"name": name, "text": client.rule_file(name)}
 
@@ -89,7 +89,7 @@ def show(client: Client, name: str) -> dict[str, str]:
 @served(command.command("put"), lambda found: click.echo(f"in force, as {found['change']}"))
 @click.argument("file", type=FILE)
 @click.option("--name", help="Of the rule file; by default the name of FILE.")
-def put(client: Client, file: Path, name: str | None) -> dict[str, str]:
+def put(client: CommandClient, file: Path, name: str | None) -> dict[str, str]:
     """Put the rules of FILE in force, new or instead of those of this name.
 
     If the server refuses them, the present ones stay.
@@ -103,7 +103,7 @@ def put(client: Client, file: Path, name: str | None) -> dict[str, str]:
 
 @served(command.command("delete"))
 @click.argument("name")
-def delete(client: Client, name: str) -> None:
+def delete(client: CommandClient, name: str) -> None:
     """Take the rule file NAME out of force; what its rules have done stays."""
     click.echo(f"out of force, as {client.delete_rule_file(name)}")
 
@@ -122,7 +122,7 @@ def _show_ontology(found: dict[str, str]) -> None:
 
 
 @served(ontology.command("show"), _show_ontology)
-def show_ontology(client: Client) -> dict[str, str]:
+def show_ontology(client: CommandClient) -> dict[str, str]:
     """The text of the ontology in force; its origin is on stderr."""
     found = client.ontology()
     return {"origin": found.origin, "media_type": found.media_type, "text": found.text}
@@ -133,7 +133,7 @@ def show_ontology(client: Client) -> dict[str, str]:
 @click.option(
     "--type", "kind", type=click.Choice(sorted(set(_TYPES.values()))), help="By default by suffix."
 )
-def put_ontology(client: Client, file: Path, kind: str | None) -> dict[str, str]:
+def put_ontology(client: CommandClient, file: Path, kind: str | None) -> dict[str, str]:
     """Put the ontology in FILE in force, instead of the present one.
 
     The server takes messages in meanwhile. If it refuses the ontology, the present one stays.
@@ -161,7 +161,7 @@ def queries() -> None:
 @served(queries.command("add"), json=True)
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path, allow_dash=True))
 @click.option("--name", help="Its name, instead of the one in its REGISTER clause.")
-def add_query(client: Client, file: Path, name: str | None, as_json: bool) -> None:
+def add_query(client: CommandClient, file: Path, name: str | None, as_json: bool) -> None:
     """Start a continuous query; FILE holds its text, "-" is standard input."""
     text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
     try:
@@ -181,7 +181,7 @@ def add_query(client: Client, file: Path, name: str | None, as_json: bool) -> No
 
 @served(queries.command("results"), json=True)
 @click.argument("name")
-def results(client: Client, name: str, as_json: bool) -> None:
+def results(client: CommandClient, name: str, as_json: bool) -> None:
     """The whole result of a continuous query as it is now."""
     media_type, text = client.answer(name)
     if media_type.endswith("json") and not as_json:
@@ -196,7 +196,9 @@ def results(client: Client, name: str, as_json: bool) -> None:
     "--after", metavar="ID", help='Begin after this report; "" begins with the oldest kept one.'
 )
 @count_option
-def follow_(client: Client, name: str, after: str | None, count: int | None, as_json: bool) -> None:
+def follow_(
+    client: CommandClient, name: str, after: str | None, count: int | None, as_json: bool
+) -> None:
     """The reports of a continuous query as they come, until Ctrl-C or until it is removed.
 
     Each row is a line: the time, "+" for added, "-" for removed, "=" for the whole result, and the
@@ -251,7 +253,7 @@ def _lines(report: QueryReport) -> list[str]:
 @click.argument("name")
 @click.option("--last", type=click.IntRange(1, 100), default=10, show_default=True)
 @click.option("--end", is_flag=True, help="End the record instead.")
-def steps(client: Client, name: str, last: int, end: bool) -> None:
+def steps(client: CommandClient, name: str, last: int, end: bool) -> None:
     """The last instants of a query, operator by operator, one JSON object a line.
 
     The first call begins the record.
@@ -283,23 +285,23 @@ def _show_graph(found: dict[str, Any]) -> None:
 _add = partial(asks, queries)
 _add(
     "list",
-    Client.queries,
+    CommandClient.queries,
     "All continuous queries, in the order of their registration.",
     show=rows_of("name", "form", "relation", "reports", "last_report", "next_report"),
 )
 _add(
     "show",
-    Client.query_state,
+    CommandClient.query_state,
     "The text and the state of a continuous query.",
     _NAME,
     show=_show_one,
 )
 _add(
     "graph",
-    Client.query_graph,
+    CommandClient.query_graph,
     "The operators of a continuous query with their counters, as a tree.",
     _NAME,
     show=_show_graph,
 )
-_add("delete", Client.unregister, "Stop a continuous query.", _NAME, says="removed {name}")
+_add("delete", CommandClient.unregister, "Stop a continuous query.", _NAME, says="removed {name}")
 add_versions(queries, "queries")

@@ -21,7 +21,7 @@ from sensorstream.cli.terminal import lasting
 from sensorstream.errors import SettingsError, UnsupportedQuery
 
 if TYPE_CHECKING:
-    from sensorstream.engine.arrival import Arrived, Mapper, Unmapped
+    from sensorstream.engine.arrival import Arrived, Mapper, UnmappedMessage
     from sensorstream.engine.engine import Engine
     from sensorstream.model.timeline import Timeline
     from sensorstream.sparql.algebra import Query
@@ -182,7 +182,7 @@ def read_queries(
     Raises:
         QueryError: a text is not a valid query.
     """
-    from sensorstream.analysis import Known, query_notes
+    from sensorstream.analysis import QueryContext, query_notes
     from sensorstream.app.control.file_texts import based
     from sensorstream.errors import Position
     from sensorstream.model.schema import Schema
@@ -201,7 +201,7 @@ def read_queries(
     schema = Schema.of(background.triples())
     for parsed in read:
         beside = {name: query for name, _, _, query in found if query is not parsed.meaning}
-        for note in query_notes(parsed, Known(schema, continuous=True, beside=beside)):
+        for note in query_notes(parsed, QueryContext(schema, continuous=True, beside=beside)):
             # "evaluated-anew" is said with the query's name when it is registered.
             if note.code != "evaluated-anew":
                 click.echo(f"{note.position}: note: {note.text}", err=True)
@@ -372,14 +372,14 @@ def _run_events(file: Path, options: _Options) -> None:
 
 def _run_messages(options: _Options) -> None:
     from sensorstream.app.life.memory import spare_what_stays
-    from sensorstream.app.why.trial import Trial
+    from sensorstream.app.why.trial import EngineTrial
 
     with lasting("starting the engine"):
         tried = _of_files(options) if options.mapping else _of_settings(options)
     printer = MessagePrinter(tried.timeline, tried.prefixes, options.as_json)
     with closing(tried.engine):
         _say_reasons(tried.running)
-        trial = Trial(tried.engine)
+        trial = EngineTrial(tried.engine)
         spare_what_stays()
         costs = _Costs()
         for arrived in _arriving(options, tried, printer.names):
@@ -440,7 +440,7 @@ def _of_settings(options: _Options) -> _Tried:
 
 def _arriving(
     options: _Options, tried: _Tried, names: dict[str, str]
-) -> Iterator[Arrived | Unmapped]:
+) -> Iterator[Arrived | UnmappedMessage]:
     """The mapping result of each message; ``names`` gets the name of its file."""
     from sensorstream.cli.send import sources
     from sensorstream.clock import SystemClock

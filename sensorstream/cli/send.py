@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import click
 
-from sensorstream.cli.client import Client
+from sensorstream.cli.client import CommandClient
 from sensorstream.cli.options import FOLDER, json_option, server_options, server_url
 from sensorstream.cli.served import served
 from sensorstream.cli.terminal import print_json, progress
@@ -141,7 +141,7 @@ def at_rate(messages: Iterable[Outgoing], rate: float) -> Iterator[Outgoing]:
 
 
 def deliver(
-    client: Client,
+    client: CommandClient,
     messages: Iterable[Outgoing],
     total: int | None,
     *,
@@ -229,7 +229,7 @@ def report(
 )
 @click.option("--soap", is_flag=True, help="Send by SOAP instead of REST.")
 def command(
-    client: Client, messages: tuple[str, ...], source: str | None, soap: bool, as_json: bool
+    client: CommandClient, messages: tuple[str, ...], source: str | None, soap: bool, as_json: bool
 ) -> None:
     """Send XML messages to a running server.
 
@@ -319,7 +319,7 @@ def resend(
         if out is not None:
             write_messages((each.read() for each in messages), out)
             return
-        client = stack.enter_context(Client(server_url(url, config)))
+        client = stack.enter_context(CommandClient(server_url(url, config)))
         if rate is not None:
             messages = at_rate(messages, rate)
         tally = deliver(client, messages, total, what="sending again")

@@ -19,7 +19,7 @@ import click
 from sensorstream.cli.options import base_url, config_option, telling
 from sensorstream.cli.terminal import lasting, signalled, tell
 from sensorstream.errors import AddressUnavailable, SettingsError
-from sensorstream.settings.settings_file import Given, read_settings
+from sensorstream.settings.settings_file import GivenSetting, read_settings
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -76,7 +76,7 @@ def command(config: Path, host: str | None, port: int | None, verbose: bool) -> 
         from sensorstream.app.life.in_work import InWork, Watchdog
         from sensorstream.app.life.memory import spare_what_stays
         from sensorstream.inputs.inputs import Inputs
-        from sensorstream.server.listening import Waiting
+        from sensorstream.server.listening import StartingServer
 
         faulthandler.enable()
         in_work = InWork(settings.history.folder / "in-work")
@@ -87,7 +87,7 @@ def command(config: Path, host: str | None, port: int | None, verbose: bool) -> 
             stack.enter_context(telling(settings, at))
             with (
                 lasting("starting", after=_SOON, tell=_telling(settings.log.format)) as doing,
-                Waiting(
+                StartingServer(
                     listener,
                     settings.limits,
                     tls,
@@ -160,7 +160,7 @@ def _run(
     listener: socket.socket,
     host: str,
     tls: SSLContext | None,
-    given: Sequence[Given],
+    given: Sequence[GivenSetting],
 ) -> None:
     from sensorstream.server.listening import Server
 

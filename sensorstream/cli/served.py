@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 
 import click
 
-from sensorstream.cli.client import Client
+from sensorstream.cli.client import CommandClient
 from sensorstream.cli.options import (
     PARAMETERS,
     config_option,
@@ -35,8 +35,8 @@ Subject: TypeAlias = tuple[
 """What a command is about: the options that give it, and how it is opened."""
 
 
-def _client(config: Path, url: str | None) -> Client:
-    return Client(server_url(url, config))
+def _client(config: Path, url: str | None) -> CommandClient:
+    return CommandClient(server_url(url, config))
 
 
 def _settings(config: Path, _url: None) -> AbstractContextManager[Settings]:
@@ -53,7 +53,7 @@ def served(
     fails: Callable[[Any], bool] | None = None,
     about: Subject = (server_options, _client),
 ) -> Callable[[Function], click.Command]:
-    """Make a command of a function that gets a :class:`.Client` of the server first.
+    """Make a command of a function that gets a :class:`.CommandClient` of the server first.
 
     With ``show``, what the function gives is printed by that, or as JSON (``--json``); with
     ``json``, it gets ``as_json`` itself. The command exits with 1 if what was found ``fails``. Of
@@ -109,8 +109,8 @@ def asks(
     there is nothing to print, it ``says`` a text with the arguments. ``told`` is its help.
     """
 
-    def ask(client: Client, **given: Any) -> Any:
-        found = operation.__get__(client, Client)(**given)
+    def ask(client: CommandClient, **given: Any) -> Any:
+        found = operation.__get__(client, CommandClient)(**given)
         if says:
             click.echo(says.format(**given))
         return found
@@ -148,7 +148,7 @@ def show_page(found: dict[str, Any], name: str, show: Callable[[Any], object]) -
 def add_versions(group: click.Group, kind: Kind) -> None:
     """Add ``versions`` and ``restore``; all but the ontology have a name as first argument."""
 
-    def versions(client: Client, as_json: bool, change: str | None, name: str = "") -> None:
+    def versions(client: CommandClient, as_json: bool, change: str | None, name: str = "") -> None:
         """The versions that were put, oldest first.
 
         Each is named by its change: the id of the journal's entry that put it.
@@ -164,7 +164,7 @@ def add_versions(group: click.Group, kind: Kind) -> None:
             rows = [[e["change"], e["at"], e["by"], e["digest"] or "removed"] for e in found]
             print_table(("change", "at", "by", "digest"), rows)
 
-    def restore(client: Client, change: str, as_json: bool, name: str = "") -> None:
+    def restore(client: CommandClient, change: str, as_json: bool, name: str = "") -> None:
         """Put an earlier version in force again: the one that CHANGE has put.
 
         "versions" lists them. It is a change like any other, and is checked like any other.

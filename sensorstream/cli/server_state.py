@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import click
 
-from sensorstream.cli.client import Client
+from sensorstream.cli.client import CommandClient
 from sensorstream.cli.options import FILE, MOMENTS, as_one
 from sensorstream.cli.served import asks, before, limit, served
 from sensorstream.cli.terminal import print_fields, print_json, print_table, rows_of
@@ -62,7 +62,7 @@ _choosing: Final = as_one(
 @click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True)
 @click.option("--before", type=int, metavar="SEQ", help="Only messages older than this one.")
 def messages(
-    client: Client, message_id: str | None, content: bool, as_json: bool, **chosen: Any
+    client: CommandClient, message_id: str | None, content: bool, as_json: bool, **chosen: Any
 ) -> None:
     """List the newest messages of a running server, or show what became of one.
 
@@ -109,7 +109,7 @@ def quarantine() -> None:
     rows_of(*_KEPT),
     last=_choosing,
 )
-def list_(client: Client, chosen: dict[str, Any], **page: Any) -> list[dict[str, Any]]:
+def list_(client: CommandClient, chosen: dict[str, Any], **page: Any) -> list[dict[str, Any]]:
     """The newest messages that were not taken in, or not whole, with the reason."""
     return client.quarantine(**page, **chosen)
 
@@ -124,7 +124,7 @@ def _show_one(found: dict[str, Any]) -> None:
 
 @served(quarantine.command("show"), _show_one)
 @click.argument("message_id", metavar="MESSAGE_ID")
-def show(client: Client, message_id: str) -> dict[str, Any]:
+def show(client: CommandClient, message_id: str) -> dict[str, Any]:
     """The content of one of these messages, as it came; its reason is on stderr.
 
     To take it in once the cause is removed: "sensorstream quarantine replay".
@@ -145,7 +145,7 @@ def show(client: Client, message_id: str) -> dict[str, Any]:
 )
 @click.option("--all", "every", is_flag=True, help="All of them, or all that are chosen below.")
 def replay(
-    client: Client,
+    client: CommandClient,
     message_id: str | None,
     file: Path | None,
     every: bool,
@@ -172,7 +172,9 @@ def replay(
 @served(quarantine.command("delete"), last=_choosing)
 @click.argument("message_id", metavar="[MESSAGE_ID]", required=False)
 @click.option("--all", "every", is_flag=True, help="All of them, or all that are chosen below.")
-def delete(client: Client, message_id: str | None, every: bool, chosen: dict[str, Any]) -> None:
+def delete(
+    client: CommandClient, message_id: str | None, every: bool, chosen: dict[str, Any]
+) -> None:
     """Take messages out of quarantine that need no work any more; the journal keeps them."""
     _check_target(message_id, every, chosen)
     if message_id is not None:
@@ -195,7 +197,7 @@ def _check_target(message_id: str | None, every: bool, chosen: dict[str, Any]) -
         raise click.UsageError(f"--{name} goes with --all")
 
 
-def _replay_all(client: Client, chosen: dict[str, Any], *, as_json: bool) -> None:
+def _replay_all(client: CommandClient, chosen: dict[str, Any], *, as_json: bool) -> None:
     told = client.replay_all(**chosen)
     results = []
     failed = well = 0
@@ -223,7 +225,7 @@ def _became(result: dict[str, Any]) -> str:
     return f"came anew as {outcome['message_id']}: {outcome['status']}"
 
 
-def _all(client: Client) -> Iterator[dict[str, Any]]:
+def _all(client: CommandClient) -> Iterator[dict[str, Any]]:
     before = None
     while page := client.quarantine(_PAGE, before):
         yield from page
@@ -233,7 +235,7 @@ def _all(client: Client) -> Iterator[dict[str, Any]]:
 @served(click.command("window"), json=True)
 @click.option("--limit", type=click.IntRange(0, 100_000), default=20, show_default=True)
 @click.option("--offset", type=click.IntRange(0), default=0, show_default=True)
-def window(client: Client, limit: int, offset: int, as_json: bool) -> None:
+def window(client: CommandClient, limit: int, offset: int, as_json: bool) -> None:
     """Show the window of a running server and its individuals, oldest first."""
     found = client.window(limit, offset)
     if as_json:
@@ -282,7 +284,7 @@ def _show_page(found: Mapping[str, Any]) -> None:
 asks(
     individuals,
     "show",
-    Client.individual,
+    CommandClient.individual,
     "Show one individual: the values it has in the window, else those it had last.",
     click.Argument(["iri"], metavar="IRI"),
     click.Option(
@@ -293,7 +295,7 @@ asks(
 asks(
     individuals,
     "latest",
-    Client.latest,
+    CommandClient.latest,
     """Show the individuals of a class, given by its IRI.
 
     First those in the window, by name; then those in history, who left last first.
@@ -318,7 +320,7 @@ def _show_health(found: dict[str, Any]) -> None:
 @click.option(
     "--metrics", is_flag=True, help="Print the metrics instead, as Prometheus reads them."
 )
-def health(client: Client, metrics: bool, as_json: bool) -> None:
+def health(client: CommandClient, metrics: bool, as_json: bool) -> None:
     """Show whether a running server can do its work, part by part.
 
     Exits with 3 if a part cannot.
@@ -339,7 +341,7 @@ def health(client: Client, metrics: bool, as_json: bool) -> None:
 
 
 @served(click.command("audit", params=[limit(), before("changes")]), rows_of(*_AUDIT))
-def audit(client: Client, **page: Any) -> list[dict[str, Any]]:
+def audit(client: CommandClient, **page: Any) -> list[dict[str, Any]]:
     """Show who changed what on a running server.
 
     The newest changes come first.

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 
 import click
 
-from sensorstream.cli.client import Client
+from sensorstream.cli.client import CommandClient
 from sensorstream.cli.options import FOLDER, all_of, json_option, server_options, server_url
 from sensorstream.cli.send import at_rate, deliver, end, numbered, write_messages
 
@@ -70,7 +70,7 @@ def _stream(*options: _Option) -> Callable[[Callable[..., Iterator[bytes]]], cli
                 write_messages(messages, out)
                 return
             outgoing = numbered(messages)
-            with Client(server_url(url, config)) as client:
+            with CommandClient(server_url(url, config)) as client:
                 paced = at_rate(outgoing, rate) if rate else outgoing
                 tally = deliver(client, paced, own["count"])
             end(tally, as_json=as_json)
@@ -183,6 +183,6 @@ def _time(text: str | None, option: str) -> datetime | None:
 def _latest(out: Path | None, url: str | None, config: Path) -> int | datetime | None:
     if out is not None:
         return None
-    with Client(server_url(url, config)) as client:
+    with CommandClient(server_url(url, config)) as client:
         now = client.window(limit=0)["now"]
     return datetime.fromisoformat(now) if isinstance(now, str) else now

@@ -26,8 +26,8 @@ from sensorstream.settings.settings import Settings
 from sensorstream.settings.settings_file import load_settings
 
 if TYPE_CHECKING:
-    from sensorstream.history.pipeline import Position
-    from sensorstream.spark.jobs.protocol import Progress
+    from sensorstream.history.pipeline import JournalPosition
+    from sensorstream.spark.jobs.protocol import SparkProgress
     from sensorstream.spark.jobs.worker_process import WorkerProcess
 
 
@@ -99,14 +99,14 @@ class _Shell:
         from sensorstream.history.opening import open_kept
         from sensorstream.reasoning.ontology import deployed_ontology
         from sensorstream.spark.jobs.protocol import Task
-        from sensorstream.spark.jobs.worker_process import Runner
-        from sensorstream.spark.snapshot import Place
+        from sensorstream.spark.jobs.worker_process import JobRunner
+        from sensorstream.spark.snapshot import HistoryPlace
 
         self._folder = stack.enter_context(own_folder("sensorstream-shell-"))
-        place = Place(open_kept(settings.history, stack), settings.archive.folder)
+        place = HistoryPlace(open_kept(settings.history, stack), settings.archive.folder)
         self._schema = deployed_ontology(settings.ontology).schema
         line, limit = settings.time.timeline, settings.limits.question_seconds
-        self._runner = Runner(Task(place, line, settings.spark.master, limit))
+        self._runner = JobRunner(Task(place, line, settings.spark.master, limit))
         self._worker = self._start()
         stack.callback(self._end)
 
@@ -130,7 +130,7 @@ class _Shell:
             signalled(signal.SIGINT) as cancelled,
         ):
 
-            def told(progress: Progress) -> None:
+            def told(progress: SparkProgress) -> None:
                 done = f"{progress.tasks_done} of {progress.tasks} tasks" if progress.tasks else ""
                 say("Spark answers", done)
 
@@ -214,14 +214,14 @@ def _show_table(answer: IO[bytes]) -> int:
 def _show_terms(answer: IO[bytes]) -> int:
     """Show the first solutions or triples of an answer to SPARQL."""
     from sensorstream.history.asking import formats
-    from sensorstream.history.asking.answer import Graph, Solutions
+    from sensorstream.history.asking.answer import GraphAnswer, Solutions
     from sensorstream.spark.jobs.answer_files import read_answer
 
     found = read_answer(answer)
     if isinstance(found, Solutions):
         found = Solutions(found.variables, islice(found.rows, _MOST_SHOWN))
-    elif isinstance(found, Graph):
-        found = Graph(islice(found.triples, _MOST_SHOWN))
+    elif isinstance(found, GraphAnswer):
+        found = GraphAnswer(islice(found.triples, _MOST_SHOWN))
     out = BytesIO()
     if formats.write(found, (formats.JSON, formats.TURTLE), out) == formats.JSON:
         print_solutions(json.loads(out.getvalue()))
@@ -320,7 +320,7 @@ class StreamProgress:
         self._entries += entries
         self._batches.append((monotonic(), entries))
 
-    def show(self, position: Position) -> None:
+    def show(self, position: JournalPosition) -> None:
         """Tell how far it is, if that is news."""
         line = (
             f"batch {self._count}: {self._entries} entries, {self._rate():.0f}/s, "

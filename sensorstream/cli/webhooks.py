@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from sensorstream.cli.client import Client
+from sensorstream.cli.client import CommandClient
 from sensorstream.cli.options import json_option
 from sensorstream.cli.served import add_versions, asks, before, limit, served
 from sensorstream.cli.terminal import print_fields, print_json, print_table, rows_of
@@ -83,7 +83,7 @@ _add = partial(asks, command)
 @click.option("--escalated", is_flag=True, help="Tell of alerts that have escalated alone.")
 @click.option("--group-interval", type=float, help="Seconds until a group is told again (300).")
 def add(
-    client: Client,
+    client: CommandClient,
     receiver: str,
     secret: str | None,
     group_by: tuple[Label, ...],
@@ -132,18 +132,18 @@ def _last(webhook: dict[str, Any]) -> str:
     return f"{last['attempted_at']} {last['error'] or last['status']}"
 
 
-_add("list", Client.webhooks, "All webhooks, oldest first.", show=_show_list)
-_add("show", Client.webhook, "One webhook, without its secret.", _ID, show=_show_one)
+_add("list", CommandClient.webhooks, "All webhooks, oldest first.", show=_show_list)
+_add("show", CommandClient.webhook, "One webhook, without its secret.", _ID, show=_show_one)
 _add(
     "delete",
-    Client.delete_webhook,
+    CommandClient.delete_webhook,
     "Stop delivering to a webhook; its deliveries are dropped.",
     _ID,
     says="removed {webhook_id}",
 )
 _add(
     "enable",
-    Client.enable_webhook,
+    CommandClient.enable_webhook,
     """Deliver again to a webhook that was disabled; what waits for it first.
 
     What was raised meanwhile is set aside: "webhooks recover" sends it.
@@ -153,7 +153,7 @@ _add(
 )
 _add(
     "deliveries",
-    Client.deliveries,
+    CommandClient.deliveries,
     "The newest deliveries of a webhook, each with its last attempt; dead: set aside.",
     _ID,
     click.Option(["--state"], type=click.Choice(["pending", "delivered", "dead"])),
@@ -163,7 +163,7 @@ _add(
 )
 _add(
     "resend",
-    Client.resend,
+    CommandClient.resend,
     'Send one delivery again, by its number in "webhooks deliveries".',
     click.Argument(["delivery_id"], metavar="DELIVERY", type=click.IntRange(0)),
     show="sending {event_id} to {webhook_id} again",
@@ -174,7 +174,7 @@ add_versions(command, "webhooks")
 @served(command.command("rotate"), json=True)
 @click.argument("webhook_id", metavar="ID")
 @click.option("--secret", help="The new secret; by default the server makes one.")
-def rotate(client: Client, webhook_id: str, secret: str | None, as_json: bool) -> None:
+def rotate(client: CommandClient, webhook_id: str, secret: str | None, as_json: bool) -> None:
     """Sign with another secret, which is shown only once; for a day the old one signs too."""
     made = client.rotate_secret(webhook_id, secret)
     if as_json:
@@ -193,7 +193,7 @@ def _show_test(came: dict[str, Any]) -> None:
 
 @served(command.command("test"), _show_test, fails=lambda came: not came["delivered"])
 @click.argument("webhook_id", metavar="ID")
-def test(client: Client, webhook_id: str) -> dict[str, Any]:
+def test(client: CommandClient, webhook_id: str) -> dict[str, Any]:
     """Send a test event to a webhook and tell what came; exits with 1 if it was not taken."""
     return client.test_webhook(webhook_id)
 
@@ -220,7 +220,7 @@ def _moment(_context: click.Context, option: click.Parameter, text: str | None) 
 )
 @click.option("--until", callback=_moment, metavar="TIME", help="And before then.  [default: now]")
 def recover(
-    client: Client, webhook_id: str, since: datetime, until: datetime | None
+    client: CommandClient, webhook_id: str, since: datetime, until: datetime | None
 ) -> dict[str, int]:
     """Send all dead deliveries of a span again: after an outage, or while it was disabled.
 

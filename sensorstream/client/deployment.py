@@ -59,7 +59,7 @@ class ChosenAbove(TypedDict, total=False):
     after: int | None
 
 
-class Chosen(ChosenAbove, total=False):
+class ChosenMessages(ChosenAbove, total=False):
     """The same, with a ``seq`` below ``before``."""
 
     before: int | None
@@ -74,7 +74,7 @@ def _named(kind: Kind, name: str, rest: str = "") -> str:
     return f"/{kind}/{quote(name, safe='')}{rest}" if name else f"/{kind}{rest}"
 
 
-class Deployment:
+class DeploymentCalls:
     """What is in the window and in quarantine, what is in force, how the server does."""
 
     @operation("GET /quarantine", "read", listed("messages"))
@@ -92,7 +92,7 @@ class Deployment:
         return {"content": content, "headers": {"Content-Type": "application/xml"}}
 
     @operation("POST /quarantine/replay", "operate", json_object)
-    def replay_all(self, limit: int = 1000, **chosen: Unpack[Chosen]) -> Options:
+    def replay_all(self, limit: int = 1000, **chosen: Unpack[ChosenMessages]) -> Options:
         """Take quarantined messages in anew, the oldest first, at most 1000; how it went.
 
         What is ``left`` is taken in by :func:`replay_more`, with the answer's ``next``.
@@ -110,7 +110,7 @@ class Deployment:
         """Take a message out of quarantine; the journal keeps it."""
 
     @operation("DELETE /quarantine", "operate", json_object)
-    def dismiss_all(self, **chosen: Unpack[Chosen]) -> Options:
+    def dismiss_all(self, **chosen: Unpack[ChosenMessages]) -> Options:
         """Take messages out of quarantine; how many (``dismissed``), and how many are ``left``."""
         return params(**chosen)
 

@@ -67,7 +67,7 @@ def _key(key: str | None) -> dict[str, str]:
     return {} if key is None else {"Idempotency-Key": key}
 
 
-class Questions:
+class QuestionCalls:
     """Messages, questions and continuous queries."""
 
     @operation("POST /messages", "ingest", json_object)

@@ -11,12 +11,12 @@ from nicegui import ui
 
 from sensorstream.console import places
 from sensorstream.console.elements import (
-    Column,
-    Facts,
+    FactList,
     LiveTable,
     Notice,
     Row,
-    Table,
+    ShownTable,
+    TableColumn,
     change_button,
     choices,
     heading,
@@ -56,29 +56,29 @@ def _notes(row: Row) -> str:
     return ", ".join(notes)
 
 
-_INCIDENTS: Final[tuple[Column, ...]] = (
-    Column("severity", "Severity"),
-    Column("cause", "Rule", _open_it, value=cause),
-    Column("key", "Of"),
-    Column("text", "Text"),
-    Column("count", "Times", is_number=True),
+_INCIDENTS: Final[tuple[TableColumn, ...]] = (
+    TableColumn("severity", "Severity"),
+    TableColumn("cause", "Rule", _open_it, value=cause),
+    TableColumn("key", "Of"),
+    TableColumn("text", "Text"),
+    TableColumn("count", "Times", is_number=True),
     moments("last_at", "Last"),
-    Column("assignee", "Assigned to"),
-    Column("notes", "", value=_notes),
+    TableColumn("assignee", "Assigned to"),
+    TableColumn("notes", "", value=_notes),
 )
-_ALERTS: Final[tuple[Column, ...]] = (
-    Column("severity", "Severity"),
-    Column("cause", "Rule", _open_it, value=cause),
-    Column("text", "Text"),
+_ALERTS: Final[tuple[TableColumn, ...]] = (
+    TableColumn("severity", "Severity"),
+    TableColumn("cause", "Rule", _open_it, value=cause),
+    TableColumn("text", "Text"),
     moments("raised_at", "Raised"),
 )
 _SILENCES: Final = (
-    Column("rule", "Rule"),
-    Column("key", "Of"),
-    Column("severity", "Severity"),
+    TableColumn("rule", "Rule"),
+    TableColumn("key", "Of"),
+    TableColumn("severity", "Severity"),
     moments("ends_at", "Until"),
-    Column("by", "By"),
-    Column("comment", "Comment"),
+    TableColumn("by", "By"),
+    TableColumn("comment", "Comment"),
 )
 
 
@@ -134,15 +134,15 @@ def silence_form(
 
 _CHANGES: Final = (
     moments("at", "When"),
-    Column("change", "What"),
-    Column("by", "By"),
-    Column("text", "Text"),
+    TableColumn("change", "What"),
+    TableColumn("by", "By"),
+    TableColumn("text", "Text"),
 )
 _MESSAGES: Final = (
-    Column("message_id", "Message", lambda row: places.message(str(row["message_id"]))),
-    Column("source", "Source"),
+    TableColumn("message_id", "Message", lambda row: places.message(str(row["message_id"]))),
+    TableColumn("source", "Source"),
     moments("received_at", "Received"),
-    Column("kept", "", value=lambda row: "not kept any more" if row["dropped"] else ""),
+    TableColumn("kept", "", value=lambda row: "not kept any more" if row["dropped"] else ""),
 )
 
 
@@ -151,7 +151,7 @@ async def build_one(visit: Visit) -> None:
     id_ = visit.asked["alert_id"]
     first = await visit.client.alert(id_)
     notice = Notice()
-    facts = Facts()
+    facts = FactList()
     with ui.element("div").classes("form") as actions:
         pass
     with ui.expansion("Silence alerts like this").classes("w-full"):
@@ -159,9 +159,9 @@ async def build_one(visit: Visit) -> None:
     heading("Why")
     reason = ui.element("div")
     heading("What became of it")
-    changes = Table(_CHANGES, f"/alerts/{id_}/history", "Nothing has happened yet.", key="seq")
+    changes = ShownTable(_CHANGES, f"/alerts/{id_}/history", "Nothing has happened yet.", key="seq")
     heading("Messages behind it")
-    messages = Table(_MESSAGES, f"/alerts/{id_}/messages", "No message is known.")
+    messages = ShownTable(_MESSAGES, f"/alerts/{id_}/messages", "No message is known.")
 
     async def read() -> None:
         facts.show(_facts(await visit.client.alert(id_)))
@@ -232,24 +232,24 @@ def _last(row: Row) -> str:
 
 
 _WEBHOOKS: Final = (
-    Column("url", "Address", lambda row: places.address("/receivers", webhook=row["id"])),
-    Column("format", "Format"),
-    Column("queries", "Queries", value=lambda row: ", ".join(row["queries"])),
-    Column("state", "State", value=_state),
-    Column("last", "Last delivery", value=_last),
+    TableColumn("url", "Address", lambda row: places.address("/receivers", webhook=row["id"])),
+    TableColumn("format", "Format"),
+    TableColumn("queries", "Queries", value=lambda row: ", ".join(row["queries"])),
+    TableColumn("state", "State", value=_state),
+    TableColumn("last", "Last delivery", value=_last),
 )
 _DELIVERIES: Final = (
-    Column("id", "Delivery", is_number=True),
-    Column(
+    TableColumn("id", "Delivery", is_number=True),
+    TableColumn(
         "event_id",
         "Event",
         lambda row: places.alert(str(row["event_id"])) if row["query"] is None else "",
     ),
-    Column("state", "State"),
-    Column("attempts", "Attempts that failed", is_number=True),
+    TableColumn("state", "State"),
+    TableColumn("attempts", "Attempts that failed", is_number=True),
     moments("attempted_at", "Last attempt"),
-    Column("status", "Status", is_number=True),
-    Column("error", "Error"),
+    TableColumn("status", "Status", is_number=True),
+    TableColumn("error", "Error"),
 )
 
 

@@ -11,8 +11,8 @@ from nicegui import ui
 
 from sensorstream.client.results import Results
 from sensorstream.console import places
-from sensorstream.console.drawings import LineChart, Map, Shape, coordinates, shape_of
-from sensorstream.console.elements import Column, Listing, Row, Table
+from sensorstream.console.drawings import DrawnShape, LineChart, Map, coordinates, shape_of
+from sensorstream.console.elements import Listing, Row, ShownTable, TableColumn
 from sensorstream.console.places import local_name
 
 _MOST: Final = 5000
@@ -30,7 +30,7 @@ def show_answer(results: Results, path: str) -> None:
         on_click=lambda: ui.download.content(csv_of(results).encode(), "answer.csv"),
     ).props("no-caps flat")
     rows = results.rows[:_MOST]
-    table = Table(columns_of(results.columns), path, "The answer has no rows.", key="@row")
+    table = ShownTable(columns_of(results.columns), path, "The answer has no rows.", key="@row")
     table.show(rows_of(rows))
     lines = lines_of(results.columns, rows)
     with ui.element("div").classes("charts"):
@@ -51,9 +51,9 @@ def show_graph(text: str) -> None:
     Listing("\n".join(lines[:_MOST]), "Graph")
 
 
-def columns_of(headings: Iterable[str]) -> list[Column]:
+def columns_of(headings: Iterable[str]) -> list[TableColumn]:
     """The columns of a table for :func:`rows_of`: told apart by their places, whatever they say."""
-    return [Column(str(at), each, _page_of(str(at))) for at, each in enumerate(headings)]
+    return [TableColumn(str(at), each, _page_of(str(at))) for at, each in enumerate(headings)]
 
 
 def rows_of(rows: Sequence[Sequence[object]]) -> list[Row]:
@@ -132,10 +132,12 @@ def is_number(cell: object) -> bool:
     return hasattr(cell, "__float__") and not isinstance(cell, bool | str)
 
 
-def places_of(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[tuple[str, Shape]]:
+def places_of(
+    columns: Sequence[str], rows: Sequence[Sequence[object]]
+) -> list[tuple[str, DrawnShape]]:
     """The places that rows name: by shapes in WKT, or by two columns of coordinates."""
     pair = coordinates(list(columns))
-    found: list[tuple[str, Shape]] = []
+    found: list[tuple[str, DrawnShape]] = []
     for row in rows:
         shapes = [shape_of(cell) if isinstance(cell, str) else None for cell in row]
         others = (cell for cell, shape in zip(row, shapes, strict=True) if shape is None)
@@ -145,6 +147,6 @@ def places_of(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[
             east, north = (row[columns.index(each)] for each in pair[:2])
             if is_number(east) and is_number(north):
                 place = float(east), float(north)  # type: ignore[arg-type]
-                told = [Shape(pair[2], (place,))]
+                told = [DrawnShape(pair[2], (place,))]
         found.extend((name, each) for each in told)
     return found

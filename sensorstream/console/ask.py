@@ -15,11 +15,11 @@ from sensorstream.console import places
 from sensorstream.console.answers import show_answer, show_graph
 from sensorstream.console.code_editor import code_editor, keep_draft
 from sensorstream.console.elements import (
-    Column,
     Listing,
     Notice,
     Row,
-    Table,
+    ShownTable,
+    TableColumn,
     change_button,
     heading,
     keep_fresh,
@@ -85,11 +85,11 @@ def _progress(row: Row) -> str:
 
 
 _JOBS: Final = (
-    Column("id", "Job"),
-    Column("text", "Question", value=_question),
-    Column("state", "State", value=_state),
-    Column("progress", "Progress", value=_progress),
-    Column("rows", "Rows", is_number=True),
+    TableColumn("id", "Job"),
+    TableColumn("text", "Question", value=_question),
+    TableColumn("state", "State", value=_state),
+    TableColumn("progress", "Progress", value=_progress),
+    TableColumn("rows", "Rows", is_number=True),
     moments("submitted_at", "Since"),
 )
 _PARTS: Final = {"algebra": "Algebra", "sql": "SQL", "plan": "Plan"}
@@ -140,7 +140,7 @@ class _Page:
         self._answer = ui.element("div").props("role=status")
         self._offer()
         heading("Jobs")
-        self._jobs = Table(_JOBS, "/jobs")
+        self._jobs = ShownTable(_JOBS, "/jobs")
         self._jobs.add("show", "Show", self._show_job, lambda row: row["state"] == "done")
         self._jobs.add("end", "End and forget", self._end_job)
 

@@ -9,14 +9,14 @@ from nicegui import ui
 
 from sensorstream.client.clients import AsyncClient
 from sensorstream.console import places
-from sensorstream.console.changes import Trial, fault_text
-from sensorstream.console.code_editor import Completion, code_editor, keep_draft, mark_faults
+from sensorstream.console.changes import DryRunPlace, fault_text
+from sensorstream.console.code_editor import CompletionList, code_editor, keep_draft, mark_faults
 from sensorstream.console.elements import (
-    Column,
     Listing,
     Notice,
     Row,
-    Table,
+    ShownTable,
+    TableColumn,
     change_button,
     heading,
     link,
@@ -32,18 +32,18 @@ _RECENT: Final = 20
 _MOST: Final = 100
 """Messages that may be taken in before the one that is tried."""
 _FOUND: Final = (
-    Column("rule", "Rule"),
-    Column("role", "For"),
-    Column("written", "Expression"),
-    Column("found", "Found", is_number=True),
-    Column("missed", "Missing", is_number=True),
-    Column("values", "Values"),
+    TableColumn("rule", "Rule"),
+    TableColumn("role", "For"),
+    TableColumn("written", "Expression"),
+    TableColumn("found", "Found", is_number=True),
+    TableColumn("missed", "Missing", is_number=True),
+    TableColumn("values", "Values"),
 )
 _UNMAPPED: Final = (
-    Column("line", "Line", is_number=True),
-    Column("path", "Not mapped"),
-    Column("text", "Text"),
-    Column("count", "Times", is_number=True),
+    TableColumn("line", "Line", is_number=True),
+    TableColumn("path", "Not mapped"),
+    TableColumn("text", "Text"),
+    TableColumn("count", "Times", is_number=True),
 )
 
 
@@ -76,7 +76,7 @@ class _Page:
                 self._file = _choice("Rule file", files, asked)
                 self._file.on_value_change(self._read_rule)
                 self._rule = code_editor("Rules", language=language(asked)[1])
-                self._completion = Completion(self._rule)
+                self._completion = CompletionList(self._rule)
         with ui.element("div").classes("form"):
             self._source = ui.input("Source of the message", value="rest")
             self._after = ui.number(
@@ -87,7 +87,7 @@ class _Page:
             self._put_button = change_button("Put the rules in force", self._put, self._notice)
             self._put_button.set_visibility(False)
             link("All rules", places.address(places.RULES.path))
-        self._trial = Trial()
+        self._trial = DryRunPlace()
         heading("What the rules make of it")
         self._outcome = ui.element("div").props("role=status")
         self._rule.on_value_change(self._forget)
@@ -185,10 +185,10 @@ def _show(tried: Mapping[str, Any]) -> None:
         ui.label(tried["unexplained"])
         return
     heading("What the expressions found", "h3")
-    found = Table(_FOUND, "", "There is no mapping rule.", key="@row")
+    found = ShownTable(_FOUND, "", "There is no mapping rule.", key="@row")
     found.show(found_rows(tried))
     heading("What no rule read", "h3")
-    left = Table(_UNMAPPED, "", "Everything is mapped.", key="@row")
+    left = ShownTable(_UNMAPPED, "", "Everything is mapped.", key="@row")
     parts = [each for one in tried["explanations"] for each in one["unmapped"]]
     left.show([{**each, "@row": number} for number, each in enumerate(parts)])
 

@@ -10,14 +10,14 @@ from nicegui import ui
 
 from sensorstream.client.deployment import Kind
 from sensorstream.console import places
-from sensorstream.console.elements import Column, Listing, Row, Table, link, moments
+from sensorstream.console.elements import Listing, Row, ShownTable, TableColumn, link, moments
 from sensorstream.console.visits import Visit
 
 _MOST: Final = 20
 _SIDES: Final = ("before", "after")
 
 
-class Trial:
+class DryRunPlace:
     """The place where the outcome of the latest dry run stands."""
 
     def __init__(self) -> None:
@@ -99,14 +99,16 @@ def lines(side: Mapping[str, Any], difference: Mapping[str, Any]) -> Sequence[st
 
 
 _COLUMNS: Final = (
-    Column("change", "Change"),
+    TableColumn("change", "Change"),
     moments("at", "When"),
-    Column("by", "By"),
-    Column("what", "", value=lambda row: "taken out of force" if row["digest"] is None else ""),
+    TableColumn("by", "By"),
+    TableColumn(
+        "what", "", value=lambda row: "taken out of force" if row["digest"] is None else ""
+    ),
 )
 
 
-class Versions:
+class VersionTable:
     """A table of versions; ``put_again`` is given the text of the one to go back to."""
 
     def __init__(
@@ -119,7 +121,7 @@ class Versions:
     ) -> None:
         self._visit, self._kind, self._name = visit, kind, name
         path = f"/{kind}/{name}/versions" if name else f"/{kind}/versions"
-        self._table = Table(_COLUMNS, path, "It was never changed on this server.")
+        self._table = ShownTable(_COLUMNS, path, "It was never changed on this server.")
         self._difference = Listing("", "Difference")
 
         async def compare(row: Row) -> None:

@@ -85,7 +85,7 @@ _MOST: Final = 12
 _PREFIX: Final = re.compile(r"(?i)\bprefix\s+([\w.-]*):\s*<([^<>\s]*)>")
 
 
-class Completion:
+class CompletionList:
     """The list below an editor. ``terms`` are the IRIs that can be named."""
 
     def __init__(self, editor: ui.codemirror) -> None:

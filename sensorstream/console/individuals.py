@@ -16,16 +16,24 @@ from nicegui import ui
 from sensorstream.client.clients import AsyncClient
 from sensorstream.console import places
 from sensorstream.console.drawings import (
+    DrawnShape,
     LineChart,
     Map,
     Named,
     Points,
-    Shape,
     coordinates,
     shape_of,
     time_axis,
 )
-from sensorstream.console.elements import Column, Notice, Row, Table, go, heading, keep_fresh
+from sensorstream.console.elements import (
+    Notice,
+    Row,
+    ShownTable,
+    TableColumn,
+    go,
+    heading,
+    keep_fresh,
+)
 from sensorstream.console.places import TYPE, local_name, seconds
 from sensorstream.console.visits import Visit
 from sensorstream.console.why_tree import show_statement
@@ -37,16 +45,16 @@ _DRAWN: Final = 300
 _NUMBERS: Final = frozenset({"integer", "decimal", "double", "float", "int", "long", "short"})
 _SHARED: Final = ("valid_from", "valid_to", "inferred", "rule", "message_id")
 _ENDED: Final = (
-    Column("property", "Property"),
-    Column("value", "Value"),
-    Column("valid_from", "Since"),
-    Column("valid_to", "Until"),
-    Column("how", ""),
-    Column("message_id", "Message", lambda row: places.message(str(row["message_id"]))),
+    TableColumn("property", "Property"),
+    TableColumn("value", "Value"),
+    TableColumn("valid_from", "Since"),
+    TableColumn("valid_to", "Until"),
+    TableColumn("how", ""),
+    TableColumn("message_id", "Message", lambda row: places.message(str(row["message_id"]))),
 )
 
 
-class Past:
+class ShownPast:
     """The place where the past of one individual stands."""
 
     def __init__(self, client: AsyncClient, iri: str) -> None:
@@ -59,7 +67,7 @@ class Past:
             with ui.element("div").classes("charts") as self._lines:
                 self._map: Map | None = None
             path = places.address("/individuals", iri=iri).removeprefix(places.BASE)
-            self._table = Table(_ENDED, path, "Nothing has ended yet.", key="key")
+            self._table = ShownTable(_ENDED, path, "Nothing has ended yet.", key="key")
         self._section.set_visibility(False)
 
     async def show(self, found: Mapping[str, Any]) -> None:
@@ -174,7 +182,7 @@ def way_of(rows: Sequence[Row]) -> list[Named]:
             last[name] = float(row["number"])
             by_time[str(row["valid_from"])] = dict(last)
     return [
-        (at, Shape(frame, ((each[east], each[north]),)))
+        (at, DrawnShape(frame, ((each[east], each[north]),)))
         for at, each in by_time.items()
         if east in each and north in each
     ]
@@ -201,14 +209,14 @@ class Spell:
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class SpellRow:
     """Spells of one property that do not overlap, the oldest first."""
 
     property: str
     spells: tuple[Spell, ...]
 
 
-def lanes_of(spells: Sequence[Spell]) -> list[Lane]:
+def lanes_of(spells: Sequence[Spell]) -> list[SpellRow]:
     """The spells of each property in as few lanes as it takes; properties by name."""
     found: dict[str, list[list[Spell]]] = {}
     for spell in sorted(spells, key=lambda each: (seconds(each.since), each.value)):
@@ -219,7 +227,7 @@ def lanes_of(spells: Sequence[Spell]) -> list[Lane]:
             lanes.append([spell])
         else:
             lane.append(spell)
-    return [Lane(name, tuple(lane)) for name in sorted(found) for lane in found[name]]
+    return [SpellRow(name, tuple(lane)) for name in sorted(found) for lane in found[name]]
 
 
 def _has_ended(spell: Spell, moment: object) -> bool:
@@ -254,7 +262,7 @@ def timeline(spells: Sequence[Spell]) -> str:
     )
 
 
-def _bars(lane: Lane, top: int, begin: float, length: float) -> Iterator[str]:
+def _bars(lane: SpellRow, top: int, begin: float, length: float) -> Iterator[str]:
     for spell in lane.spells:
         left = max(100 * (seconds(spell.since) - begin) / length, 0.0)
         right = 100.0 if spell.until is None else 100 * (seconds(spell.until) - begin) / length
@@ -275,21 +283,21 @@ def _bars(lane: Lane, top: int, begin: float, length: float) -> Iterator[str]:
 _PAUSE: Final = 3.0
 _MOST_SHOWN: Final = 500
 _COLUMNS: Final = (
-    Column(
+    TableColumn(
         "name",
         "Individual",
         lambda row: places.individual(str(row["iri"])),
         value=lambda row: local_name(row["iri"]),
     ),
-    Column("types", "Classes", value=lambda row: ", ".join(map(local_name, row["types"]))),
-    Column("entered", "Entered"),
-    Column("time", "Time"),
-    Column("statements", "Statements", is_number=True),
-    Column("message_id", "Last message", lambda row: places.message(str(row["message_id"]))),
+    TableColumn("types", "Classes", value=lambda row: ", ".join(map(local_name, row["types"]))),
+    TableColumn("entered", "Entered"),
+    TableColumn("time", "Time"),
+    TableColumn("statements", "Statements", is_number=True),
+    TableColumn("message_id", "Last message", lambda row: places.message(str(row["message_id"]))),
 )
 _MEMBERS: Final = (
-    Column("name", "Individual", lambda row: places.individual(str(row["iri"]))),
-    Column("where", ""),
+    TableColumn("name", "Individual", lambda row: places.individual(str(row["iri"]))),
+    TableColumn("where", ""),
 )
 
 
@@ -313,7 +321,7 @@ async def build(visit: Visit) -> None:
         await _members(visit, iri)
         return
     total = ui.label().props("role=status")
-    table = Table(_COLUMNS, f"/window?limit={_MOST_SHOWN}", "The window is empty.", key="iri")
+    table = ShownTable(_COLUMNS, f"/window?limit={_MOST_SHOWN}", "The window is empty.", key="iri")
 
     skipped = 0
 
@@ -335,7 +343,7 @@ async def build(visit: Visit) -> None:
 
 async def _members(visit: Visit, iri: str) -> None:
     path = places.address("/latest", **{"class": iri}).removeprefix(places.BASE)
-    table = Table(_MEMBERS, path, "There is none, now or before.", key="iri", most=_MOST_SHOWN)
+    table = ShownTable(_MEMBERS, path, "There is none, now or before.", key="iri", most=_MOST_SHOWN)
     found = await visit.client.latest(iri, _MOST_SHOWN)
     table.show(
         [
@@ -404,12 +412,12 @@ def _open(data: object) -> None:
 _PAST_PAUSE: Final = 10.0
 _NEIGHBOURS: Final = 60
 _STATEMENTS: Final = (
-    Column("property", "Property"),
-    Column("shown", "Value", lambda row: str(row["there"])),
-    Column("how", ""),
-    Column("valid_from", "Since"),
-    Column("valid_to", "Until"),
-    Column("message_id", "Message", lambda row: places.message(str(row["message_id"]))),
+    TableColumn("property", "Property"),
+    TableColumn("shown", "Value", lambda row: str(row["there"])),
+    TableColumn("how", ""),
+    TableColumn("valid_from", "Since"),
+    TableColumn("valid_to", "Until"),
+    TableColumn("message_id", "Message", lambda row: places.message(str(row["message_id"]))),
 )
 
 
@@ -419,7 +427,7 @@ async def build_one(visit: Visit) -> None:
     ui.label(iri).classes("iri")
     state = ui.label().props("role=status")
     path = places.address("/individuals", iri=iri).removeprefix(places.BASE)
-    table = Table(_STATEMENTS, path, "Nothing is known of it.", key="key", rows_a_page=50)
+    table = ShownTable(_STATEMENTS, path, "Nothing is known of it.", key="key", rows_a_page=50)
     reason = ui.element("div").props("role=status")
 
     async def why(row: Row) -> None:
@@ -438,7 +446,7 @@ async def build_one(visit: Visit) -> None:
     keep_fresh(_PAUSE, read)
     with Notice().of():
         await _neighbours(visit, iri)
-    past = Past(visit.client, iri)
+    past = ShownPast(visit.client, iri)
 
     async def read_past() -> None:
         with suppress(UnknownIndividual):  # The reading above says so.

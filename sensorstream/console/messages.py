@@ -10,13 +10,13 @@ from sensorstream.console import places
 from sensorstream.console.alerts import cause
 from sensorstream.console.code_editor import code_editor, keep_draft
 from sensorstream.console.elements import (
-    Column,
-    Facts,
+    FactList,
     Listing,
     LiveTable,
     Notice,
     Row,
-    Table,
+    ShownTable,
+    TableColumn,
     change_button,
     choices,
     go,
@@ -42,12 +42,12 @@ STATES: Final = {
 }
 """What may have become of a message, with the names that pages give it."""
 _COLUMNS: Final = (
-    Column("message_id", "Message", lambda row: places.message(str(row["message_id"]))),
+    TableColumn("message_id", "Message", lambda row: places.message(str(row["message_id"]))),
     moments("received_at", "Received"),
-    Column("source", "Source"),
-    Column("bytes", "Bytes", is_number=True),
-    Column("status", "Status"),
-    Column("reason", "Why"),
+    TableColumn("source", "Source"),
+    TableColumn("bytes", "Bytes", is_number=True),
+    TableColumn("status", "Status"),
+    TableColumn("reason", "Why"),
 )
 
 
@@ -97,28 +97,30 @@ def _here(status: str, source: str, before: int | None) -> str:
 _PAUSE_OF_ONE: Final = 3.0
 _MOST_BYTES: Final = 200_000
 _ALERTS: Final = (
-    Column("severity", "Severity"),
-    Column("rule", "Rule", lambda row: places.alert(str(row["id"])), value=cause),
-    Column("text", "Text"),
+    TableColumn("severity", "Severity"),
+    TableColumn("rule", "Rule", lambda row: places.alert(str(row["id"])), value=cause),
+    TableColumn("text", "Text"),
 )
 _DELIVERIES: Final = (
-    Column("id", "Delivery", is_number=True),
-    Column("webhook_id", "To", lambda row: places.address("/receivers", webhook=row["webhook_id"])),
-    Column("state", "State"),
-    Column("attempts", "Attempts that failed", is_number=True),
+    TableColumn("id", "Delivery", is_number=True),
+    TableColumn(
+        "webhook_id", "To", lambda row: places.address("/receivers", webhook=row["webhook_id"])
+    ),
+    TableColumn("state", "State"),
+    TableColumn("attempts", "Attempts that failed", is_number=True),
 )
 
 
 async def build_one(visit: Visit) -> None:
     """The page of ``asked["message_id"]``."""
     id_ = visit.asked["message_id"]
-    facts = Facts()
+    facts = FactList()
     individuals = ui.element("p").classes("names")
     shown: list[str] = []
     heading("Alerts")
-    alerts = Table(_ALERTS, f"/messages/{id_}", "It raised none.", key="id")
+    alerts = ShownTable(_ALERTS, f"/messages/{id_}", "It raised none.", key="id")
     heading("Deliveries of its alerts")
-    deliveries = Table(_DELIVERIES, f"/messages/{id_}", "Nothing was to be delivered.")
+    deliveries = ShownTable(_DELIVERIES, f"/messages/{id_}", "Nothing was to be delivered.")
 
     async def read() -> None:
         life = await visit.client.message(id_)
@@ -182,11 +184,11 @@ KEPT: Final = ("unmatched", "rejected", "partial", "skipped")
 """What became of the messages that stand here."""
 _KEPT_STATES: Final = {"": "all", **{each: STATES[each] for each in KEPT}}
 _KEPT_COLUMNS: Final = (
-    Column("message_id", "Message", lambda row: places.message(str(row["message_id"]))),
-    Column("status", "Status"),
-    Column("source", "Source"),
+    TableColumn("message_id", "Message", lambda row: places.message(str(row["message_id"]))),
+    TableColumn("status", "Status"),
+    TableColumn("source", "Source"),
     moments("received_at", "Received"),
-    Column("reason", "Why"),
+    TableColumn("reason", "Why"),
 )
 
 

@@ -10,7 +10,7 @@ from nicegui import ui
 
 from sensorstream.client.clients import AsyncClient
 from sensorstream.console import places
-from sensorstream.console.changes import Versions
+from sensorstream.console.changes import VersionTable
 from sensorstream.console.elements import Notice, change_button, heading, link, stand_at
 from sensorstream.console.places import local_name
 from sensorstream.console.visits import Visit
@@ -101,7 +101,7 @@ async def build(visit: Visit) -> None:
         ui.notify(f"the ontology is in force: change {change}")
         await versions.read()
 
-    versions = Versions(visit, "ontology", "", lambda: text, put_again)
+    versions = VersionTable(visit, "ontology", "", lambda: text, put_again)
     await versions.read()
     link("The ontology as a file", places.twin("/ontology"))
 

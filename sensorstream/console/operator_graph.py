@@ -13,7 +13,7 @@ from nicegui import ui
 from nicegui.events import GenericEventArguments
 
 from sensorstream.client.clients import AsyncClient
-from sensorstream.console.elements import Facts, Notice, change_button, heading
+from sensorstream.console.elements import FactList, Notice, change_button, heading
 from sensorstream.console.places import short
 from sensorstream.console.scripts import run
 from sensorstream.console.visits import TOGETHER
@@ -31,7 +31,7 @@ _BOX: Final = "(event) => page.tellBox(event, emit)"
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class GridSpot:
     """Where an operator or a window stands: its column and its row, from 0."""
 
     key: str
@@ -39,7 +39,7 @@ class Spot:
     row: int
 
 
-def layout(graph: Mapping[str, Any]) -> list[Spot]:
+def layout(graph: Mapping[str, Any]) -> list[GridSpot]:
     """A spot for each window and operator: each to the right of all that feed it."""
     feeds: dict[int, list[int]] = {node["id"]: [] for node in graph["nodes"]}
     for edge in graph["edges"]:
@@ -57,7 +57,7 @@ def layout(graph: Mapping[str, Any]) -> list[Spot]:
     for key, column in keyed:
         row = rows.get(column, 0)
         rows[column] = row + 1
-        spots.append(Spot(key, column, row))
+        spots.append(GridSpot(key, column, row))
     return spots
 
 
@@ -71,7 +71,7 @@ class OperatorGraph:
         self._drawing = ui.html("").classes("operators")
         self._drawing.on("click", self._choose, js_handler=_BOX)
         self._drawing.on("keydown.enter", self._choose, js_handler=_BOX)
-        self._details = Facts()
+        self._details = FactList()
 
     def _choose(self, event: GenericEventArguments) -> None:
         self._chosen = str(event.args)
@@ -167,11 +167,11 @@ def _numbers(operators: Iterable[int]) -> str:
     return ", ".join(f"operator {each}" for each in operators) or "none"
 
 
-def _corner(spot: Spot) -> tuple[int, int]:
+def _corner(spot: GridSpot) -> tuple[int, int]:
     return spot.column * (_WIDTH + _GAP) + 4, spot.row * (_HEIGHT + _GAP // 3) + 4
 
 
-def _box(spot: Spot, text: str, said: str, kind: str) -> str:
+def _box(spot: GridSpot, text: str, said: str, kind: str) -> str:
     x, y = _corner(spot)
     lines = wrap(shorten(text, 2 * _LETTERS, placeholder=" …"), _LETTERS)[:2]
     written = "".join(
@@ -190,7 +190,7 @@ def _told(rates: Rates | None) -> tuple[str, str]:
     return ("", "") if rates is None else (f"+{rates[0]:.1f}/s", f"-{rates[1]:.1f}/s")
 
 
-def _edge(start: Spot, end: Spot, told: tuple[str, str]) -> str:
+def _edge(start: GridSpot, end: GridSpot, told: tuple[str, str]) -> str:
     x1, y1 = _corner(start)
     x2, y2 = _corner(end)
     x1, y1, y2 = x1 + _WIDTH, y1 + _HEIGHT // 2 - 4, y2 + _HEIGHT // 2 - 4
@@ -212,7 +212,7 @@ _MOST: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ShownChange:
     """What travelled: insertions and deletions, and how many are left out."""
 
     added: tuple[str, ...]
@@ -221,7 +221,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ShownStep:
     """One operator at one instant, or the statements that came (``operator`` is None).
 
     ``came`` is what each of the operators that feed it gave, ``out`` what it gave out itself.
@@ -230,29 +230,29 @@ class Step:
     time: object
     operator: int | None
     title: str
-    came: tuple[Change, ...]
-    out: Change
+    came: tuple[ShownChange, ...]
+    out: ShownChange
 
 
-def steps_of(instants: Sequence[Mapping[str, Any]]) -> list[Step]:
+def steps_of(instants: Sequence[Mapping[str, Any]]) -> list[ShownStep]:
     """The steps of the instants, in the order in which changes travelled."""
-    found: list[Step] = []
+    found: list[ShownStep] = []
     for instant in instants:
         for graph in instant["graphs"]:
             title = f"Statements {graph['graph']}"
-            found.append(Step(instant["time"], None, title, (), _change(graph, short)))
+            found.append(ShownStep(instant["time"], None, title, (), _change(graph, short)))
         for step in instant["steps"]:
             title = short(step["operator"])
             came = tuple(_change(each, _solution) for each in step["in"])
             out = _change(step["out"], _solution)
-            found.append(Step(instant["time"], step["id"], title, came, out))
+            found.append(ShownStep(instant["time"], step["id"], title, came, out))
     return found
 
 
-def _change(change: Mapping[str, Any], written: Any) -> Change:
+def _change(change: Mapping[str, Any], written: Any) -> ShownChange:
     added, removed = (tuple(map(written, change[key])) for key in ("added", "removed"))
     left = change["added_count"] + change["removed_count"] - len(added) - len(removed)
-    return Change(added[:_MOST], removed[:_MOST], left)
+    return ShownChange(added[:_MOST], removed[:_MOST], left)
 
 
 def _solution(row: Mapping[str, Mapping[str, str]]) -> str:
@@ -262,7 +262,7 @@ def _solution(row: Mapping[str, Mapping[str, str]]) -> str:
     )
 
 
-def step_at(steps: Sequence[Step], time: str | None, operator: str | None) -> int | None:
+def step_at(steps: Sequence[ShownStep], time: str | None, operator: str | None) -> int | None:
     """The number of the step with a time and an operator, as an address writes them."""
     asked = (time, operator)
     for number, step in enumerate(steps):
@@ -272,7 +272,7 @@ def step_at(steps: Sequence[Step], time: str | None, operator: str | None) -> in
     return None
 
 
-class Steps:
+class StepButtons:
     """Buttons to go through the steps; the operator of the step stands out in the picture."""
 
     def __init__(
@@ -280,7 +280,7 @@ class Steps:
     ) -> None:
         """``at_step`` is told the time and the operator of the step that is shown."""
         self._client, self._name, self._at_step = client, name, at_step
-        self._steps: list[Step] = []
+        self._steps: list[ShownStep] = []
         self._at = 0
         self._graph_data: Mapping[str, Any] | None = None
         ui.label(
@@ -345,7 +345,7 @@ class Steps:
             _show("Went out" if step.operator is not None else "Came", step.out)
 
 
-def _show(title: str, change: Change) -> None:
+def _show(title: str, change: ShownChange) -> None:
     heading(title)
     for sign, kind, rows in (("+", "added", change.added), ("-", "removed", change.removed)):
         for row in rows:

@@ -10,7 +10,7 @@ from nicegui import ui
 
 from sensorstream.console import places
 from sensorstream.console.drawings import Bars, LineChart
-from sensorstream.console.elements import Facts, heading, keep_fresh, link
+from sensorstream.console.elements import FactList, heading, keep_fresh, link
 from sensorstream.console.messages import KEPT, STATES
 from sensorstream.console.visits import Figures, Visit, Watch
 
@@ -52,7 +52,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class ShownStage:
     """A part of the way."""
 
     name: str
@@ -118,7 +118,7 @@ def _memory(now: Figures) -> float | None:
 
 
 STAGES: Final = (
-    Stage(
+    ShownStage(
         "Messages",
         (
             Figure("come in", "/s", _rate("messages_total"), _MESSAGES),
@@ -129,14 +129,14 @@ STAGES: Final = (
             Figure("wait", "", _gauge("waiting_messages"), _MESSAGES),
         ),
     ),
-    Stage(
+    ShownStage(
         "Journal",
         (
             Figure("entries", "", _gauge("journal_entry"), _MESSAGES),
             Figure("not stored yet", "", _lag, _MESSAGES),
         ),
     ),
-    Stage(
+    ShownStage(
         "Window",
         (
             Figure("individuals", "", _gauge("individuals"), _INDIVIDUALS),
@@ -146,7 +146,7 @@ STAGES: Final = (
             Figure("have left", "/s", _rate("departures_total"), _INDIVIDUALS),
         ),
     ),
-    Stage(
+    ShownStage(
         "Reasoner",
         (
             Figure("largest island", "", _gauge("reasoner_largest_island"), _ONTOLOGY),
@@ -155,14 +155,14 @@ STAGES: Final = (
             Figure("replaced by plain", "", _gauge("reasoner_degraded"), _SETTINGS, _some),
         ),
     ),
-    Stage(
+    ShownStage(
         "Alerts",
         (
             Figure("raised", "", _gauge("alerts_total"), _ALERTS),
             Figure("raised", "/s", _rate("alerts_total"), _ALERTS),
         ),
     ),
-    Stage(
+    ShownStage(
         "Receivers",
         (
             Figure("deliveries wait", "", _outbox, _RECEIVERS),
@@ -170,7 +170,7 @@ STAGES: Final = (
             Figure("fail", "", _failing, _RECEIVERS, _some),
         ),
     ),
-    Stage(
+    ShownStage(
         "Spark",
         (
             Figure("pipelines run", "", _gauge("pipeline_running"), _SETTINGS),
@@ -178,7 +178,7 @@ STAGES: Final = (
             Figure("keys", "", _gauge("pipeline_keys"), _SETTINGS),
         ),
     ),
-    Stage(
+    ShownStage(
         "Server",
         (Figure("memory", " MiB", _memory, places.twin("/metrics")),),
     ),
@@ -208,7 +208,7 @@ async def build(visit: Visit) -> None:
                     with link("", figure.leads).classes("figure"):
                         ui.label(figure.name)
                         shown.append((ui.label(_UNKNOWN).classes("value"), figure, card))
-    facts = Facts(_LEADS)
+    facts = FactList(_LEADS)
     with ui.element("div").classes("charts"):
         messages = LineChart("Messages a second", {"type": "value", "min": -300, "max": 0})
         phases = Bars("Time a message, ms", list(_PHASES.values()))

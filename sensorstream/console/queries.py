@@ -14,17 +14,17 @@ from nicegui import ui
 from sensorstream.client.results import QueryReport
 from sensorstream.console import places
 from sensorstream.console.answers import columns_of, is_number, rows_of
-from sensorstream.console.changes import Trial, Versions
-from sensorstream.console.code_editor import Completion, code_editor, keep_draft, mark_faults
+from sensorstream.console.changes import DryRunPlace, VersionTable
+from sensorstream.console.code_editor import CompletionList, code_editor, keep_draft, mark_faults
 from sensorstream.console.drawings import LineChart, time_axis
 from sensorstream.console.elements import (
-    Column,
-    Facts,
+    FactList,
     Listing,
     LiveTable,
     Notice,
     Row,
-    Table,
+    ShownTable,
+    TableColumn,
     change_button,
     go,
     heading,
@@ -34,7 +34,7 @@ from sensorstream.console.elements import (
     while_visible,
 )
 from sensorstream.console.ontology import terms_of
-from sensorstream.console.operator_graph import OperatorGraph, Steps
+from sensorstream.console.operator_graph import OperatorGraph, StepButtons
 from sensorstream.console.visits import Visit
 from sensorstream.errors import SensorStreamError, UnknownQuery
 from sensorstream.installation import bundled
@@ -67,13 +67,13 @@ def _state(row: Row) -> str:
 
 _PAUSE: Final = 2.0
 _COLUMNS: Final = (
-    Column("name", "Query", lambda row: places.query(str(row["name"]))),
-    Column("form", "Form"),
-    Column("reports", "Reports", is_number=True),
-    Column("last_report", "Last at"),
-    Column("next_report", "Next at"),
-    Column("state", "State", value=_state),
-    Column("anew", "Evaluated anew, because", value=lambda row: row["anew"] or ""),
+    TableColumn("name", "Query", lambda row: places.query(str(row["name"]))),
+    TableColumn("form", "Form"),
+    TableColumn("reports", "Reports", is_number=True),
+    TableColumn("last_report", "Last at"),
+    TableColumn("next_report", "Next at"),
+    TableColumn("state", "State", value=_state),
+    TableColumn("anew", "Evaluated anew, because", value=lambda row: row["anew"] or ""),
 )
 
 
@@ -88,7 +88,7 @@ async def build(visit: Visit) -> None:
 def _editor(visit: Visit, asked: str) -> None:
     known = {each.name: each for each in presets()}
     about = ui.label()
-    notice, trial = Notice(), Trial()
+    notice, trial = Notice(), DryRunPlace()
 
     def begin() -> None:
         chosen = known.get(str(preset.value))
@@ -118,7 +118,7 @@ def _editor(visit: Visit, asked: str) -> None:
         change_button("Try it on recent messages", attempt, notice)
         change_button("Register", register)
     editor = code_editor("Query", language="SPARQL")
-    completion = Completion(editor)
+    completion = CompletionList(editor)
     if asked in known:
         preset.set_value(asked)
     elif asked:
@@ -143,7 +143,7 @@ async def build_one(visit: Visit) -> None:
     name = visit.asked.get("name", "")
     client = visit.client
     state = await client.query_state(name)
-    facts = Facts()
+    facts = FactList()
     notice = Notice()
 
     async def stop() -> None:
@@ -161,12 +161,12 @@ async def build_one(visit: Visit) -> None:
             operators = OperatorGraph()
             plan = Listing("", "Plan")
         with ui.tab_panel(steps):
-            single = Steps(
+            single = StepButtons(
                 client, name, lambda at, of: stand_at(places.query(name, "Steps", at, of))
             )
         with ui.tab_panel(text):
             Listing(str(state["query"]), "Query")
-            versions = Versions(visit, "queries", name, lambda: str(state["query"]), live.put)
+            versions = VersionTable(visit, "queries", name, lambda: str(state["query"]), live.put)
     await versions.read()
 
     async def read() -> None:
@@ -199,7 +199,7 @@ class _Results:
         self._chart = LineChart("Numbers of the reports", {"type": "value"})
         columns = columns_of(f"?{each}" for each in variables)
         path = f"/queries/{name}/results"
-        self._table = Table(columns, path, "There is no result now.", key="@row")
+        self._table = ShownTable(columns, path, "There is no result now.", key="@row")
         self._given: list[tuple[int, int, int]] | None = None
         self._latest = ui.label().props("role=status")
         self._task: asyncio.Task[None] | None = None

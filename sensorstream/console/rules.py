@@ -10,19 +10,19 @@ from nicegui import ui
 
 from sensorstream.client.clients import AsyncClient
 from sensorstream.console import places
-from sensorstream.console.changes import Trial, Versions
+from sensorstream.console.changes import DryRunPlace, VersionTable
 from sensorstream.console.code_editor import (
-    Completion,
+    CompletionList,
     Language,
     code_editor,
     keep_draft,
     mark_faults,
 )
 from sensorstream.console.elements import (
-    Column,
     Notice,
     Row,
-    Table,
+    ShownTable,
+    TableColumn,
     change_button,
     go,
     heading,
@@ -41,9 +41,9 @@ _OTHERS: Final = (
     'first ones, such as "rdfs" or "owl2rl", or files.'
 )
 _SETS: Final = (
-    Column("name", "Rule set", lambda row: places.rule_file(f"{row['name']}{RULE_SET}")),
-    Column("about", "What it is"),
-    Column("state", ""),
+    TableColumn("name", "Rule set", lambda row: places.rule_file(f"{row['name']}{RULE_SET}")),
+    TableColumn("about", "What it is"),
+    TableColumn("state", ""),
 )
 
 
@@ -54,7 +54,7 @@ class RuleSets:
         self._client = visit.client
         heading("Rule sets")
         self._others = ui.label().props("role=status")
-        self._table = Table(_SETS, "/rules", "")
+        self._table = ShownTable(_SETS, "/rules", "")
         self._table.add("on", "Turn on", self._turn_on, lambda row: row["state"] != _ON)
         self._table.add("off", "Turn off", self._turn_off, lambda row: row["state"] == _ON)
 
@@ -112,21 +112,23 @@ _ON_DISK: Final = {
     "absent": "is not on disk",
 }
 _FILES: Final = (
-    Column("name", "File", lambda row: places.rule_file(str(row["name"]))),
-    Column("language", "Language", value=lambda row: language(row["name"])[0]),
-    Column("state", "", value=lambda row: _ON_DISK.get(str(row.get("on_disk")), "")),
+    TableColumn("name", "File", lambda row: places.rule_file(str(row["name"]))),
+    TableColumn("language", "Language", value=lambda row: language(row["name"])[0]),
+    TableColumn("state", "", value=lambda row: _ON_DISK.get(str(row.get("on_disk")), "")),
 )
 _RULES: Final = (
-    Column("name", "Rule"),
-    Column("kind", "Kind"),
-    Column("place", "Where", lambda row: places.rule_file(str(row["file"])) if row["file"] else ""),
+    TableColumn("name", "Rule"),
+    TableColumn("kind", "Kind"),
+    TableColumn(
+        "place", "Where", lambda row: places.rule_file(str(row["file"])) if row["file"] else ""
+    ),
 )
 
 
 async def build(visit: Visit) -> None:
     """The files, then the rules in their order, and the rule sets that come along."""
     origin = ui.label().props("role=status")
-    files = Table(_FILES, "/rules", "No rule file is in force.")
+    files = ShownTable(_FILES, "/rules", "No rule file is in force.")
     with ui.element("div").classes("form"):
         name = ui.input("New file (name with its ending)")
 
@@ -136,7 +138,7 @@ async def build(visit: Visit) -> None:
 
         ui.button("Write it", on_click=begin).props("no-caps")
     heading("Rules")
-    rules = Table(_RULES, "/rules", "No rule is in force.", key="key")
+    rules = ShownTable(_RULES, "/rules", "No rule is in force.", key="key")
     sets = RuleSets(visit)
 
     async def read() -> None:
@@ -164,10 +166,10 @@ async def build_file(visit: Visit) -> None:
     written_in, colours = language(name)
     state = ui.label(written_in).props("role=status")
     editor = code_editor(f"Text of {name}", language=colours)
-    completion = Completion(editor)
+    completion = CompletionList(editor)
     in_force: dict[str, str | None] = {"text": None}
     notice = Notice()
-    trial = Trial()
+    trial = DryRunPlace()
 
     async def read() -> None:
         in_force["text"] = text = await text_in_force(client, name)
@@ -206,7 +208,7 @@ async def build_file(visit: Visit) -> None:
     async def put_again(text: str, media_type: str) -> None:
         await put(text)
 
-    versions = Versions(visit, "rules", name, lambda: in_force["text"] or "", put_again)
+    versions = VersionTable(visit, "rules", name, lambda: in_force["text"] or "", put_again)
     await read()
     editor.set_value(in_force["text"] or "")
     written_over = await keep_draft(editor, "rules")

@@ -82,9 +82,9 @@ _RECONNECT: Final = 10.0
 def serve(upstream: Upstream, listener: socket.socket, on_ready: Callable[[], object]) -> None:
     """Serve the pages of a server on a socket, until the process is told to end."""
     own = [*routes.routes(upstream), *routes.twin_routes(upstream)]
-    api = FastAPI(openapi_url=None, routes=own, middleware=[Middleware(Policy)])
+    api = FastAPI(openapi_url=None, routes=own, middleware=[Middleware(ContentSecurity)])
     # Of the pages before they are compressed.
-    pages.add_middleware(Policy)
+    pages.add_middleware(ContentSecurity)
     pages.add_middleware(Late)
     # The server passes on requests of HTTP, not web sockets.
     pages.config.socket_io_js_transports = ["polling"]
@@ -186,7 +186,7 @@ _PAGE: Final = (
 )
 
 
-class Policy:
+class ContentSecurity:
     """ASGI middleware: gives each answer a Content-Security-Policy, if it has none of its own.
 
     The scripts in a page have a number that nobody can know before (CSP Level 3, section 7.1): what

@@ -7,14 +7,14 @@ from typing import Final
 from nicegui import ui
 
 from sensorstream.console import places
-from sensorstream.console.elements import Column, Table, stand_at
+from sensorstream.console.elements import ShownTable, TableColumn, stand_at
 from sensorstream.console.visits import Visit
 
 _DEFAULT: Final = "default"
 _COLUMNS: Final = (
-    Column("name", "Setting"),
-    Column("value", "Value", value=lambda row: _text(row["value"])),
-    Column("origin", "Where it comes from"),
+    TableColumn("name", "Setting"),
+    TableColumn("value", "Value", value=lambda row: _text(row["value"])),
+    TableColumn("origin", "Where it comes from"),
 )
 
 
@@ -24,7 +24,7 @@ async def build(visit: Visit) -> None:
     asked = visit.asked
     alone = ui.switch("Only those that are set", value="all" not in asked)
     name = ui.input("Name contains", value=asked.get("name", "")).props("clearable")
-    table = Table(_COLUMNS, "/settings", rows_a_page=50)
+    table = ShownTable(_COLUMNS, "/settings", rows_a_page=50)
 
     def choose() -> None:
         said = (name.value or "").strip().lower()

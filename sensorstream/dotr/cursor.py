@@ -21,7 +21,7 @@ from sensorstream.errors import Position, QueryError, TermError
 from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal, iri
 from sensorstream.sparql.algebra import Query
-from sensorstream.sparql.lexer import Lexeme, Source, tokens
+from sensorstream.sparql.lexer import Lexeme, QueryText, tokens
 from sensorstream.sparql.parser import read_query
 from sensorstream.sparql.walk import children, renewed
 
@@ -153,7 +153,7 @@ _OPEN: Final = ("(", "{", "[")
 _CLOSED: Final = (")", "}", "]")
 
 
-class Cursor:
+class TokenCursor:
     """Goes through a text token by token; SPARQL's tokens are those of this language, too."""
 
     def __init__(self, text: str, start: Position) -> None:
@@ -162,7 +162,7 @@ class Cursor:
         Raises:
             QueryError: a character that starts no token, or a string without its end.
         """
-        self.source = Source(text, start)
+        self.source = QueryText(text, start)
         self.tokens = list(tokens(self.source))
         self.at = 0
         self.prefixes: Mapping[str, str] = {}

@@ -9,21 +9,21 @@ from decimal import Decimal, InvalidOperation
 from itertools import count
 from typing import Final, Literal
 
-from sensorstream.dotr.cursor import Cursor
+from sensorstream.dotr.cursor import TokenCursor
 from sensorstream.dotr.datalog import read_clause
 from sensorstream.dotr.syntax import (
     Absence,
-    Aggregation,
     Between,
-    Clause,
+    DatalogClause,
     Mode,
     Part,
     Pick,
-    Program,
-    Rule,
     Scope,
+    ScopeAggregation,
     Selection,
     Selector,
+    TimedProgram,
+    TimedRule,
     Within,
     attribute,
 )
@@ -32,7 +32,7 @@ from sensorstream.model.xsd import parse_duration
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Aggregate, Expression, TriplePattern, Variable
 from sensorstream.sparql.described import check_named, described
-from sensorstream.sparql.lexer import Source, tokens
+from sensorstream.sparql.lexer import QueryText, tokens
 from sensorstream.sparql.parser import read_query
 from sensorstream.sparql.scope import conjuncts
 from sensorstream.sparql.walk import variables, visible
@@ -47,7 +47,7 @@ _UNITS: Final = {
 _LENGTH: Final = "a length of time such as 5 min or PT5M"
 
 
-def read_scope(cursor: Cursor, known: Sequence[str]) -> Scope:
+def read_scope(cursor: TokenCursor, known: Sequence[str]) -> Scope:
     """A scope; ``known`` are the labels that it may be counted from.
 
     Raises:
@@ -60,7 +60,7 @@ def read_scope(cursor: Cursor, known: Sequence[str]) -> Scope:
     return Between(start, _label(cursor, known))
 
 
-def read_within(cursor: Cursor, known: Sequence[str]) -> Within:
+def read_within(cursor: TokenCursor, known: Sequence[str]) -> Within:
     """``within D from F``.
 
     Raises:
@@ -72,7 +72,7 @@ def read_within(cursor: Cursor, known: Sequence[str]) -> Within:
     return Within(length, _label(cursor, known))
 
 
-def _label(cursor: Cursor, known: Sequence[str]) -> str:
+def _label(cursor: TokenCursor, known: Sequence[str]) -> str:
     at = cursor.at
     label = cursor.name("a label")
     if label not in known:
@@ -82,7 +82,7 @@ def _label(cursor: Cursor, known: Sequence[str]) -> str:
     return label
 
 
-def _length(cursor: Cursor) -> timedelta:
+def _length(cursor: TokenCursor) -> timedelta:
     at = cursor.at
     if cursor.token is None:
         cursor.fail(_LENGTH)
@@ -121,7 +121,7 @@ class Labels:
             self.selected.append(label)
         self.labels[label] = variables
 
-    def resolved(self, cursor: Cursor, first: int, last: int) -> str:
+    def resolved(self, cursor: TokenCursor, first: int, last: int) -> str:
         """The text of an expression, in which each variable is named after its label.
 
         ``Label.?x``, ``Label.x``, and ``?x`` where one selector only has it.
@@ -146,7 +146,7 @@ class Labels:
             at += used
         return text + cursor.source.text[done : cursor.offset(last)]
 
-    def _variable(self, cursor: Cursor, at: int) -> str:
+    def _variable(self, cursor: TokenCursor, at: int) -> str:
         name = cursor.tokens[at].value[1:]
         if name in self.values:
             return f"?{name}"
@@ -161,7 +161,7 @@ class Labels:
         )
         raise cursor.error(f"?{name}: {told}", at)
 
-    def _attribute(self, cursor: Cursor, at: int) -> str:
+    def _attribute(self, cursor: TokenCursor, at: int) -> str:
         label, name = cursor.tokens[at].value, cursor.tokens[at + 2].value.lstrip("?$")
         if label not in self.labels:
             known = ", ".join(self.labels)
@@ -187,7 +187,7 @@ _IDENTIFIER: Final = "dotr_id"
 def is_rules(text: str) -> bool:
     """Whether a text is one of DOTR rules or Datalog, and not a query."""
     try:
-        found = tokens(Source(text, Position("text", 1, 1)))
+        found = tokens(QueryText(text, Position("text", 1, 1)))
         for token in found:
             word = token.value.lower()
             if word == "prefix":
@@ -201,7 +201,7 @@ def is_rules(text: str) -> bool:
     return False
 
 
-def read_program(text: str, *, name: str, start: Position, base: str | None = None) -> Program:
+def read_program(text: str, *, name: str, start: Position, base: str | None = None) -> TimedProgram:
     """The rules of a text.
 
     ``name`` is that of a rule which has none of its own; with several such rules in the text it
@@ -210,24 +210,24 @@ def read_program(text: str, *, name: str, start: Position, base: str | None = No
     Raises:
         QueryError: the text is not valid: with the place, and what was expected there.
     """
-    cursor = Cursor(text, start)
+    cursor = TokenCursor(text, start)
     cursor.base = base
-    clauses: list[Clause] = []
+    clauses: list[DatalogClause] = []
     while cursor.token is not None and not cursor.is_word(*_BEGINS):
         if cursor.is_word("prefix", "base"):
             _read_prologue(cursor)
         else:
             clauses.append(read_clause(cursor))
-    rules: list[Rule] = []
+    rules: list[TimedRule] = []
     while cursor.token is not None:
         rules.append(_read_rule(cursor))
     if not rules and not clauses:
         cursor.fail("'define', 'rule' or a Datalog rule")
-    return Program(tuple(clauses), _named(rules, name), dict(cursor.prefixes))
+    return TimedProgram(tuple(clauses), _named(rules, name), dict(cursor.prefixes))
 
 
-def _named(rules: list[Rule], name: str) -> tuple[Rule, ...]:
-    found: dict[str, Rule] = {}
+def _named(rules: list[TimedRule], name: str) -> tuple[TimedRule, ...]:
+    found: dict[str, TimedRule] = {}
     numbers, several = count(1), sum(not rule.name for rule in rules) > 1
     for rule in rules:
         if not rule.name:
@@ -240,7 +240,7 @@ def _named(rules: list[Rule], name: str) -> tuple[Rule, ...]:
     return tuple(found.values())
 
 
-def _read_prologue(cursor: Cursor) -> None:
+def _read_prologue(cursor: TokenCursor) -> None:
     """PREFIX and BASE, if they stand here."""
     start = cursor.at
     while cursor.is_word("prefix", "base"):
@@ -260,7 +260,7 @@ def _read_prologue(cursor: Cursor) -> None:
         cursor.base = parsed.meaning.base or cursor.base
 
 
-def _read_rule(cursor: Cursor) -> Rule:
+def _read_rule(cursor: TokenCursor) -> TimedRule:
     position = cursor.position()
     name, mode = "", Mode.INSTANT
     if cursor.take_word("rule"):
@@ -287,13 +287,13 @@ def _read_rule(cursor: Cursor) -> Rule:
     given = [each for each, _ in values]
     for each in sorted(wanted - set(given)):
         raise QueryError(f"?{each} has no value: expected 'with ?{each} = …'", position=position)
-    return Rule(
+    return TimedRule(
         name, mode, template, identifiers, trigger, tuple(parts), conditions, values, consumed,
         position, alert,
     )  # fmt: skip
 
 
-def _read_alert(cursor: Cursor, wanted: Iterable[str]) -> algebra.AlertClause | None:
+def _read_alert(cursor: TokenCursor, wanted: Iterable[str]) -> algebra.AlertClause | None:
     """``alert SEVERITY "text" key "key"``: as in a query that selects the variables of a graph."""
     start = cursor.at
     while cursor.token is not None and not cursor.is_word(*_BEGINS):
@@ -303,7 +303,7 @@ def _read_alert(cursor: Cursor, wanted: Iterable[str]) -> algebra.AlertClause | 
     return cursor.query("SELECT * ", text, f" {{ {of_graph} }}", start).alert
 
 
-def _read_template(cursor: Cursor) -> tuple[tuple[TriplePattern, ...], frozenset[str]]:
+def _read_template(cursor: TokenCursor) -> tuple[tuple[TriplePattern, ...], frozenset[str]]:
     """The triples that a rule says, and which of their blank nodes stand for identifiers."""
     if not cursor.is_word("{"):
         cursor.fail("'{'")
@@ -326,7 +326,7 @@ def _read_template(cursor: Cursor) -> tuple[tuple[TriplePattern, ...], frozenset
     return form.template, frozenset(found)
 
 
-def _read_selector(cursor: Cursor, names: Labels) -> Selector:
+def _read_selector(cursor: TokenCursor, names: Labels) -> Selector:
     """``Label(SELECT …)``."""
     at = cursor.at
     label = cursor.name("a label with a query, such as Smoke(SELECT …)")
@@ -350,7 +350,7 @@ def _read_selector(cursor: Cursor, names: Labels) -> Selector:
     return Selector(label, cursor.reading(text, start), query, shown, cursor.position(at))
 
 
-def _read_part(cursor: Cursor, names: Labels) -> Part:
+def _read_part(cursor: TokenCursor, names: Labels) -> Part:
     """What a rule asks for besides its trigger."""
     known = tuple(names.selected)
     if pick := cursor.take_word("each", "first", "last"):
@@ -386,10 +386,10 @@ def _read_part(cursor: Cursor, names: Labels) -> Part:
         raise cursor.error(f"a second ?{name}: expected another name", at)
     scope = read_scope(cursor, known)
     names.values.append(name)
-    return Aggregation(name, Aggregate(function, expression, distinct), selector, scope)
+    return ScopeAggregation(name, Aggregate(function, expression, distinct), selector, scope)
 
 
-def _read_expression(cursor: Cursor, names: Labels, ends: tuple[str, ...]) -> Expression:
+def _read_expression(cursor: TokenCursor, names: Labels, ends: tuple[str, ...]) -> Expression:
     """An expression, which ends before the next clause, or a mark of ``ends``."""
     start, depth = cursor.at, 0
     while (token := cursor.token) is not None:
@@ -410,14 +410,14 @@ def _read_expression(cursor: Cursor, names: Labels, ends: tuple[str, ...]) -> Ex
     return pattern.expression
 
 
-def _read_conditions(cursor: Cursor, names: Labels) -> tuple[Expression, ...]:
+def _read_conditions(cursor: TokenCursor, names: Labels) -> tuple[Expression, ...]:
     found = [*conjuncts(_read_expression(cursor, names, ("and",)))]
     while cursor.take_word("and"):
         found += conjuncts(_read_expression(cursor, names, ("and",)))
     return tuple(found)
 
 
-def _read_values(cursor: Cursor, names: Labels) -> tuple[tuple[str, Expression], ...]:
+def _read_values(cursor: TokenCursor, names: Labels) -> tuple[tuple[str, Expression], ...]:
     found: dict[str, Expression] = {}
     while True:
         at = cursor.at
@@ -430,7 +430,7 @@ def _read_values(cursor: Cursor, names: Labels) -> tuple[tuple[str, Expression],
             return tuple(found.items())
 
 
-def _read_consumed(cursor: Cursor, parts: list[Part]) -> tuple[str, ...]:
+def _read_consumed(cursor: TokenCursor, parts: list[Part]) -> tuple[str, ...]:
     labels = [each.selector.label for each in parts if isinstance(each, Selection)]
     found: list[str] = []
     while True:
@@ -447,7 +447,7 @@ def _read_consumed(cursor: Cursor, parts: list[Part]) -> tuple[str, ...]:
             return tuple(dict.fromkeys(found))
 
 
-def check_classes_named(program: Program) -> None:
+def check_classes_named(program: TimedProgram) -> None:
     """Refuse rules over time with a selector that describes a class.
 
     Raises:

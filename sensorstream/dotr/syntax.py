@@ -95,7 +95,7 @@ class Absence:
 
 
 @dataclass(frozen=True, slots=True)
-class Aggregation:
+class ScopeAggregation:
     """``avg(E(…).?x) as ?name within D from F``: a value over all events of a scope."""
 
     variable: str
@@ -104,11 +104,11 @@ class Aggregation:
     scope: Scope
 
 
-Part: TypeAlias = Selection | Absence | Aggregation
+Part: TypeAlias = Selection | Absence | ScopeAggregation
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class TimedRule:
     """``define … from … where … with … consuming …``.
 
     ``identifiers`` are the blank nodes of the template that stand for identifiers, new for each
@@ -135,7 +135,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Clause:
+class DatalogClause:
     """A Datalog rule: for each solution of the body the triples of the head hold."""
 
     head: tuple[TriplePattern, ...]
@@ -144,10 +144,10 @@ class Clause:
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class TimedProgram:
     """A text: Datalog rules, and rules over time."""
 
-    clauses: tuple[Clause, ...]
-    rules: tuple[Rule, ...]
+    clauses: tuple[DatalogClause, ...]
+    rules: tuple[TimedRule, ...]
     prefixes: Mapping[str, str] = field(default_factory=dict, compare=False)
     """Those that it declares, without the colon."""

@@ -35,7 +35,7 @@ def rule_name(local: str) -> str:
     return parted.lower()
 
 
-class Names:
+class DraftNames:
     """Gives names that have not been given before: the second ``x`` is ``x2``."""
 
     def __init__(self, *taken: str) -> None:

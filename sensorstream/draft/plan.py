@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from sensorstream.draft.naming import Names, class_name, property_name, rule_name
+from sensorstream.draft.naming import DraftNames, class_name, property_name, rule_name
 from sensorstream.draft.ranges import pictures_of, range_of
-from sensorstream.draft.shape import ElementKind, Tag, Values
+from sensorstream.draft.shape import ElementKind, Tag, ValuesAtPlace
 from sensorstream.model import xsd
 from sensorstream.model.timeline import Timeline
 
@@ -39,12 +39,12 @@ _LONGEST_ID: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class ValueSpot:
     """Where values stand, seen from their individual: ``steps`` down, then an attribute or text."""
 
     steps: tuple[ElementKind, ...]
     attribute: Tag | None
-    values: Values
+    values: ValuesAtPlace
     always: bool
     """Whether each individual of the kind has exactly one."""
 
@@ -67,15 +67,15 @@ class Drafted:
     rule: str
     variable: str
     class_name: str
-    places: list[Spot] = field(default_factory=list)
-    properties: list[tuple[str, Spot]] = field(default_factory=list)
-    identifier: tuple[Spot, ...] = ()
+    places: list[ValueSpot] = field(default_factory=list)
+    properties: list[tuple[str, ValueSpot]] = field(default_factory=list)
+    identifier: tuple[ValueSpot, ...] = ()
     alone: bool = False
     """Whether the identifier tells all of them apart in each message."""
     guess: str = ""
     """Why the identifier may be another one; "": it is one by its name."""
-    time: tuple[Drafted, Spot] | None = None
-    other_times: tuple[Spot, ...] = ()
+    time: tuple[Drafted, ValueSpot] | None = None
+    other_times: tuple[ValueSpot, ...] = ()
 
     def outward(self) -> Iterator[Drafted]:
         """This one and those around it, up to the root."""
@@ -85,7 +85,7 @@ class Drafted:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RulesDraft:
     """What is drafted for messages; ``ranges`` are those of the datatype properties, by name."""
 
     individuals: tuple[Drafted, ...]
@@ -94,15 +94,15 @@ class Plan:
     part_of: str
 
 
-def plan_of(roots: Iterable[ElementKind]) -> Plan:
+def plan_of(roots: Iterable[ElementKind]) -> RulesDraft:
     """The individuals of messages, and their names."""
-    rules, variables = Names(), Names()
+    rules, variables = DraftNames(), DraftNames()
     individuals = [each for root in roots for each in _individuals(root, rules, variables)]
     timeline = _timeline(individuals)
     for each in individuals:
         _set_time(each, timeline)
         _set_identifier(each)
-    terms = Names()
+    terms = DraftNames()
     part_of = terms.of("link", PART_OF, PART_OF)
     for each in individuals:
         each.class_name = terms.of("class", each.kind.tag, class_name(each.kind.tag[1]))
@@ -118,13 +118,13 @@ def plan_of(roots: Iterable[ElementKind]) -> Plan:
     ranges = {
         name: xsd.STRING if codes[name] else range_of(values) for name, values in seen.items()
     }
-    return Plan(tuple(individuals), ranges, timeline, part_of)
+    return RulesDraft(tuple(individuals), ranges, timeline, part_of)
 
 
 def _individuals(
     kind: ElementKind,
-    rules: Names,
-    variables: Names,
+    rules: DraftNames,
+    variables: DraftNames,
     around: Drafted | None = None,
     steps: tuple[ElementKind, ...] = (),
 ) -> Iterator[Drafted]:
@@ -144,7 +144,7 @@ def _collected(
     """Collect the places of an individual; yields the paths to the individuals directly below."""
     for tag, values in (*kind.attributes.items(), (None, kind.text)):
         if values.seen:
-            drafted.places.append(Spot(steps, tag, values, always and values.always))
+            drafted.places.append(ValueSpot(steps, tag, values, always and values.always))
     further = []
     for child in kind.children.values():
         if _is_individual(child):
@@ -165,7 +165,7 @@ def _is_individual(kind: ElementKind) -> bool:
 
 def _set_identifier(drafted: Drafted) -> None:
     """What tells the individuals of a kind apart, and whether it does so in the whole message."""
-    found: list[tuple[tuple[bool, bool, int, bool], int, Spot, bool]] = []
+    found: list[tuple[tuple[bool, bool, int, bool], int, ValueSpot, bool]] = []
     for number, place in enumerate(drafted.places):
         strong = _is_id(place)
         if not _may_name(place) or not (strong or _LIKE_AN_ID.fullmatch(place.local)):
@@ -213,27 +213,29 @@ def _guess_identifier(drafted: Drafted) -> None:
         drafted.guess = f"it gives {samples} messages {different} names: some would be one"
 
 
-def _is_id(place: Spot) -> bool:
+def _is_id(place: ValueSpot) -> bool:
     if _ID.fullmatch(place.local):
         return True
     within = place.steps and _ID.fullmatch(place.steps[-1].tag[1])
     return bool(within) and place.local in ("extension", "value")
 
 
-def _may_name(place: Spot) -> bool:
+def _may_name(place: ValueSpot) -> bool:
     """Whether its values may be names: measured values and times are none."""
     seen = place.values.seen
     measured = (xsd.DECIMAL, xsd.BOOLEAN, xsd.DATE_TIME, xsd.DATE)
     return place.always and max(map(len, seen)) <= _LONGEST_ID and range_of(seen) not in measured
 
 
-def _likeness(place: Spot) -> int:
+def _likeness(place: ValueSpot) -> int:
     if _THING.fullmatch(place.local):
         return 0
     return 1 if _LIKE_AN_ID.fullmatch(place.local) else 2
 
 
-def _tells_apart(drafted: Drafted, places: Sequence[Spot], *, each_message: bool = False) -> bool:
+def _tells_apart(
+    drafted: Drafted, places: Sequence[ValueSpot], *, each_message: bool = False
+) -> bool:
     """Whether no two individuals of a kind have the same values, in a message or in all."""
     if not places:
         return False
@@ -255,7 +257,7 @@ def _timeline(individuals: list[Drafted]) -> Timeline:
     return Timeline.DATETIME
 
 
-def _is_time(place: Spot, timeline: Timeline) -> bool:
+def _is_time(place: ValueSpot, timeline: Timeline) -> bool:
     """Whether each of its values is a time of a line, and one of the message itself."""
     names = _near_names(place)
     if not place.always or any(_OF_ANOTHER.search(name) for name in names):
@@ -267,7 +269,7 @@ def _is_time(place: Spot, timeline: Timeline) -> bool:
     return counted and range_ == xsd.INTEGER
 
 
-def _near_names(place: Spot) -> list[str]:
+def _near_names(place: ValueSpot) -> list[str]:
     return [place.local, *(step.tag[1] for step in place.steps[-1:])]
 
 
@@ -280,19 +282,19 @@ def _set_time(drafted: Drafted, timeline: Timeline) -> None:
             return
 
 
-def _time_rank(place: Spot) -> int:
+def _time_rank(place: ValueSpot) -> int:
     names = _near_names(place)
     if any(_OF_A_READING.search(name) for name in names):
         return 0
     return 1 if any(_TIME.search(name) for name in names) else 2
 
 
-def _wanted(drafted: Drafted) -> list[tuple[str, Spot]]:
+def _wanted(drafted: Drafted) -> list[tuple[str, ValueSpot]]:
     """The places of an individual with names that tell them apart."""
     own = "text" if drafted.kind.children else "value"
     short = [property_name(place.local or own) for place in drafted.places]
     counts = Counter(short)
-    names = Names()
+    names = DraftNames()
     found = []
     for name, place in zip(short, drafted.places, strict=True):
         wanted = name

@@ -20,7 +20,7 @@ _LEFT_OUT: Final = (f"{{{_XSI}}}schemaLocation", f"{{{_XSI}}}noNamespaceSchemaLo
 
 
 @dataclass(slots=True)
-class Values:
+class ValuesAtPlace:
     """The values at one place: an attribute, or the text of a kind of element."""
 
     seen: list[str] = field(default_factory=list)
@@ -46,8 +46,8 @@ class ElementKind:
     """The most of them in one parent."""
     always: bool = True
     """Whether each parent has exactly one."""
-    attributes: dict[Tag, Values] = field(default_factory=dict)
-    text: Values = field(default_factory=Values)
+    attributes: dict[Tag, ValuesAtPlace] = field(default_factory=dict)
+    text: ValuesAtPlace = field(default_factory=ValuesAtPlace)
     children: dict[Tag, ElementKind] = field(default_factory=dict)
 
     @property
@@ -63,20 +63,20 @@ class ElementKind:
 
 
 @dataclass(slots=True)
-class Shape:
+class MessageShape:
     """The kinds of messages, by those of their roots; ``left_out`` are paths not in it."""
 
     roots: dict[Tag, ElementKind] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
 
 
-def shape_of(roots: Iterable[Element]) -> Shape:
+def shape_of(roots: Iterable[Element]) -> MessageShape:
     """The shape of documents, in time linear in their size.
 
     At most :data:`MOST_KINDS` kinds are kept; elements of others are left out, with all below
     them.
     """
-    shape, kinds = Shape(), 0
+    shape, kinds = MessageShape(), 0
     for number, root in enumerate(roots):
         tag = tag_of(root.tag)
         kinds += tag not in shape.roots
@@ -86,7 +86,7 @@ def shape_of(roots: Iterable[Element]) -> Shape:
     return shape
 
 
-def _note(root: Element, start: ElementKind, number: int, shape: Shape, kinds: int) -> int:
+def _note(root: Element, start: ElementKind, number: int, shape: MessageShape, kinds: int) -> int:
     """Note a message; how many kinds there are then."""
     waiting: list[tuple[Element, ElementKind, int]] = [(root, start, 1)]
     while waiting:
@@ -121,14 +121,14 @@ def tag_of(name: object) -> Tag:
     return str(parts.namespace or ""), str(parts.localname)
 
 
-def _note_attributes(element: Element, kind: ElementKind, shape: Shape, number: int) -> None:
+def _note_attributes(element: Element, kind: ElementKind, shape: MessageShape, number: int) -> None:
     present = set()
     for name, value in element.attrib.items():
         if name in _LEFT_OUT:
             shape.left_out[f"{element.getroottree().getpath(element)}/@{tag_of(name)[1]}"] = 1
             continue
         tag = tag_of(name)
-        values = kind.attributes.setdefault(tag, Values(always=kind.count == 1))
+        values = kind.attributes.setdefault(tag, ValuesAtPlace(always=kind.count == 1))
         if text := str(value).strip():
             values.note(text, number)
             present.add(tag)

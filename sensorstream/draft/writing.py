@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sensorstream.draft.naming import Names
-from sensorstream.draft.plan import Drafted, Plan, Spot, plan_of
+from sensorstream.draft.naming import DraftNames
+from sensorstream.draft.plan import Drafted, RulesDraft, ValueSpot, plan_of
 from sensorstream.draft.ranges import pictures_of
-from sensorstream.draft.shape import ElementKind, Shape, Tag
+from sensorstream.draft.shape import ElementKind, MessageShape, Tag
 from sensorstream.language.printer import escaped
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.xsd import XSD
@@ -36,7 +36,9 @@ class Draft:
     guesses: Sequence[str]
 
 
-def draft_of(shape: Shape, namespaces: Mapping[str | None, str], start: str, name: str) -> Draft:
+def draft_of(
+    shape: MessageShape, namespaces: Mapping[str | None, str], start: str, name: str
+) -> Draft:
     """A draft for messages of a shape.
 
     Args:
@@ -74,7 +76,7 @@ def _prefixes(roots: Iterable[ElementKind], namespaces: Mapping[str | None, str]
         for tag in (kind.tag, *kind.attributes)
         if tag[0] and tag[0] != _XML
     )
-    names = Names("xml")
+    names = DraftNames("xml")
     found: dict[str, str] = {}
     for uri in used:
         told = next((name for name, other in namespaces.items() if name and other == uri), "m")
@@ -96,7 +98,7 @@ def _head(start: str, prefixes: Mapping[str, str], name: str) -> Iterator[str]:
         yield from (f'xmlns {each} = "{escaped(uri)}"' for uri, each in prefixes.items())
 
 
-def _rule(drafted: Drafted, plan: Plan, prefixes: Mapping[str, str]) -> Iterator[str]:
+def _rule(drafted: Drafted, plan: RulesDraft, prefixes: Mapping[str, str]) -> Iterator[str]:
     paths = _paths(drafted, prefixes)
     yield ""
     yield from _guesses(drafted, paths)
@@ -179,7 +181,7 @@ class _Paths:
         assert drafted.around is not None
         return "/".join((*self._from(drafted.around), *map(self.step, drafted.steps)))
 
-    def place(self, drafted: Drafted, place: Spot) -> str:
+    def place(self, drafted: Drafted, place: ValueSpot) -> str:
         steps = [*self._from(drafted), *map(self.step, place.steps)]
         kind = place.steps[-1] if place.steps else drafted.kind
         if place.attribute is not None:
@@ -214,7 +216,7 @@ def _rest(left_out: Mapping[str, int]) -> Iterator[str]:
             yield f"#   {_in_comment(path)}" + (f" ({count} elements)" if count > 1 else "")
 
 
-def _ontology(plan: Plan, classes: tuple[str, ...], start: str, name: str) -> Iterator[str]:
+def _ontology(plan: RulesDraft, classes: tuple[str, ...], start: str, name: str) -> Iterator[str]:
     yield f"# A first draft of an ontology, made from {_in_comment(name)}."
     yield "# The datatypes are guessed from its values: check that they suit all messages."
     yield ""

@@ -40,7 +40,7 @@ class Inside(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Cursor:
+class TextCursor:
     """What stands before a place.
 
     ``tokens`` are those of the query, of the head or of the rule up to there, or, in opened SPARQL
@@ -70,7 +70,7 @@ _NEXT_LINE: Final = re.compile(
 )
 
 
-def cursor_in_rules(text: str, offset: int) -> Cursor:
+def cursor_in_rules(text: str, offset: int) -> TextCursor:
     """What stands before a place in a rule file."""
     begin = max((s for s in rule_starts(text) if s <= offset), default=0)
     found: list[Token] = []
@@ -83,7 +83,7 @@ def cursor_in_rules(text: str, offset: int) -> Cursor:
         opened = at + _space(text, at, offset)
         if opened == offset:
             in_comment = "#" in text[at:offset].rpartition("\n")[2]
-            return Cursor(Inside.TEXT if in_comment else Inside.RULES, tuple(found))
+            return TextCursor(Inside.TEXT if in_comment else Inside.RULES, tuple(found))
         later = (
             None
             if _kind(found) in rule_lexer.SPARQL_WORDS
@@ -104,7 +104,7 @@ def _read(piece: str, begin: int, found: list[Token]) -> int:
     """
     end = 0
     try:
-        for token in rule_lexer.tokens(rule_lexer.RuleText(piece, "")):
+        for token in rule_lexer.tokens(rule_lexer.LexedText(piece, "")):
             start = token.start_pos or 0
             found.append(Token(token.type, token.value, begin + start))
             end = start + len(token.value)
@@ -122,31 +122,31 @@ def _kind(found: Sequence[Token]) -> str:
     return found[-1].type if found else ""
 
 
-def _after_tokens(found: list[Token], inside: Inside, words: Collection[str]) -> Cursor:
+def _after_tokens(found: list[Token], inside: Inside, words: Collection[str]) -> TextCursor:
     """The place is right behind the last token, which may go on if it is one of ``words``."""
     if found and found[-1].type in words:
-        return Cursor(inside, tuple(found[:-1]), word=found[-1].value)
-    return Cursor(inside, tuple(found))
+        return TextCursor(inside, tuple(found[:-1]), word=found[-1].value)
+    return TextCursor(inside, tuple(found))
 
 
-def _inside(found: list[Token], rest: str) -> Cursor:
+def _inside(found: list[Token], rest: str) -> TextCursor:
     """The place is behind something that cannot be read to its end."""
     before = tuple(found)
     if rest.startswith("@{"):  # a language
         rest = rest[1:]
     if rest.startswith("{"):
         sparql = _kind(found) in rule_lexer.SPARQL_WORDS
-        return Cursor(Inside.SPARQL if sparql else Inside.HOLE, before, inner=rest[1:])
+        return TextCursor(Inside.SPARQL if sparql else Inside.HOLE, before, inner=rest[1:])
     if rest.startswith('"'):
         done = 3 if rest.startswith('"""') else 1
         for match in _QUOTED.finditer(rest, done):
             done = match.end()
         hole = rest.find("{", done)
         if hole >= 0:
-            return Cursor(Inside.HOLE, before, inner=rest[hole + 1 :])
+            return TextCursor(Inside.HOLE, before, inner=rest[hole + 1 :])
     if len(rest) == 1 and rest in "?$@":
-        return Cursor(Inside.RULES, before, word=rest)
-    return Cursor(Inside.TEXT, before)
+        return TextCursor(Inside.RULES, before, word=rest)
+    return TextCursor(Inside.TEXT, before)
 
 
 _SPARQL_WORDS: Final = frozenset(
@@ -154,11 +154,11 @@ _SPARQL_WORDS: Final = frozenset(
 ) | frozenset(sparql_lexer.KEYWORDS.values())
 
 
-def cursor_in_sparql(text: str) -> Cursor:
+def cursor_in_sparql(text: str) -> TextCursor:
     """What stands at the end of the beginning of a query."""
     found: list[Token] = []
     try:
-        source = sparql_lexer.Source(text, Position("", 1, 1))
+        source = sparql_lexer.QueryText(text, Position("", 1, 1))
         for token in sparql_lexer.tokens(source):
             found.append(Token(*token))
     except QueryError:
@@ -171,7 +171,7 @@ def cursor_in_sparql(text: str) -> Cursor:
     in_comment = "#" in rest.rpartition("\n")[2] and not unread
     word = unread if unread in ("?", "$") else ""
     is_text = in_comment or unread != word
-    return Cursor(Inside.TEXT if is_text else Inside.SPARQL, tuple(found), word)
+    return TextCursor(Inside.TEXT if is_text else Inside.SPARQL, tuple(found), word)
 
 
 _NAMED: Final = re.compile(r"[ \t]*(mapping|rule)[ \t]+([^\W\d][\w-]*)")

@@ -31,7 +31,7 @@ _MOST: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Deployment:
+class EditedDeployment:
     """The settings that apply to a file.
 
     ``is_part``: they name the file. If not, the file is checked by itself, with the ontology of the
@@ -43,7 +43,7 @@ class Deployment:
     fault: SensorStreamError | None = None
 
 
-def deployment_of(file: Path) -> Deployment:
+def deployment_of(file: Path) -> EditedDeployment:
     """The deployment of the nearest ``sensorstream.toml`` above a file."""
     alone = RuleSettings(files=(file,))
     for folder in file.parents:
@@ -53,11 +53,11 @@ def deployment_of(file: Path) -> Deployment:
         try:
             settings = load_settings(path)
         except SensorStreamError as error:
-            return Deployment(Settings(path=path, rules=alone), False, error)
+            return EditedDeployment(Settings(path=path, rules=alone), False, error)
         if file in settings.rules.files:
-            return Deployment(settings, True)
-        return Deployment(replace(settings, rules=alone), False)
-    return Deployment(Settings(path=file.parent / SETTINGS_FILE, rules=alone), False)
+            return EditedDeployment(settings, True)
+        return EditedDeployment(replace(settings, rules=alone), False)
+    return EditedDeployment(Settings(path=file.parent / SETTINGS_FILE, rules=alone), False)
 
 
 @lru_cache(maxsize=_MOST)
@@ -66,7 +66,7 @@ def _loaded(settings: OntologySettings, *_states: object) -> tuple[Ontology, Voc
     return ontology, Vocabulary.of(ontology.schema, ontology.triples)
 
 
-class Ontologies:
+class EditedOntologies:
     """Ontologies, and their names, loaded again only after a file has changed."""
 
     def __init__(self) -> None:
@@ -114,7 +114,7 @@ class OpenFiles:
     """Texts as they stand in the editor, and what is known around each."""
 
     def __init__(self) -> None:
-        self.ontologies = Ontologies()
+        self.ontologies = EditedOntologies()
         self._texts: dict[Path, str] = {}
         self._uris: dict[Path, str] = {}
 

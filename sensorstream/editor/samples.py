@@ -218,7 +218,7 @@ def last_path(expression: str) -> LastPath | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SampleStep:
     """An element or attribute that the next step of a path may find.
 
     ``name`` is as XPath writes it; ``count`` and ``values`` are those of the sample messages.
@@ -229,7 +229,7 @@ class Step:
     values: tuple[str, ...]
 
 
-def next_steps(path: LastPath, outside: SampleScope) -> Iterator[Step]:
+def next_steps(path: LastPath, outside: SampleScope) -> Iterator[SampleStep]:
     """What may be written behind the last slash, with the prefixes that the file declares."""
     scope = path.scope(outside)
     elements, attributes = f"{path.base}*", f"{path.base}@*"
@@ -244,7 +244,7 @@ def next_steps(path: LastPath, outside: SampleScope) -> Iterator[Step]:
             found.setdefault(f"@{_written(attribute, prefixes)}", []).append(str(node))
     for name, values in found.items():
         if not name.endswith(":"):
-            yield Step(name, len(values), shown_values(values))
+            yield SampleStep(name, len(values), shown_values(values))
 
 
 def _written(tag: object, prefixes: dict[str, str]) -> str:

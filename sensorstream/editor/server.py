@@ -27,7 +27,13 @@ from sensorstream.editor.document import (
     symbols_of_rule_set,
     symbols_over_time,
 )
-from sensorstream.editor.files import Deployment, Ontologies, OpenFiles, deployment_of, path_of
+from sensorstream.editor.files import (
+    EditedDeployment,
+    EditedOntologies,
+    OpenFiles,
+    deployment_of,
+    path_of,
+)
 from sensorstream.errors import LanguageError, Position, SensorStreamError
 from sensorstream.language.layout import format_rules
 from sensorstream.language.parser import parse
@@ -46,7 +52,7 @@ class Diagnostic:
 
 
 def diagnostics(
-    file: Path, unsaved: Mapping[Path, str], ontologies: Ontologies
+    file: Path, unsaved: Mapping[Path, str], ontologies: EditedOntologies
 ) -> dict[Path, list[Diagnostic]]:
     """The diagnostics of a file, and of all rule files of its deployment, by file.
 
@@ -74,7 +80,7 @@ def diagnostics(
 
 
 def _of_rules(
-    deployment: Deployment, unsaved: Mapping[Path, str], ontologies: Ontologies
+    deployment: EditedDeployment, unsaved: Mapping[Path, str], ontologies: EditedOntologies
 ) -> Iterator[Diagnostic]:
     settings = deployment.settings
     found = list(faults(settings, unsaved, ontologies.load))
@@ -93,7 +99,10 @@ def _of_rules(
 
 
 def _of_query(
-    file: Path, unsaved: Mapping[Path, str], deployment: Deployment, ontologies: Ontologies
+    file: Path,
+    unsaved: Mapping[Path, str],
+    deployment: EditedDeployment,
+    ontologies: EditedOntologies,
 ) -> Iterator[Diagnostic]:
     settings = deployment.settings
     line = settings.time.line if settings.path.is_file() else "datetime"

@@ -16,7 +16,7 @@ from lxml import etree
 from sensorstream.errors import InvalidTerm, MappingError, MessageTooLarge, TermError
 from sensorstream.kb.oxigraph import to_oxigraph
 from sensorstream.mapping.document import parse_document
-from sensorstream.mapping.plan import Mapped, MappingPlan
+from sensorstream.mapping.plan import MappedMessage, MappingPlan
 from sensorstream.mapping.rule_cost import size_of
 from sensorstream.model.events import Event, Message
 from sensorstream.model.frozen import frozen
@@ -88,18 +88,18 @@ class Arrived:
     """
 
     message: Message
-    mapped: Mapped
+    mapped: MappedMessage
     seconds: float = field(default=0.0, compare=False)
 
     @classmethod
     def of(cls, event: Event) -> Arrived:
         """An event that comes by itself; no time of arrival is known of it."""
         message = Message(event.message, b"", 0, event.source)
-        return cls(message, Mapped((), (event,), ()))
+        return cls(message, MappedMessage((), (event,), ()))
 
 
 @dataclass(frozen=True, slots=True)
-class Unmapped:
+class UnmappedMessage:
     """A message that gives no events.
 
     ``error`` is why it cannot be mapped; None: no rule matched it, ``root`` is then the name of
@@ -116,7 +116,7 @@ class Unmapped:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadMessage:
     """A well-formed message, and the seconds it took to read (they count as t_m)."""
 
     document: etree._ElementTree
@@ -146,7 +146,7 @@ class Mapper:
     """How far the times of a message may be after its arrival, or after the times of those before
     it: windows and lateness follow the latest time that any message has said. None: however far."""
 
-    def read(self, content: bytes) -> Reading:
+    def read(self, content: bytes) -> ReadMessage:
         """Parse a message; safe to call from any thread.
 
         Raises:
@@ -159,11 +159,11 @@ class Mapper:
                 f"the message holds {len(content)} bytes, the limit is {self.max_bytes}"
             )
         document = parse_document(content, max_depth=self.max_depth)
-        return Reading(document, self.counter() - start)
+        return ReadMessage(document, self.counter() - start)
 
     def map(
-        self, message: Message, reading: Reading | None = None, *, again: bool = False
-    ) -> Arrived | Unmapped:
+        self, message: Message, reading: ReadMessage | None = None, *, again: bool = False
+    ) -> Arrived | UnmappedMessage:
         """What the mapping rules make of a message, for :meth:`.Engine.take`.
 
         ``reading`` is what :meth:`read` made of its content; without it that is done here.
@@ -180,19 +180,19 @@ class Mapper:
                 self._check_times(mapped, message)
         except Exception as error:
             # Its own fault or one of ours: the engine tells it, and goes on with the next.
-            return Unmapped(message, error, seconds=seconds + self.counter() - start)
+            return UnmappedMessage(message, error, seconds=seconds + self.counter() - start)
         seconds += self.counter() - start
         if mapped.matched:
             return Arrived(message, mapped, seconds)
         root = str(reading.document.getroot().tag)
-        return Unmapped(message, None, root, mapped.hint, seconds)
+        return UnmappedMessage(message, None, root, mapped.hint, seconds)
 
     def hear(self, times: Iterable[Instant]) -> None:
         """Learn how far apart the times of messages are from some that were taken in."""
         if isinstance(self.ahead, Spacing):
             self.ahead.hear(times)
 
-    def _check_times(self, mapped: Mapped, message: Message) -> None:
+    def _check_times(self, mapped: MappedMessage, message: Message) -> None:
         if self.ahead is None or not mapped.events:
             return
         latest = max(event.time for event in mapped.events)
@@ -205,7 +205,7 @@ class Mapper:
                 f"({message.received}) than time.ahead allows: expected one of the present or past"
             )
 
-    def _mapped(self, reading: Reading, message: Message, again: bool) -> Mapped:
+    def _mapped(self, reading: ReadMessage, message: Message, again: bool) -> MappedMessage:
         plan, seconds = self.plan, self.seconds
         apart = plan.largest is not None and size_of(message.content) > plan.largest
         if seconds is None or again or not apart:
@@ -222,7 +222,7 @@ _MOST: Final = 65_536
 """So many valid IRIs and language tags are remembered, then all are forgotten."""
 
 
-class Admission:
+class TermCheck:
     """The last look at terms before the window: refuses events with an invalid one.
 
     A term that Oxigraph refuses would make every later query of the knowledge base fail. Rules and

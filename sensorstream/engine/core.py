@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from sensorstream.engine.arrival import Admission, Arrived, no_time
-from sensorstream.engine.filters import Filter
+from sensorstream.engine.arrival import Arrived, TermCheck, no_time
+from sensorstream.engine.filters import EntryFilter
 from sensorstream.engine.inferences import Inferences
 from sensorstream.engine.live_queries import LiveQueries, QueryTerms
 from sensorstream.engine.notices import RULE_FAILED, Notices
@@ -24,20 +24,20 @@ from sensorstream.errors import InternalFault, SensorStreamError, SettingsError
 from sensorstream.kb.graph import KnowledgeBase
 from sensorstream.model.events import Cleared, Message
 from sensorstream.model.timeline import Instant, Timeline
-from sensorstream.model.waits import Silence
+from sensorstream.model.waits import SilentSource
 from sensorstream.reasoning.dl.reasoner import ResilientReasoner
 from sensorstream.reasoning.reasoner import Reasoner
 from sensorstream.rules.conditions import ConditionEvaluator
 from sensorstream.rules.memory import RuleMemory
 from sensorstream.rules.rounds import RuleIndex
 from sensorstream.rules.rule_compiler import CompiledRule
-from sensorstream.window.spec import Kind, Unit, WindowSpec
+from sensorstream.window.spec import WindowMove, WindowSpec, WindowUnitKind
 from sensorstream.window.window import Window, make_window
 
 _LOG = logging.getLogger(__name__)
 _TOLD: Final = 3
 """Open questions that a warning tells of."""
-_EVERYTHING: Final = WindowSpec(Kind.LANDMARK, Unit.INDIVIDUALS)
+_EVERYTHING: Final = WindowSpec(WindowMove.LANDMARK, WindowUnitKind.INDIVIDUALS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ class Parts:
     disorder: Disorder | None = None
     """How late events may be; what is later is left out. None: events are taken as they come, one
     from before the present happens at the present."""
-    filters: Sequence[Filter] = ()
+    filters: Sequence[EntryFilter] = ()
     """What of a message enters the window."""
     shedding: Shedding | None = None
     """The load to be shed."""
@@ -75,7 +75,7 @@ class Parts:
     answers: bool = True
     """Whether senders wait for the outcome of their own message and see no other, so that the
     replies of a message that had to wait cannot be sent."""
-    silence: Silence = Silence.QUERIES
+    silence: SilentSource = SilentSource.QUERIES
     """Whose time goes on with the clock while no message comes."""
 
 
@@ -101,7 +101,7 @@ class Core:
         """Messages that wait for earlier ones."""
         self.refused: frozenset[str] = frozenset()
         """The ids of messages that wait, and are to be rejected in their turn."""
-        self.admission = Admission()
+        self.admission = TermCheck()
         self.filters = tuple(parts.filters)
         self.shedder = None if parts.shedding is None else LoadShedder(parts.shedding)
         self.archived = 0

@@ -20,9 +20,9 @@ from sensorstream.errors import QueryError, SensorStreamError
 from sensorstream.model.events import Cleared, Event, Message
 from sensorstream.model.timeline import Instant
 from sensorstream.model.waits import Waits
-from sensorstream.rules.effects import Run
+from sensorstream.rules.effects import RulesRun
 from sensorstream.rules.history import waiting
-from sensorstream.rules.memory import Answer, Asked, News
+from sensorstream.rules.memory import Answer, HistoryQuestion, RuleMemoryChange
 
 _MOST_STEPS: Final = 1000
 """Times at which something was due that one entry works off one by one; the rest at once."""
@@ -175,7 +175,7 @@ def step(
     return _ended(core, outcome, now, before)
 
 
-def asked(core: Core) -> list[Asked]:
+def asked(core: Core) -> list[HistoryQuestion]:
     """The questions of rules to the history that wait for their answers, the oldest first."""
     found = [
         each
@@ -214,11 +214,11 @@ def answer(core: Core, entry: Message, answer: Answer) -> Outcome:
             ends = (Cleared("", RULE_FAILED, each, now, entry.id) for each in worked)
             made.cleared = (*ends, *made.cleared)
             outcome = made
-    core.memory.keep(now, News(held={rule: {answer.moment: None}}))
+    core.memory.keep(now, RuleMemoryChange(held={rule: {answer.moment: None}}))
     return core.marked(_ended(core, outcome, now, before))
 
 
-def _of(told: Asked | Answer) -> tuple[object, ...]:
+def _of(told: HistoryQuestion | Answer) -> tuple[object, ...]:
     return told.rule, told.digest, told.moment
 
 
@@ -239,7 +239,9 @@ def _turn(
     one of them.
     """
     run = MessageRun(core, entry.id, Timings())
-    work = Run(run, entry, now, core.memory, prefix=names, late=late, in_turn=rules, answer=answer)
+    work = RulesRun(
+        run, entry, now, core.memory, prefix=names, late=late, in_turn=rules, answer=answer
+    )
 
     def react() -> Outcome:
         applied = [run.enter(Event((), now, entry.id))] if with_window else []

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from sensorstream.engine.core import Core
-from sensorstream.engine.filters import Filter
+from sensorstream.engine.filters import EntryFilter
 from sensorstream.engine.inferences import latest_message
 from sensorstream.engine.message_run import MessageRun
 from sensorstream.engine.notices import restored_ends
@@ -37,7 +37,7 @@ def adopt(
     core: Core,
     aside: Aside,
     rules: Sequence[CompiledRule],
-    filters: Sequence[Filter],
+    filters: Sequence[EntryFilter],
     shedding: Shedding | None,
     cause: str,
 ) -> None:

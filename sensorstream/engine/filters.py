@@ -22,7 +22,7 @@ from sensorstream.window.window import Window
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class FilterCondition:
     """What a filter asks of the values of ``properties``; all of it must hold.
 
     ``below`` and ``above`` hold where a value lies outside of them, on either side; ``equal``
@@ -83,7 +83,7 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class EntryFilter:
     """Which individuals of ``classes`` do not enter the window.
 
     Those that meet the condition, or with ``inverse`` those that do not; without a condition
@@ -92,7 +92,7 @@ class Filter:
 
     name: str
     classes: frozenset[IRI]
-    condition: Condition | None
+    condition: FilterCondition | None
     inverse: bool
     store: bool
 

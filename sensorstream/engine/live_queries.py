@@ -22,10 +22,10 @@ from typing import Final, TypeAlias
 from urllib.parse import quote
 
 from sensorstream.dotr.reader import is_rules, read_program
-from sensorstream.dotr.syntax import Program
-from sensorstream.engine.query_alerts import Holding, QueryAlerts
+from sensorstream.dotr.syntax import TimedProgram
+from sensorstream.engine.query_alerts import QueryAlerts, SolutionCounts
 from sensorstream.engine.reorder import Disorder
-from sensorstream.engine.stream_clock import Moved, StreamClock
+from sensorstream.engine.stream_clock import ClockMoved, StreamClock
 from sensorstream.errors import (
     DamagedCheckpoint,
     Overrun,
@@ -40,7 +40,7 @@ from sensorstream.kb.index import TripleIndex
 from sensorstream.model.events import Delta, Event, net_delta
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.timeline import Instant, Timeline
-from sensorstream.model.waits import Silence
+from sensorstream.model.waits import SilentSource
 from sensorstream.network.budget import NO_LIMITS, Limits
 from sensorstream.network.plan.nodes import Anew
 from sensorstream.network.recursion.reads import Conclusions
@@ -63,7 +63,7 @@ _ALWAYS: Final = int(Origin.STATIC | Origin.STATIC_INFERRED)
 
 
 @dataclass(frozen=True, slots=True)
-class QueryReport:
+class EngineReport:
     """One report; ``number`` counts those of its registration from 1.
 
     ``entry`` is the journal's id of the registration: :attr:`id` is never given twice.
@@ -96,7 +96,7 @@ class QueryTerms:
 
 
 @dataclass(frozen=True, slots=True)
-class Registration:
+class RunningQuery:
     """A query that runs: ``reports`` is the number of its last report, 0 before the first."""
 
     name: str
@@ -130,10 +130,10 @@ class QueriesState:
     """The continuous queries of an engine at rest."""
 
     processor: ProcessorState
-    registered: tuple[Registration, ...] = ()
-    moved: Moved | None = None
+    registered: tuple[RunningQuery, ...] = ()
+    moved: ClockMoved | None = None
     stopped: tuple[Stopped, ...] = ()
-    alerts: tuple[Holding, ...] = ()
+    alerts: tuple[SolutionCounts, ...] = ()
 
 
 Fault: TypeAlias = tuple[str, str, Exception]
@@ -184,14 +184,14 @@ class LiveQueries:
         self._conclusions = conclusions
         self.alerts = QueryAlerts()
         self._registered: dict[str, _Counted] = {}
-        self._reports: list[QueryReport] = []
+        self._reports: list[EngineReport] = []
         self.lost: list[Fault] = []
         """Queries that could not be started again, or not with all they knew, and nobody knows."""
         self.stopped: dict[str, Stopped] = {}
         """Those that were stopped, by name, until another one has the name."""
         self._overruns: list[Stopped] = []
         # Whence it goes on is no part of the state: what that leads to is in the journal, as ticks.
-        self.clock = StreamClock(Silence.QUERIES, timeline, disorder, resumed=0)
+        self.clock = StreamClock(SilentSource.QUERIES, timeline, disorder, resumed=0)
         """Their time while no message comes."""
 
     # -- queries ----------------------------------------------------------------------------
@@ -252,7 +252,7 @@ class LiveQueries:
         Raises:
             QueryError: one that it names is not there.
         """
-        if isinstance(query, Program):
+        if isinstance(query, TimedProgram):
             return None
         graphs = self._terms.graphs
         if graphs is not None and query.dataset.named:
@@ -342,7 +342,7 @@ class LiveQueries:
     def _take_report(self, report: Report) -> None:
         counted = self._registered[report.query]
         counted.reports += 1
-        told = QueryReport(counted.entry, counted.reports, report)
+        told = EngineReport(counted.entry, counted.reports, report)
         self._reports.append(told)
         self.alerts.take(told.id, report)
 
@@ -451,7 +451,7 @@ class LiveQueries:
 
     # -- what it came to --------------------------------------------------------------------
 
-    def take_reports(self) -> tuple[QueryReport, ...]:
+    def take_reports(self) -> tuple[EngineReport, ...]:
         """What was reported since the last call."""
         if not self._reports:
             return ()
@@ -483,7 +483,7 @@ class LiveQueries:
     def state(self) -> QueriesState:
         """All that must survive a restart."""
         registered = tuple(
-            Registration(name, each.entry, each.reports) for name, each in self._registered.items()
+            RunningQuery(name, each.entry, each.reports) for name, each in self._registered.items()
         )
         stopped = tuple(self.stopped.values())
         holding = self.alerts.state()

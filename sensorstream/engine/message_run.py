@@ -15,7 +15,7 @@ from sensorstream.model.events import Cleared, Delta, Departure, Ended, Event, I
 from sensorstream.model.terms import BlankNode, Subject, Triple
 from sensorstream.reasoning.reasoner import without_limits
 from sensorstream.rules.conditions import unlimited
-from sensorstream.rules.effects import Run
+from sensorstream.rules.effects import RulesRun
 from sensorstream.rules.rounds import run_rules
 from sensorstream.window.change import Undo, WindowChange
 
@@ -111,7 +111,7 @@ class MessageRun:
         self.visible.append(effect)
         return effect
 
-    def ruled(self, work: Run, applied: Sequence[Delta], *, silent: bool = False) -> Outcome:
+    def ruled(self, work: RulesRun, applied: Sequence[Delta], *, silent: bool = False) -> Outcome:
         """Let the rules react to what ``applied`` has changed; ``silent`` as for :func:`run_rules`.
 
         ``work`` is the rules' work, of which nothing is done yet; its host is this.

@@ -26,7 +26,7 @@ from sensorstream.model.terms import IRI, Subject, Term, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.reasoning.profiles import unread_axiom
 from sensorstream.reasoning.reasoner import NoReasoner
-from sensorstream.rules.effects import Run
+from sensorstream.rules.effects import RulesRun
 from sensorstream.window.partition import owners_of
 
 _LOG: Final = logging.getLogger(__name__)
@@ -152,7 +152,7 @@ def _react(
         run.said.append(event)
     now = core.present(message.received if core.window.now is None else core.window.now)
     said = {t[0] for event in mapped.events for t in event.triples} if core.rules.listen else ()
-    outcome = run.ruled(Run(run, message, now, core.memory, said=said), applied)
+    outcome = run.ruled(RulesRun(run, message, now, core.memory, said=said), applied)
     _settle(core, arrived, verdicts)
     if mapped.warnings:
         outcome.status = Status.PARTIAL

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from sqlalchemy import Engine, Row, delete, func, insert, or_, select, update
 
-from sensorstream.access.audit import Change
+from sensorstream.access.audit import AuditedChange
 from sensorstream.access.keys import Key
 from sensorstream.access.roles import Role
 from sensorstream.history.database import record, rows_of, translating
@@ -90,19 +90,19 @@ class PostgresAuditLog:
     def __init__(self, database: Engine) -> None:
         self._database = database
 
-    def add(self, change: Change) -> None:
+    def add(self, change: AuditedChange) -> None:
         """Write a change down; its number is given here."""
         row = {name: _storable(getattr(change, name)) for name in _COLUMNS}
         with translating("cannot write the audit log"), self._database.begin() as connection:
             connection.execute(insert(audit).values(row))
 
-    def before(self, seq: int | None, limit: int) -> list[Change]:
+    def before(self, seq: int | None, limit: int) -> list[AuditedChange]:
         """Up to ``limit`` changes, newest first, with a number below ``seq``."""
         query = select(audit).order_by(audit.c.seq.desc()).limit(limit)
         if seq is not None:
             query = query.where(audit.c.seq < seq)
         rows = rows_of(self._database, "cannot read the audit log", query)
-        return [record(Change, row) for row in rows]
+        return [record(AuditedChange, row) for row in rows]
 
     def forget(self, before: datetime) -> None:
         """Delete what is older than a time."""

@@ -31,7 +31,7 @@ from sensorstream.errors import HistoryError, Unstorable
 from sensorstream.history.database import PipelinedCursor, one_value, transaction
 from sensorstream.history.partitions import Partitions, analyze
 from sensorstream.history.pipeline import Standings, store_standings
-from sensorstream.history.routines import Written, write_effects
+from sensorstream.history.routines import WrittenEffects, write_effects
 from sensorstream.history.rows import STATEMENTS, contradiction_of, json_of, statement_rows, text_of
 from sensorstream.history.terms import Dictionary, term_key
 from sensorstream.journal.records import Effects, MessageStatus, OntologyVersion, Settled
@@ -299,7 +299,7 @@ class EffectsStore:
             terms = (term for each in revoked for term in each.triple)
             revoke(cursor, revoked, self._dictionary.numbers(cursor, terms))
 
-    def _write(self, cursor: PipelinedCursor, effects: Effects) -> Written:
+    def _write(self, cursor: PipelinedCursor, effects: Effects) -> WrittenEffects:
         """Write all that most groups consist of.
 
         Raises:

@@ -74,7 +74,7 @@ _SETTINGS: Final = {"engine": "one engine", "spark": "engines on Spark"}
 
 
 @dataclass(frozen=True, slots=True)
-class Runner:
+class PipelineRunner:
     """What decides which window an entry of the journal goes to.
 
     ``key`` parts the windows; empty: there is one. ``by_count``: they count elements, and messages
@@ -92,14 +92,14 @@ class Runner:
     def _by_key(self) -> str:
         return f", pipeline.key = {self.key!r}" if self.kind == "spark" else ""
 
-    def goes_on_from(self, other: Runner) -> bool:
+    def goes_on_from(self, other: PipelineRunner) -> bool:
         """Whether its windows, rebuilt from the journal, hold what the other's do."""
         if self.kind == other.kind:
             return self.kind == "engine" or self.key == other.key
         return self.by_count and other.by_count and bool(self.key) and self.key == other.key
 
 
-def claim(url: str, runner: Runner) -> None:
+def claim(url: str, runner: PipelineRunner) -> None:
     """Write down that a runner is the history's; the schema is there.
 
     Raises:
@@ -111,7 +111,7 @@ def claim(url: str, runner: Runner) -> None:
             "select runner, exists (select from store.messages) from store.pipeline for update"
         )
         found, begun = cursor.fetchone() or (None, False)
-        known = None if found is None else Runner(**found)
+        known = None if found is None else PipelineRunner(**found)
         if begun and known is not None and not runner.goes_on_from(known):
             raise HistoryError(
                 f"the history {describe(url)} belongs to {known}, and this is {runner}: what is in "
@@ -143,7 +143,7 @@ _QUERY: Final = """
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class JournalPosition:
     """Numbers of entries; and when the last batch was stored, None before the first.
 
     ``keys`` counts the engines that hold something; ``behind``: one of them waits for a time that
@@ -178,7 +178,7 @@ class PositionReader(OwnConnection):
     def __init__(self, url: str) -> None:
         super().__init__(lambda: url, "sensorstream position")
 
-    def read(self) -> Position:
+    def read(self) -> JournalPosition:
         """The position now, all of one moment.
 
         Raises:
@@ -188,11 +188,11 @@ class PositionReader(OwnConnection):
             cursor.execute(_QUERY, (EFFECTS_LOCK,))
             row = cursor.fetchone() or (0, 0, None, 0, False, False)
         stored, journalled, *more = row
-        return Position(journalled, stored, *more)
+        return JournalPosition(journalled, stored, *more)
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class EngineStanding:
     """One engine after a batch.
 
     ``now`` is its application time, ``heard`` the time of arrival of the last message of the batch
@@ -211,7 +211,7 @@ class Standings:
     """Those engines that a batch changed; ``upto`` is its last entry."""
 
     upto: int
-    changed: Sequence[Standing]
+    changed: Sequence[EngineStanding]
 
 
 def store_standings(cursor: extensions.cursor, standings: Standings, *, new: bool) -> None:

@@ -44,7 +44,7 @@ _SHARED: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenEffects:
     """What became of a group of effects.
 
     ``result`` is ``written``; ``stored`` if it was stored before; ``refused`` if it leaves out an
@@ -81,7 +81,7 @@ def write_effects(
     numbers: Mapping[Term, int],
     removals: int,
     durable: bool,
-) -> Written:
+) -> WrittenEffects:
     """Write those effects of a group of entries that most groups have, and move the watermark.
 
     Args:
@@ -119,7 +119,7 @@ def write_effects(
     row = cursor.fetchone()
     if row is None:
         raise HistoryError("PostgreSQL gave no answer about the effects of a group")
-    return Written(*row)
+    return WrittenEffects(*row)
 
 
 def _in_turns(

@@ -17,7 +17,7 @@ from sensorstream.errors import Contradiction
 from sensorstream.history.copying import Row, RowShape
 from sensorstream.history.terms import number_of, rounded
 from sensorstream.journal.records import MessageStatus, Record, number_of_message
-from sensorstream.model.events import Alert, Basis, Departure, Ended, Evidence, Matched, Since
+from sensorstream.model.events import Alert, Basis, Departure, Ended, Evidence, Matched, RuleWait
 from sensorstream.model.terms import IRI, Term, term
 
 
@@ -54,7 +54,7 @@ def _term(text: str) -> Term:
 def _evidence(told: Mapping[str, Any]) -> Evidence:
     bindings = tuple((name, _term(value)) for name, value in told["b"].items())
     statements = tuple(_matched(*each) for each in told["s"])
-    since = Since(*told["t"]) if "t" in told else None
+    since = RuleWait(*told["t"]) if "t" in told else None
     return Evidence(told["d"], bindings, statements, told["l"], since)
 
 

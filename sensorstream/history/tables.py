@@ -195,7 +195,7 @@ terms: Final = Table(
     metadata,
     Column("id", BigInteger, primary_key=True, autoincrement=False),
     Column("moment", MOMENT),
-    # 0 IRI, 1 blank node, 2 literal: sensorstream.history.terms.Kind.
+    # 0 IRI, 1 blank node, 2 literal: sensorstream.history.terms.TermKind.
     Column("kind", SmallInteger, nullable=False),
     Column("number", Numeric),
     Column("text", Text, nullable=False),

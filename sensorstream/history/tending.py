@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Engine, Row, text
 
-from sensorstream.alerts.formats import MOST_TOLD, GroupState, group_json
+from sensorstream.alerts.formats import MOST_TOLD, AlertsOfGroup, group_json
 from sensorstream.alerts.records import Incident
 from sensorstream.history.database import record, translating
 from sensorstream.history.incidents import (
@@ -191,7 +191,7 @@ def _tell(
     members = connection.execute(_MEMBERS, values).all()
     cleared = members[0].ended
     told = [record(Incident, each) for each in members]
-    state = GroupState(group.labels, told, members[0].all - cleared, cleared)
+    state = AlertsOfGroup(group.labels, told, members[0].all - cleared, cleared)
     values |= {"seq": number, "receiver": group.webhook_id, "data": group_json(state, timeline)}
     for command in (_TOLD, _LEAVE, _TOLD_AT, _SEND):
         connection.execute(command, values)

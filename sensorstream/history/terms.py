@@ -17,7 +17,7 @@ from sensorstream.history.copying import Row, RowShape
 from sensorstream.history.database import one_value
 from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
-from sensorstream.model.xsd import DATE_TIMES, NUMERIC_TYPES, Moment, datetime_of
+from sensorstream.model.xsd import DATE_TIMES, NUMERIC_TYPES, TimelineMoment, datetime_of
 
 TERMS: Final = RowShape(
     "store.terms", ("id", "number", "moment", "kind", "text", "datatype", "language")
@@ -43,7 +43,7 @@ _LOOK_UP: Final = (
 _unstorable: Final = re.compile("[\x00\ud800-\udfff]").search
 
 
-class Kind(IntEnum):
+class TermKind(IntEnum):
     """``store.terms.kind``."""
 
     IRI = 0
@@ -55,7 +55,7 @@ class Kind(IntEnum):
 class TermKey:
     """A term as it stands in ``store.terms``; the label of a blank node without ``_:``."""
 
-    kind: Kind
+    kind: TermKind
     text: str
     datatype: str | None = None
     language: str | None = None
@@ -64,18 +64,18 @@ class TermKey:
 def term_key(term: Term) -> TermKey:
     """The term's columns. What PostgreSQL's text cannot hold (NUL, lone surrogates) is U+FFFD."""
     if isinstance(term, Literal):
-        return TermKey(Kind.LITERAL, _storable(term.lexical), term.datatype, term.language)
+        return TermKey(TermKind.LITERAL, _storable(term.lexical), term.datatype, term.language)
     if isinstance(term, BlankNode):
-        return TermKey(Kind.BLANK, _storable(term.removeprefix("_:")))
-    return TermKey(Kind.IRI, _storable(term))
+        return TermKey(TermKind.BLANK, _storable(term.removeprefix("_:")))
+    return TermKey(TermKind.IRI, _storable(term))
 
 
 def term_of(kind: int, text: str, datatype: str | None = None, language: str | None = None) -> Term:
     """The term of some columns."""
     match kind:
-        case Kind.IRI:
+        case TermKind.IRI:
             return IRI(text)
-        case Kind.BLANK:
+        case TermKind.BLANK:
             return BlankNode(f"_:{text}")
         case _:
             assert datatype is not None
@@ -110,7 +110,7 @@ def _moment_of(term: Term) -> datetime | None:
     if not isinstance(term, Literal) or term.datatype not in DATE_TIMES:
         return None
     value = term.known
-    return datetime_of(value) if isinstance(value, Moment) else None
+    return datetime_of(value) if isinstance(value, TimelineMoment) else None
 
 
 class Dictionary:

@@ -12,7 +12,7 @@ from threading import Event, Thread
 from typing import Final, Protocol
 
 from sensorstream.app.application import Application
-from sensorstream.app.life.health import Part
+from sensorstream.app.life.health import HealthPart
 from sensorstream.errors import SensorStreamError
 from sensorstream.inputs.intake import InputMetrics, Intake
 from sensorstream.installation import require
@@ -100,13 +100,13 @@ class Inputs:
         for each in self._running:
             each.join()
 
-    def parts(self) -> Sequence[Part]:
+    def parts(self) -> Sequence[HealthPart]:
         """The state of each input. One that is not connected does not keep others from sending:
         so it counts as ready, and its detail says what is wrong. One that a fault of the program
         stops does not.
         """
         return [
-            Part(f"input {each.name}", ready=not each.faulty, detail=each.state)
+            HealthPart(f"input {each.name}", ready=not each.faulty, detail=each.state)
             for each in self._running
         ]
 

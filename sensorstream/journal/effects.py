@@ -8,7 +8,7 @@ from dataclasses import fields
 from itertools import chain
 from typing import Any
 
-from sensorstream.engine.live_queries import QueryReport
+from sensorstream.engine.live_queries import EngineReport
 from sensorstream.engine.outcome import Outcome, Status, counts
 from sensorstream.errors import Contradiction, Inconsistent, few, shortened
 from sensorstream.journal.message import TakeMessage
@@ -122,7 +122,7 @@ def merged(parts: Sequence[Effects]) -> Effects:
     return Effects(**(values | {"ended": tuple(ended), "revoked": tuple(revoked)}))
 
 
-def reports_of(outcomes: Sequence[Outcome]) -> list[QueryReport]:
+def reports_of(outcomes: Sequence[Outcome]) -> list[EngineReport]:
     """The reports of continuous queries, in order."""
     return [r for outcome in outcomes for each in in_order(outcome) for r in each.reports]
 

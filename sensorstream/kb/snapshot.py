@@ -30,7 +30,7 @@ from sensorstream.sparql.parser import read_query
 Results: TypeAlias = ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples
 
 
-class Snapshot:
+class OxigraphSnapshot:
     """A knowledge base with complete SPARQL 1.1: a copy in Oxigraph, updated before each query.
 
     Default graph: the union of all graphs; named graphs: ``urn:sensorstream:static``,
@@ -167,7 +167,7 @@ def read_answerable(
     ``names_only``: it must not describe classes; see :func:`.check_named`.
 
     Raises:
-        QueryError: as for :meth:`Snapshot.query`.
+        QueryError: as for :meth:`OxigraphSnapshot.query`.
     """
     parsed = read_query(text, start=Position("query", 1, 1), most_tokens=most_tokens)
     check_answerable(parsed, message_graphs=True)

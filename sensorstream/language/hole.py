@@ -10,7 +10,7 @@ from typing import Final, Literal, NamedTuple
 
 from sensorstream.errors import LanguageError
 from sensorstream.language import syntax
-from sensorstream.language.lexer import RuleText
+from sensorstream.language.lexer import LexedText
 
 _PIPE: Final = re.compile(r"""\|>|"[^"]*"|'[^']*'""")
 _SPACE: Final = re.compile(r"\s*")
@@ -45,7 +45,7 @@ def split(written: str) -> list[HolePart]:
     return [*parts, HolePart(start, written[start:])]
 
 
-def call(source: RuleText, start: int, written: str) -> syntax.Call:
+def call(source: LexedText, start: int, written: str) -> syntax.ValueCall:
     """The call after a pipe; ``start`` is its offset in the file.
 
     Raises:
@@ -77,7 +77,7 @@ def call(source: RuleText, start: int, written: str) -> syntax.Call:
             kind, text = "word", match["word"]
         arguments.append(syntax.Argument(kind, text, position=place))
         offset = _after_space(written, match.end())
-    return syntax.Call(name.group(), tuple(arguments), position=position)
+    return syntax.ValueCall(name.group(), tuple(arguments), position=position)
 
 
 def _after_space(written: str, offset: int) -> int:

@@ -14,7 +14,7 @@ from typing import Final
 from lark import Token
 
 from sensorstream.language.hole import split
-from sensorstream.language.lexer import SPARQL_SKIP, RuleText, tokens
+from sensorstream.language.lexer import SPARQL_SKIP, LexedText, tokens
 from sensorstream.language.parser import syntax_tree
 
 _STEP: Final = 2
@@ -44,7 +44,7 @@ def format_rules(text: str, file: str = "") -> str:
     syntax_tree(text, file)
     laid_out = _Layout("\r\n" if "\r\n" in text.partition("\n")[0] + "\n" else "\n")
     before = 0
-    found = list(tokens(RuleText(text, file)))
+    found = list(tokens(LexedText(text, file)))
     for index, token in enumerate(found):
         start = token.start_pos or 0
         following = found[index + 1].type if index + 1 < len(found) else "$END"

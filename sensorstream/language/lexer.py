@@ -97,7 +97,7 @@ _LEVELS: Final = frozenset(
 )
 
 
-class RuleText(Lines):
+class LexedText(Lines):
     """The text of a rule file."""
 
     __slots__ = ("file",)
@@ -107,7 +107,7 @@ class RuleText(Lines):
         self.file = file
 
 
-def tokens(source: RuleText) -> Iterator[Token]:
+def tokens(source: LexedText) -> Iterator[Token]:
     """The tokens of a rule file; holes and texts keep their braces and quotes.
 
     Raises:
@@ -150,7 +150,7 @@ def _level(levels: list[int], kind: str) -> int:
     return levels[-1]
 
 
-def _next(source: RuleText, offset: int, before: str) -> tuple[str, int]:
+def _next(source: LexedText, offset: int, before: str) -> tuple[str, int]:
     text = source.text
     if text[offset] == "{":
         if before in SPARQL_WORDS:
@@ -166,7 +166,7 @@ def _next(source: RuleText, offset: int, before: str) -> tuple[str, int]:
 _HOLE_PATTERN: Final = re.compile(_HOLE)
 
 
-def _end_of_sparql(source: RuleText, start: int) -> int:
+def _end_of_sparql(source: LexedText, start: int) -> int:
     """The offset behind the brace that closes the one at ``start``."""
     text, offset, depth = source.text, start, 0
     while offset < len(text):
@@ -180,7 +180,7 @@ def _end_of_sparql(source: RuleText, start: int) -> int:
     raise _unclosed(source, start, "'{' is never closed: expected '}' after the SPARQL text")
 
 
-def _no_token(source: RuleText, offset: int) -> LanguageError:
+def _no_token(source: LexedText, offset: int) -> LanguageError:
     character = source.text[offset]
     if character == '"':
         return _unclosed(
@@ -193,7 +193,7 @@ def _no_token(source: RuleText, offset: int) -> LanguageError:
     return _unclosed(source, offset, f"unexpected character '{character}'{hint}")
 
 
-def _unclosed(source: RuleText, offset: int, message: str) -> LanguageError:
+def _unclosed(source: LexedText, offset: int, message: str) -> LanguageError:
     return LanguageError(message, position=source.position(offset))
 
 
@@ -204,5 +204,5 @@ class RuleLexer(Lexer):
         """Accept Lark's configuration, which is not used."""
 
     # Lark's older interface for custom lexers: it passes the argument of parse().
-    def lex(self, data: RuleText) -> Iterator[Token]:  # type: ignore[override]
+    def lex(self, data: LexedText) -> Iterator[Token]:  # type: ignore[override]
         return tokens(data)

@@ -16,7 +16,7 @@ from sensorstream.errors import LanguageError, Position
 from sensorstream.grammars import Grammar, one_of, unexpected
 from sensorstream.language import syntax
 from sensorstream.language.hole import call, split
-from sensorstream.language.lexer import KEYWORDS, RuleLexer, RuleText
+from sensorstream.language.lexer import KEYWORDS, LexedText, RuleLexer
 from sensorstream.language.wellformed import faults, place
 from sensorstream.model.events import SEVERITIES
 from sensorstream.model.schedules import DAYS
@@ -58,7 +58,7 @@ def syntax_tree(text: str, file: str = "") -> syntax.RuleFile:
     Raises:
         LanguageError: at the first unexpected token.
     """
-    source = RuleText(text, file)
+    source = LexedText(text, file)
     try:
         return cast(syntax.RuleFile, GRAMMAR.read(source, _Builder(source)))
     except UnexpectedToken as error:
@@ -96,7 +96,7 @@ _PLAIN: Final = {
 } | {kind: f"'{word}'" for word, kind in KEYWORDS.items()}
 
 
-def _unexpected(source: RuleText, error: UnexpectedToken) -> LanguageError:
+def _unexpected(source: LexedText, error: UnexpectedToken) -> LanguageError:
     accepted = set(error.accepts or error.expected)
     if {"LOCAL_NAME", "NAMESPACE", "IRI"} <= accepted:
         accepted -= {"NAMESPACE", "IRI"}
@@ -116,8 +116,8 @@ _ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
 _Language: TypeAlias = str | syntax.Hole | None
 
 
-def _node(kind: type[syntax.Node]) -> Callable[[_Builder, list[Any]], syntax.Node]:
-    def made(self: _Builder, children: list[Any]) -> syntax.Node:
+def _node(kind: type[syntax.SyntaxNode]) -> Callable[[_Builder, list[Any]], syntax.SyntaxNode]:
+    def made(self: _Builder, children: list[Any]) -> syntax.SyntaxNode:
         word, *fields = children
         return kind(*map(self._field, fields), position=self._at(word))
 
@@ -127,7 +127,7 @@ def _node(kind: type[syntax.Node]) -> Callable[[_Builder, list[Any]], syntax.Nod
 class _Builder(Transformer[Token, Any]):
     """One method for each rule of the grammar, bottom up."""
 
-    def __init__(self, source: RuleText) -> None:
+    def __init__(self, source: LexedText) -> None:
         super().__init__()
         self._source = source
 
@@ -137,7 +137,11 @@ class _Builder(Transformer[Token, Any]):
     on_change, on_message = _node(syntax.OnChange), _node(syntax.OnMessage)
     on_insert, on_expire = _node(syntax.OnInsert), _node(syntax.OnExpire)
     on_update, every = _node(syntax.OnUpdate), _node(syntax.Every)
-    exists, select, ask = _node(syntax.Exists), _node(syntax.Select), _node(syntax.Ask)
+    exists, select, ask = (
+        _node(syntax.ExistsCondition),
+        _node(syntax.SelectCondition),
+        _node(syntax.AskCondition),
+    )
     delete_individual = _node(syntax.DeleteIndividual)
     delete_pattern = _node(syntax.DeletePattern)
     sparql_update, reply = _node(syntax.SparqlUpdate), _node(syntax.Reply)
@@ -221,11 +225,11 @@ class _Builder(Transformer[Token, Any]):
         flush()
         return tuple(parts)
 
-    def _template(self, token: Token) -> syntax.Template:
+    def _template(self, token: Token) -> syntax.TextTemplate:
         quote = 3 if token.value.startswith('"""') else 1
         written = token.value[quote:-quote]
         parts = self._parts(written, (token.start_pos or 0) + quote, escapes=True)
-        return syntax.Template(parts, position=self._at(token))
+        return syntax.TextTemplate(parts, position=self._at(token))
 
     def _constant(self, token: Token, what: str) -> str:
         template = self._template(token)
@@ -233,15 +237,15 @@ class _Builder(Transformer[Token, Any]):
             raise LanguageError(f"{what} has no holes", position=template.position)
         return "".join(cast(tuple[str, ...], template.parts))
 
-    def name(self, children: list[Token]) -> syntax.Name:
+    def name(self, children: list[Token]) -> syntax.WrittenName:
         (token,) = children
         start = token.start_pos or 0
         if token.type == "IRI":
             parts = self._parts(token.value[1:-1], start + 1, escapes=False)
-            return syntax.Name(None, parts, position=self._at(token))
+            return syntax.WrittenName(None, parts, position=self._at(token))
         prefix, local = token.value.split(":", 1)
         parts = self._parts(local, start + len(prefix) + 1, escapes=False)
-        return syntax.Name(prefix, parts, position=self._at(token))
+        return syntax.WrittenName(prefix, parts, position=self._at(token))
 
     def blank_name(self, children: list[Token]) -> syntax.BlankName:
         (token,) = children
@@ -249,11 +253,13 @@ class _Builder(Transformer[Token, Any]):
         parts = self._parts(token.value[2:], start, escapes=False)
         return syntax.BlankName(parts, position=self._at(token))
 
-    def variable(self, children: list[Token]) -> syntax.Variable:
-        return syntax.Variable(children[0].value[1:], position=self._at(children[0]))
+    def variable(self, children: list[Token]) -> syntax.RuleVariable:
+        return syntax.RuleVariable(children[0].value[1:], position=self._at(children[0]))
 
-    def _duration(self, token: Token) -> syntax.Duration:
-        return syntax.Duration(self._constant(token, "a length of time"), position=self._at(token))
+    def _duration(self, token: Token) -> syntax.WrittenDuration:
+        return syntax.WrittenDuration(
+            self._constant(token, "a length of time"), position=self._at(token)
+        )
 
     # Files
 
@@ -266,7 +272,7 @@ class _Builder(Transformer[Token, Any]):
             xml_namespaces=of(syntax.XmlNamespace),
             rules=of(syntax.MappingRule, syntax.SemanticRule),
             file=self._source.file,
-            tables=of(syntax.Table),
+            tables=of(syntax.LookupTable),
             parts=of(syntax.MessageEach),
             bases=of(syntax.Base),
         )
@@ -290,9 +296,9 @@ class _Builder(Transformer[Token, Any]):
         written = self._constant(uri, "a namespace")
         return syntax.XmlNamespace(name.value, written, position=self._at(name))
 
-    def table(self, children: list[Token]) -> syntax.Table:
+    def table(self, children: list[Token]) -> syntax.LookupTable:
         name, path, key, value = children
-        return syntax.Table(
+        return syntax.LookupTable(
             name.value,
             self._constant(path, "a file's name"),
             self._constant(key, "a column's name"),
@@ -371,13 +377,15 @@ class _Builder(Transformer[Token, Any]):
         word, test = children
         return cast(syntax.Condition, replace(test, negated=True, position=self._at(word)))
 
-    def count_members(self, children: list[Any]) -> syntax.Count:
+    def count_members(self, children: list[Any]) -> syntax.CountCondition:
         word, class_name, comparison, number = children
         if not number.value.isdecimal():
             raise LanguageError(
                 f"'{number.value}' is not a count: expected digits", position=self._at(number)
             )
-        return syntax.Count(class_name, comparison, int(number.value), position=self._at(word))
+        return syntax.CountCondition(
+            class_name, comparison, int(number.value), position=self._at(word)
+        )
 
     def comparison(self, children: list[Token]) -> str:
         return str(children[0].value)
@@ -393,7 +401,7 @@ class _Builder(Transformer[Token, Any]):
             severity.value, self._template(text), key, duration, position=self._at(word)
         )
 
-    def lasting(self, children: list[Token]) -> syntax.Duration | None:
+    def lasting(self, children: list[Token]) -> syntax.WrittenDuration | None:
         return self._duration(children[0]) if children else None
 
     multiples = lasting
@@ -418,7 +426,7 @@ class _Builder(Transformer[Token, Any]):
         token, (datatype, language) = children
         return syntax.TextValue(self._template(token), datatype, language, position=self._at(token))
 
-    def annotation(self, children: list[Any]) -> tuple[syntax.Name | None, _Language]:
+    def annotation(self, children: list[Any]) -> tuple[syntax.WrittenName | None, _Language]:
         if not children:
             return None, None
         (written,) = children
@@ -428,8 +436,8 @@ class _Builder(Transformer[Token, Any]):
             return None, str(written.value[1:])
         return None, self._hole_at((written.start_pos or 0) + 2, written.value[2:-1])
 
-    def number(self, children: list[Token]) -> syntax.Number:
-        return syntax.Number(children[0].value, position=self._at(children[0]))
+    def number(self, children: list[Token]) -> syntax.WrittenNumber:
+        return syntax.WrittenNumber(children[0].value, position=self._at(children[0]))
 
     def list_value(self, children: list[Any]) -> syntax.ListValue:
         opening, *items = children
@@ -443,11 +451,11 @@ class _Builder(Transformer[Token, Any]):
         value, otherwise = children
         return syntax.Fallback(value, False, otherwise, position=value.position)
 
-    def policy(self, children: list[Token]) -> syntax.Policy:
+    def policy(self, children: list[Token]) -> syntax.MissingPolicy:
         kind: Literal["skip individual", "reject"] = (
             "reject" if children[0].type == "REJECT" else "skip individual"
         )
-        return syntax.Policy(kind, position=self._at(children[0]))
+        return syntax.MissingPolicy(kind, position=self._at(children[0]))
 
     def blank(self, children: list[Any]) -> syntax.BlankValue:
         opening, (classes, properties) = children
@@ -455,8 +463,8 @@ class _Builder(Transformer[Token, Any]):
 
     def classes_and_properties(
         self, children: list[Any]
-    ) -> tuple[tuple[syntax.Name, ...], tuple[syntax.PropertyValues, ...]]:
-        classes = tuple(child for child in children if isinstance(child, syntax.Name))
+    ) -> tuple[tuple[syntax.WrittenName, ...], tuple[syntax.PropertyValues, ...]]:
+        classes = tuple(child for child in children if isinstance(child, syntax.WrittenName))
         return classes, tuple(child for child in children if child not in classes)
 
 

@@ -19,11 +19,11 @@ _ESCAPES: Final = str.maketrans(
         "}": "}}",
     }
 )
-_FORMS: Final[Mapping[type[syntax.Node], str]] = {
+_FORMS: Final[Mapping[type[syntax.SyntaxNode], str]] = {
     syntax.Base: "base <{iri}>\n",
     syntax.Prefix: "prefix {name}: <{iri}>\n",
     syntax.XmlNamespace: "xmlns {name} = {uri!q}\n",
-    syntax.Table: "table {name} from {path!q} key {key!q} value {value!q}\n",
+    syntax.LookupTable: "table {name} from {path!q} key {key!q} value {value!q}\n",
     syntax.MessageEach: "message each {xpath}\n",
     syntax.MappingRule: "mapping {name}\non message {message}[\n{for_each:\n}][\n{lets:\n}]"
     "[\nif {guards: and }]\nthen\n  {actions:\n  }\n",
@@ -39,12 +39,12 @@ _FORMS: Final[Mapping[type[syntax.Node], str]] = {
     syntax.OnUpdate: "on update {name} as {variable}[ old {old}][ new {new}]",
     syntax.Every: "every {schedule}[\nfrom history select {question}]",
     syntax.When: "when {condition} becomes true[ for {lasting}][\nuntil {until}]",
-    syntax.Duration: "{text!q}",
+    syntax.WrittenDuration: "{text!q}",
     syntax.LocalTime: "{day} at {time!q} in {zone!q}",
-    syntax.Exists: "[{negated}not ]exists {class_name}",
-    syntax.Count: "[{negated}not ]count {class_name} {comparison} {number}",
-    syntax.Select: "[{negated}not ]select {query}",
-    syntax.Ask: "[{negated}not ]ask {query}",
+    syntax.ExistsCondition: "[{negated}not ]exists {class_name}",
+    syntax.CountCondition: "[{negated}not ]count {class_name} {comparison} {number}",
+    syntax.SelectCondition: "[{negated}not ]select {query}",
+    syntax.AskCondition: "[{negated}not ]ask {query}",
     syntax.IndividualAction: "{kind} individual {name}[ a {classes:, }][ in graph {graph}]"
     "[ at {at}][\n    ; {properties:\n    ; }] .",
     syntax.AlertAction: "alert {severity} {text}[ key {key}][ for {duration}]",
@@ -55,15 +55,15 @@ _FORMS: Final[Mapping[type[syntax.Node], str]] = {
     syntax.PropertyValues: "{property} {values:, }",
     syntax.XPathValue: "{xpath}[^^{datatype}][@{language}]",
     syntax.TextValue: "{text}[^^{datatype}][@{language}]",
-    syntax.Number: "{text}",
+    syntax.WrittenNumber: "{text}",
     syntax.ListValue: "( {items: } )",
     syntax.KnownName: "known {name}",
     syntax.KnownBy: "known {class_name} with {property} {value}",
     syntax.Fallback: "{value}[{if_valid} if valid][ or {otherwise}]",
-    syntax.Policy: "{kind}",
-    syntax.Variable: "?{name}",
+    syntax.MissingPolicy: "{kind}",
+    syntax.RuleVariable: "?{name}",
     syntax.BlankName: "_:{parts:}",
-    syntax.Call: "{function}[ {arguments: }]",
+    syntax.ValueCall: "{function}[ {arguments: }]",
 }
 
 
@@ -74,15 +74,15 @@ def print_rules(file: syntax.RuleFile) -> str:
     return "\n".join((*blocks, *map(print_node, file.rules)))
 
 
-def print_node(node: syntax.Node) -> str:
+def print_node(node: syntax.SyntaxNode) -> str:
     """A node as a rule file writes it; a rule ends with a line break."""
     match node:
         case syntax.Hole():
             return print_hole(node)
-        case syntax.Name(prefix=prefix):
+        case syntax.WrittenName(prefix=prefix):
             local = "".join(map(_text, node.parts))
             return f"<{local}>" if prefix is None else f"{prefix}:{local}"
-        case syntax.Template():
+        case syntax.TextTemplate():
             inside = (escaped(p) if isinstance(p, str) else print_hole(p) for p in node.parts)
             return f'"{"".join(inside)}"'
         case syntax.Sparql(text=text):
@@ -105,7 +105,7 @@ def print_hole(hole: syntax.Hole) -> str:
 
 
 def _text(value: object) -> str:
-    return print_node(value) if isinstance(value, syntax.Node) else str(value)
+    return print_node(value) if isinstance(value, syntax.SyntaxNode) else str(value)
 
 
 def escaped(text: str) -> str:

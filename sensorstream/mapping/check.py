@@ -85,14 +85,14 @@ def _literals(
     for values in nodes(rule.actions, syntax.PropertyValues):
         for name, value in _stated(file, file.resolve(values.property), values.values):
             kind = datatype_of(file, name, value, schema)
-            language = None if isinstance(value, syntax.Number) else value.language
+            language = None if isinstance(value, syntax.WrittenNumber) else value.language
             if isinstance(language, syntax.Hole):
                 # Any language: which one it is, only a message tells.
                 language = "en"
             try:
                 make = literal_maker(kind, language)
                 match value:
-                    case syntax.Number():
+                    case syntax.WrittenNumber():
                         make(value.text)
                     case syntax.TextValue() if not any(nodes(value.text, syntax.Hole)):
                         make("".join(cast(tuple[str, ...], value.text.parts)))
@@ -124,7 +124,7 @@ def _types(file: syntax.RuleFile, rule: syntax.MappingRule) -> Iterator[Language
         if file.resolve(values.property) != rdf.TYPE:
             continue
         for value in alternatives(values.values):
-            if not isinstance(value, syntax.Name):
+            if not isinstance(value, syntax.WrittenName):
                 yield LanguageError(
                     "rdf:type takes a class: expected its name, such as :Room or :{@kind}",
                     position=value.position,
@@ -136,7 +136,7 @@ def _only_hole(value: LiteralValue) -> syntax.Hole | None:
     match value:
         case syntax.XPathValue():
             return value.xpath
-        case syntax.TextValue(text=syntax.Template(parts=(syntax.Hole() as hole,))):
+        case syntax.TextValue(text=syntax.TextTemplate(parts=(syntax.Hole() as hole,))):
             return hole
     return None
 
@@ -144,12 +144,12 @@ def _only_hole(value: LiteralValue) -> syntax.Hole | None:
 def _stated(
     file: syntax.RuleFile,
     name: IRI,
-    values: Iterable[syntax.Value | syntax.Policy | None],
+    values: Iterable[syntax.Value | syntax.MissingPolicy | None],
 ) -> Iterator[tuple[IRI, LiteralValue]]:
     """The literals among values, each with the property whose range it has."""
     for value in values:
         match value:
-            case syntax.XPathValue() | syntax.TextValue() | syntax.Number():
+            case syntax.XPathValue() | syntax.TextValue() | syntax.WrittenNumber():
                 yield name, value
             case syntax.Fallback():
                 yield from _stated(file, name, (value.value, value.otherwise))

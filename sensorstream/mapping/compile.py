@@ -11,17 +11,17 @@ from sensorstream.language.ontology_names import shown, why_unknown
 from sensorstream.language.printer import print_node
 from sensorstream.mapping.check import check
 from sensorstream.mapping.document import Element
-from sensorstream.mapping.expressions import ExpressionRecorder, Expressions, told
+from sensorstream.mapping.expressions import ExpressionRecorder, MappingExpressions, told
 from sensorstream.mapping.location_path import lookup_of, only_root
 from sensorstream.mapping.moved_paths import ROOT, looks_up
 from sensorstream.mapping.parts import compile_split
 from sensorstream.mapping.path_index import Nodes
 from sensorstream.mapping.plan import (
     Harvest,
+    MappedStatements,
     MappingPlan,
     PlannedRule,
     RunRule,
-    Statements,
     Terms,
     Turn,
 )
@@ -97,7 +97,7 @@ class _Compiler(TermCompiler):
         in_parts: bool,
     ) -> None:
         library = reference.library_of(file.file)
-        expressions = Expressions(file, rule, library, recorder, in_parts)
+        expressions = MappingExpressions(file, rule, library, recorder, in_parts)
         super().__init__(expressions, rule.message, iri_maker(file.base), None, multiply=False)
         self._expressions = expressions
         self._file = file
@@ -201,18 +201,20 @@ class _Compiler(TermCompiler):
         def act_whole(turn: Turn) -> None:
             # Remove all statements of an individual that is left out.
             subject, instant, where = name(turn), time(turn), graph(turn)
-            turn.statements = said = Statements()
+            turn.statements = said = MappedStatements()
             try:
                 state(subject, turn)
             except SkipIndividual:
                 return
             turn.harvest.at(instant).add(said, where)
 
-        may_skip = any(each.kind == "skip individual" for each in nodes(action, syntax.Policy))
+        may_skip = any(
+            each.kind == "skip individual" for each in nodes(action, syntax.MissingPolicy)
+        )
         return act_whole if may_skip or action.graph is not None else act
 
     def _named(
-        self, name: syntax.Name | syntax.Variable | syntax.BlankName
+        self, name: syntax.WrittenName | syntax.RuleVariable | syntax.BlankName
     ) -> Callable[[Turn], Subject]:
         """The subject of an action, which is reported if somebody wants to know."""
         find, named = self._subject(name), self._expressions.named
@@ -222,10 +224,12 @@ class _Compiler(TermCompiler):
         return told(find, lambda turn, subject: named(subject, holes, turn))
 
     def _subject(
-        self, name: syntax.Name | syntax.Variable | syntax.BlankName, what: str = "an individual's"
+        self,
+        name: syntax.WrittenName | syntax.RuleVariable | syntax.BlankName,
+        what: str = "an individual's",
     ) -> Callable[[Turn], Subject]:
-        assert not isinstance(name, syntax.Variable), "parse refuses it in mapping rules"
-        if isinstance(name, syntax.Name) and name.is_constant:
+        assert not isinstance(name, syntax.RuleVariable), "parse refuses it in mapping rules"
+        if isinstance(name, syntax.WrittenName) and name.is_constant:
             constant = self._file.resolve(name)
             return lambda turn: constant
         find, holes = self._name(name), name.holes
@@ -239,7 +243,7 @@ class _Compiler(TermCompiler):
 
         return one
 
-    def _graph(self, name: syntax.Name | None) -> Callable[[Turn], IRI | None]:
+    def _graph(self, name: syntax.WrittenName | None) -> Callable[[Turn], IRI | None]:
         if name is None:
             return lambda turn: None
         find = cast(Callable[[Turn], IRI], self._subject(name, "a graph's"))
@@ -284,7 +288,7 @@ class _Compiler(TermCompiler):
 
         return say
 
-    def _classes(self, names: Sequence[syntax.Name]) -> Say:
+    def _classes(self, names: Sequence[syntax.WrittenName]) -> Say:
         """State the classes of a subject, first those that the rule itself has."""
         ordered = sorted(names, key=lambda each: not each.is_constant)
         return self._stated(rdf.TYPE, ordered, update=False)
@@ -297,7 +301,7 @@ class _Compiler(TermCompiler):
         def recorded(turn: Turn, subject: Subject) -> bool:
             said, statements = False, turn.statements
             for tell, holes in tells:
-                turn.statements = told = Statements()
+                turn.statements = told = MappedStatements()
                 said |= tell(turn, subject)
                 for triple in told.triples:
                     if triple[0] == subject:
@@ -308,7 +312,7 @@ class _Compiler(TermCompiler):
 
         return recorded
 
-    def _name(self, name: syntax.Name | syntax.BlankName, *, valid: bool = False) -> Terms:
+    def _name(self, name: syntax.WrittenName | syntax.BlankName, *, valid: bool = False) -> Terms:
         """The IRIs of a name, or the nodes with this label in the message."""
         return self.term(name_map(self._file, name, valid=valid))
 
@@ -318,11 +322,11 @@ class _Compiler(TermCompiler):
     def _value(self, name: IRI, value: syntax.Value, *, valid: bool = False) -> Terms:
         """The terms of a value; with ``valid``, here and below, without those that are invalid."""
         match value:
-            case syntax.XPathValue() | syntax.TextValue() | syntax.Number():
+            case syntax.XPathValue() | syntax.TextValue() | syntax.WrittenNumber():
                 return self._literal(name, value, valid)
-            case syntax.Name() if name == rdf.TYPE:
+            case syntax.WrittenName() if name == rdf.TYPE:
                 return self._class(value, valid)
-            case syntax.Name():
+            case syntax.WrittenName():
                 return self._name(value, valid=valid)
             case syntax.BlankName():
                 return self._name(value)
@@ -336,11 +340,11 @@ class _Compiler(TermCompiler):
                 return self._known_by(value, valid)
             case syntax.Fallback():
                 return self._fallback(name, value)
-            case syntax.Variable():
+            case syntax.RuleVariable():
                 raise AssertionError("parse refuses ?variables in mapping rules")
         assert_never(value)
 
-    def _class(self, name: syntax.Name, valid: bool = False) -> Terms:
+    def _class(self, name: syntax.WrittenName, valid: bool = False) -> Terms:
         """A class by its name; one that the ontology lacks is an invalid value."""
         find, known, file = self._name(name, valid=valid), self._schema.classes, self._file
         is_open = not (known or self._schema.object_properties or self._schema.datatype_properties)
@@ -417,7 +421,7 @@ class _Compiler(TermCompiler):
         match value.otherwise:
             case None:
                 return first
-            case syntax.Policy(kind=kind):
+            case syntax.MissingPolicy(kind=kind):
                 expressions, position = self._expressions, value.value.position
                 written = print_node(value.value)
                 found = "valid value" if value.if_valid else "value"
@@ -439,7 +443,7 @@ def _holes(value: syntax.Value) -> Sequence[syntax.Hole]:
 def _if_valid(find: Terms) -> Terms:
     def valid(turn: Turn) -> Sequence[Term]:
         # Remove the statements of a node or list before its invalid value.
-        statements, turn.statements = turn.statements, Statements()
+        statements, turn.statements = turn.statements, MappedStatements()
         try:
             found = find(turn)
             statements.add(turn.statements)

@@ -109,7 +109,7 @@ class HoleCompiler:
         return self.called(hole, find, hole.calls, valid=valid) if hole.calls else find
 
     def called(
-        self, hole: syntax.Hole, find: Texts, calls: Sequence[syntax.Call], *, valid: bool
+        self, hole: syntax.Hole, find: Texts, calls: Sequence[syntax.ValueCall], *, valid: bool
     ) -> Texts:
         """Texts after value functions; ``hole`` is where the message has them."""
         change = compile_calls(calls, self._library, valid=valid)
@@ -186,7 +186,7 @@ class HoleCompiler:
         )
 
 
-class Expressions(HoleCompiler):
+class MappingExpressions(HoleCompiler):
     """Compiles the expressions of one rule; its methods return closures."""
 
     def __init__(

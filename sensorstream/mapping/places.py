@@ -47,7 +47,7 @@ class Expression:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class StatementPlace:
     """Where a statement comes from.
 
     ``value`` are the expressions of its value, ``name`` those of the name of its subject; a part
@@ -78,7 +78,7 @@ def places(
     message: Message,
     reference: ReferenceData = NO_REFERENCE,
     others: Sequence[PlannedRule] = (),
-) -> Mapping[Triple, Sequence[Place]]:
+) -> Mapping[Triple, Sequence[StatementPlace]]:
     """The places of the statements that the rules, or ``others``, make of a message.
 
     ``others`` are RML maps and stylesheets. The message has been mapped before, so there are no
@@ -107,7 +107,7 @@ def places(
                 continue
             for statements in harvest.by_time.values():
                 for triple in filter(seeker.seeks, statements.merged()):
-                    found.setdefault(triple, []).append(Place(rule.name))
+                    found.setdefault(triple, []).append(StatementPlace(rule.name))
     return found
 
 
@@ -118,7 +118,7 @@ class _Seeker(ExpressionRecorder):
     wanted: frozenset[Triple]
     about: frozenset[Subject]
     files: Sequence[syntax.RuleFile]
-    found: dict[Triple, list[Place]] = field(default_factory=dict)
+    found: dict[Triple, list[StatementPlace]] = field(default_factory=dict)
     _named: dict[tuple[str, Subject], tuple[Expression, ...]] = field(default_factory=dict)
     _subjects: frozenset[Subject] = frozenset()
 
@@ -139,7 +139,7 @@ class _Seeker(ExpressionRecorder):
         if not self.seeks(triple):
             return
         value = triple[2].lexical if isinstance(triple[2], Literal) else ""
-        place = Place(
+        place = StatementPlace(
             rule,
             _node(turn.context, turn),
             self._expressions(rule, holes, turn, value),

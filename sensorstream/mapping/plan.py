@@ -26,7 +26,7 @@ _MOST_NOTES: Final = 3
 
 
 @frozen
-class Mapped:
+class MappedMessage:
     """The result of the rules for a message.
 
     ``matched`` names the rules whose ``on message`` found something, even if their conditions were
@@ -46,7 +46,7 @@ class Mapped:
 
 
 @dataclass(slots=True)
-class Statements:
+class MappedStatements:
     """The statements of a message for one time, in order.
 
     ``triples`` are those of the default graph, ``named`` those of named graphs; a triple may be in
@@ -65,7 +65,7 @@ class Statements:
             self.repeated.update(self.replaces.intersection(pairs))
         self.replaces.update(pairs)
 
-    def add(self, more: Statements, graph: IRI | None = None) -> None:
+    def add(self, more: MappedStatements, graph: IRI | None = None) -> None:
         """Add other statements; what they say in the default graph is said in ``graph``.
 
         None is the default graph; a named one has passed :func:`.check_graph_name`.
@@ -109,18 +109,18 @@ class Harvest:
     """
 
     message: Message
-    by_time: dict[Instant, Statements] = field(default_factory=dict)
+    by_time: dict[Instant, MappedStatements] = field(default_factory=dict)
     individuals: dict[Subject, None] = field(default_factory=dict)
     blank_nodes: int = 0
     blank_names: dict[str, BlankNode] = field(default_factory=dict)
     sought: dict[str, bool] | None = None
     again: bool = False
 
-    def at(self, time: Instant) -> Statements:
+    def at(self, time: Instant) -> MappedStatements:
         """The statements of one time."""
         statements = self.by_time.get(time)
         if statements is None:
-            statements = self.by_time[time] = Statements()
+            statements = self.by_time[time] = MappedStatements()
         return statements
 
     def events(self) -> tuple[Event, ...]:
@@ -177,7 +177,7 @@ class Turn:
     found: dict[str, list[str]] = field(default_factory=dict)
     # The results of what does not depend on the variables, by what finds them.
     fixed: dict[object, Any] = field(default_factory=dict)
-    statements: Statements = field(init=False)
+    statements: MappedStatements = field(init=False)
 
 
 Texts: TypeAlias = Callable[[Turn], list[str]]
@@ -263,7 +263,7 @@ class MappingPlan:
         steep = chain(self.steep, *(rule.steep for rule in self.rules))
         object.__setattr__(self, "largest", largest(each.degree for each in steep))
 
-    def apply(self, document: Document, message: Message, *, again: bool = False) -> Mapped:
+    def apply(self, document: Document, message: Message, *, again: bool = False) -> MappedMessage:
         """Apply the rules to the message (paper, section 4.1: on event if condition then action).
 
         ``again``: that was done before, within the limits of time, and has none now.
@@ -282,7 +282,7 @@ class MappingPlan:
             return self._apply_each(parts, message, again)
         return self.apply_to(root, message, again=again)
 
-    def apply_to(self, root: Element, message: Message, *, again: bool = False) -> Mapped:
+    def apply_to(self, root: Element, message: Message, *, again: bool = False) -> MappedMessage:
         """Apply the rules to one message of a document; ``root`` is its element.
 
         Raises:
@@ -290,7 +290,7 @@ class MappingPlan:
         """
         harvest = Harvest(message, again=again)
         matched = self._run(root, harvest)
-        return Mapped(
+        return MappedMessage(
             matched,
             harvest.events(),
             tuple(harvest.individuals),
@@ -304,7 +304,7 @@ class MappingPlan:
             return in_turn(parts)
         return iter(parts)
 
-    def _apply_each(self, parts: Sequence[Element], message: Message, again: bool) -> Mapped:
+    def _apply_each(self, parts: Sequence[Element], message: Message, again: bool) -> MappedMessage:
         matched: dict[str, None] = {}
         events: list[Event] = []
         individuals: dict[Subject, None] = {}
@@ -337,7 +337,7 @@ class MappingPlan:
                 warnings.append(f"{which}: no mapping rule matched: {hints[-1]}")
         if not matched and first_error is not None:
             raise MappingError("; ".join(warnings), position=first_error.position)
-        return Mapped(
+        return MappedMessage(
             tuple(matched),
             tuple(sorted(events, key=attrgetter("time"))),
             tuple(individuals),

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from sensorstream.language import syntax
 from sensorstream.language.ontology_names import shown
-from sensorstream.language.syntax import Call, Hole, Node, Part
+from sensorstream.language.syntax import Hole, Part, SyntaxNode, ValueCall
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
 from sensorstream.model.terms import Literal as LiteralTerm
@@ -17,7 +17,7 @@ TermType: TypeAlias = Literal["IRI", "URI", "UnsafeIRI", "UnsafeURI", "BlankNode
 """``rml:termType`` without its namespace."""
 
 
-class ConstantTerm(Node):
+class ConstantTerm(SyntaxNode):
     """``rml:constant``: the same term for every iteration."""
 
     term: IRI | LiteralTerm
@@ -28,19 +28,19 @@ class ConstantTerm(Node):
         return self.term.lexical if isinstance(self.term, LiteralTerm) else str(self.term)
 
 
-class Reference(Node):
+class Reference(SyntaxNode):
     """``rml:reference``: every value that an XPath finds."""
 
     xpath: Hole
 
 
-class StringTemplate(Node):
+class StringTemplate(SyntaxNode):
     """``rml:template``: text with references."""
 
     parts: tuple[Part, ...]
 
 
-class FunctionValue(Node):
+class FunctionValue(SyntaxNode):
     """``rml:functionExecution``: the values of an expression, changed by a value function.
 
     ``arguments`` are names and texts of the other parameters, and ``function`` is its IRI: as
@@ -48,7 +48,7 @@ class FunctionValue(Node):
     """
 
     value: Expression
-    call: Call
+    call: ValueCall
     function: str
     arguments: tuple[tuple[str, str], ...] = ()
 
@@ -59,7 +59,7 @@ Missing: TypeAlias = Literal["skip", "skip individual", "reject"]
 Expression: TypeAlias = "ConstantTerm | Reference | StringTemplate | FunctionValue"
 
 
-class TermMap(Node):
+class TermMap(SyntaxNode):
     """A rule that makes terms.
 
     ``expression`` is None only for blank nodes: then each iteration has a new one. ``datatype`` and
@@ -87,11 +87,11 @@ class TermMap(Node):
 # Of mapping rules
 
 
-LiteralValue: TypeAlias = syntax.XPathValue | syntax.TextValue | syntax.Number
+LiteralValue: TypeAlias = syntax.XPathValue | syntax.TextValue | syntax.WrittenNumber
 
 
 def name_map(
-    file: syntax.RuleFile, name: syntax.Name | syntax.BlankName, *, valid: bool = False
+    file: syntax.RuleFile, name: syntax.WrittenName | syntax.BlankName, *, valid: bool = False
 ) -> TermMap:
     """How a name in a rule becomes an IRI or a blank node."""
     expression: Expression
@@ -128,7 +128,7 @@ def literal_map(
 ) -> TermMap:
     """How a value of the property ``name`` of a rule becomes literals."""
     kind = datatype_of(file, name, value, schema)
-    language = None if isinstance(value, syntax.Number) else value.language
+    language = None if isinstance(value, syntax.WrittenNumber) else value.language
     tag: TermMap | None = None
     if isinstance(language, Hole):
         kind, tag = None, TermMap(Reference(language), "Literal")
@@ -148,9 +148,9 @@ def _expression(value: LiteralValue) -> Expression:
     match value:
         case syntax.XPathValue(xpath=hole):
             return Reference(hole)
-        case syntax.Number(text=text):
+        case syntax.WrittenNumber(text=text):
             return ConstantTerm(LiteralTerm(text))
-        case syntax.TextValue(text=syntax.Template(parts=parts)):
+        case syntax.TextValue(text=syntax.TextTemplate(parts=parts)):
             if any(isinstance(part, Hole) for part in parts):
                 return StringTemplate(parts)
             return ConstantTerm(LiteralTerm("".join(map(str, parts))))
@@ -160,7 +160,7 @@ def datatype_of(
     file: syntax.RuleFile, name: IRI, value: LiteralValue, schema: Schema
 ) -> str | None:
     """The datatype of a property's value: the one written, else the range, else its own form."""
-    if not isinstance(value, syntax.Number) and value.datatype is not None:
+    if not isinstance(value, syntax.WrittenNumber) and value.datatype is not None:
         return file.resolve(value.datatype)
     told = schema.datatype_of(name)
-    return value.datatype if told is None and isinstance(value, syntax.Number) else told
+    return value.datatype if told is None and isinstance(value, syntax.WrittenNumber) else told

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Final
 
 from sensorstream.kb.index import TripleIndex
-from sensorstream.kb.occurrences import Scope
+from sensorstream.kb.occurrences import WindowScope
 from sensorstream.model import rdf
 from sensorstream.model.terms import Term
 from sensorstream.sparql.algebra import Variable
@@ -22,7 +22,7 @@ _CONSTANT: Final = 2.0
 
 
 def fan_out(
-    index: TripleIndex | Scope, ends: Sequence[Variable | Term], bound: Collection[str]
+    index: TripleIndex | WindowScope, ends: Sequence[Variable | Term], bound: Collection[str]
 ) -> float:
     """The expected number of triples for each way the variables are bound already."""
     subject, predicate, object_ = (
@@ -51,7 +51,7 @@ def fan_out(
     return triples / objects
 
 
-def _statistics(index: TripleIndex | Scope, predicate: Term) -> tuple[float, float]:
+def _statistics(index: TripleIndex | WindowScope, predicate: Term) -> tuple[float, float]:
     """The triples of a property and its distinct objects, from a sample."""
     if not len(index):
         return _UNSEEN

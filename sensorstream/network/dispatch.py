@@ -7,7 +7,7 @@ from typing import Protocol, TypeAlias
 
 from sensorstream.kb.index import Index, Watcher
 from sensorstream.model.terms import IRI, Subject, Term, Triple
-from sensorstream.network.budget import Load
+from sensorstream.network.budget import EngineLoad
 from sensorstream.network.components import prune
 from sensorstream.network.node import Node
 from sensorstream.network.rows import Row
@@ -76,7 +76,7 @@ class Dispatcher:
     ``load`` of what they take.
     """
 
-    def __init__(self, index: Watched, wake: Wake, load: Load) -> None:
+    def __init__(self, index: Watched, wake: Wake, load: EngineLoad) -> None:
         self._index = index
         self._wake = wake
         self._load = load

@@ -25,7 +25,7 @@ from sensorstream.model import xsd
 from sensorstream.model.numerals import sortable
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.xsd import XSD
-from sensorstream.network.aggregates import Kind, kind_of
+from sensorstream.network.aggregates import AggregationKind, kind_of
 from sensorstream.network.expressions.expression_functions import truth_of, value_of, with_base
 from sensorstream.network.rows import Row
 from sensorstream.sparql import algebra
@@ -89,7 +89,7 @@ def stored(term: Term) -> ox.NamedNode | ox.BlankNode | ox.Literal:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class OxigraphQuery:
     """A query as Oxigraph is asked, with the functions that its text names."""
 
     text: str
@@ -118,7 +118,7 @@ class Asked:
             raise self.faults[0]
 
 
-def exact(query: Query, store: ox.Store) -> Asked:
+def exact(query: Query, store: ox.Store) -> OxigraphQuery:
     """What to ask Oxigraph over a store.
 
     Raises:
@@ -129,7 +129,7 @@ def exact(query: Query, store: ox.Store) -> Asked:
     return _computed_here(query, store)
 
 
-def repeated(query: Query) -> Callable[[ox.Store], Asked]:
+def repeated(query: Query) -> Callable[[ox.Store], OxigraphQuery]:
     """What to ask Oxigraph over a store, again and again, also what it matches otherwise than SQL.
 
     Raises:
@@ -141,10 +141,10 @@ def repeated(query: Query) -> Callable[[ox.Store], Asked]:
     return lambda store: asked
 
 
-def _computed_here(query: Query, store: ox.Store) -> Asked:
+def _computed_here(query: Query, store: ox.Store) -> OxigraphQuery:
     rewriting = _Rewriting(store)
     text = query_text(rewriting.all(replaced(with_base(query, query.base), _plainly_named)))
-    return Asked(text, rewriting.functions, rewriting.aggregates, rewriting.faults)
+    return OxigraphQuery(text, rewriting.functions, rewriting.aggregates, rewriting.faults)
 
 
 @dataclass(frozen=True, slots=True)
@@ -532,11 +532,11 @@ class _Extreme:
         return None if self._failed or self._best is None else self._best[3]
 
 
-def _kind(aggregate: algebra.Aggregate) -> Kind:
+def _kind(aggregate: algebra.Aggregate) -> AggregationKind:
     choose = {"MIN": min, "MAX": max}.get(aggregate.name)
     if choose is None:
         return kind_of(aggregate, math.inf)
-    return Kind(aggregate.name, lambda: _Extreme(choose), _Extreme.result)
+    return AggregationKind(aggregate.name, lambda: _Extreme(choose), _Extreme.result)
 
 
 class _Accumulator:
@@ -544,7 +544,7 @@ class _Accumulator:
 
     __slots__ = ("_faults", "_kind", "_state")
 
-    def __init__(self, kind: Kind, faults: list[Exception]) -> None:
+    def __init__(self, kind: AggregationKind, faults: list[Exception]) -> None:
         self._kind = kind
         self._faults = faults
         self._state = kind.make()

@@ -11,7 +11,7 @@ from sensorstream.network.recursion.reads import Conclusions
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class TripleSource:
     """A graph or window that patterns match, as a value: a plan holds no triples.
 
     ``key`` is equal exactly for the same graph, ``text`` says to people which one it is.
@@ -19,28 +19,28 @@ class Source:
 
     key: Hashable
     text: str = field(compare=False)
-    parts: tuple[Source, ...] = ()
+    parts: tuple[TripleSource, ...] = ()
     """The graphs whose triples it has, each triple once; without any it is a graph itself."""
-    past: Past | None = None
+    past: EarlierContent | None = None
     """What it is the past of, if there is such a graph."""
 
     @property
-    def graphs(self) -> tuple[Source, ...]:
+    def graphs(self) -> tuple[TripleSource, ...]:
         """The graphs that it reads."""
         return self.parts or (self,)
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class EarlierContent:
     """What a graph held ``delay`` units of the time line ago, and holds no earlier."""
 
-    source: Source
+    source: TripleSource
     delay: int
 
 
-DEFAULT = Source("default", "")
+DEFAULT = TripleSource("default", "")
 """The graph of patterns that name none."""
-INSTANT = Source("instant", "")
+INSTANT = TripleSource("instant", "")
 """What holds at one moment, for the selectors of rules over time."""
 
 
@@ -48,16 +48,16 @@ INSTANT = Source("instant", "")
 class Sources:
     """What the names of a query mean: its default graph, those of GRAPH, those of WINDOW."""
 
-    default: Source = DEFAULT
-    named: Mapping[IRI, Source] = field(default_factory=dict)
-    windows: Mapping[IRI, Source] = field(default_factory=dict)
+    default: TripleSource = DEFAULT
+    named: Mapping[IRI, TripleSource] = field(default_factory=dict)
+    windows: Mapping[IRI, TripleSource] = field(default_factory=dict)
 
 
-def merged(*parts: Source) -> Source:
+def merged(*parts: TripleSource) -> TripleSource:
     """All that some graphs say; of one graph, that graph."""
     if len(parts) == 1:
         return parts[0]
-    return Source(("merged", *parts), " and ".join(each.text for each in parts), parts)
+    return TripleSource(("merged", *parts), " and ".join(each.text for each in parts), parts)
 
 
 @dataclass(frozen=True, slots=True)

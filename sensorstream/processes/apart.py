@@ -84,7 +84,7 @@ def run_apart(
     return found
 
 
-class Turns:
+class ForkTurns:
     """Lets a few forks of one kind work at a time; thread-safe.
 
     ``most`` at once; another one waits for up to ``seconds``. ``what`` they do is for errors.

@@ -1,7 +1,8 @@
 """What an owner and a process that answers questions say to each other.
 
-The owner sends :class:`Tell`, :class:`Ask` and :class:`End`. For each question there come back
-:class:`Begun`, then pieces of the answer, or news of it, then :class:`Over` or :class:`Failed`.
+The owner sends :class:`Tell`, :class:`AskQuestion` and :class:`End`. For each question there come
+back :class:`QuestionBegun`, then pieces of the answer, or news of it, then :class:`AnswerOver` or
+:class:`Failed`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ class Tell:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class AskQuestion:
     """Answer a question from what was told by now; ``number`` tells questions apart."""
 
     number: int
@@ -35,12 +36,12 @@ class End:
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class QuestionBegun:
     """The question is being answered."""
 
 
 @dataclass(frozen=True, slots=True)
-class Over:
+class AnswerOver:
     """All of the answer has been sent; ``result`` is what remains to be said of it."""
 
     result: Any

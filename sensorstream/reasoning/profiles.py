@@ -19,7 +19,7 @@ from sensorstream.model.vocabulary import OWL
 from sensorstream.network.budget import NO_LIMITS, Limits
 from sensorstream.reasoning.dl.axioms import ANNOTATIONS, Axioms, built_ins
 from sensorstream.reasoning.dl.contradictions import Explainer
-from sensorstream.reasoning.dl.gap.trial import Trial
+from sensorstream.reasoning.dl.gap.trial import AxiomTrial
 from sensorstream.reasoning.dl.process import HEAP, JavaLimits, Worker
 from sensorstream.reasoning.dl.reasoner import DlReasoner, ResilientReasoner
 from sensorstream.reasoning.dl.terminology import Terminology
@@ -143,7 +143,7 @@ def make_reasoner(
     clock = SystemClock()
     terminology = told_to(profile, ontology)
     worker = Worker(profile, terminology.document(profile), clock=clock, **java)
-    trial = Trial(terminology)
+    trial = AxiomTrial(terminology)
     explainer = Explainer(
         ontology,
         lambda: DlReasoner(terminology, worker, limits=limits, trial=trial),

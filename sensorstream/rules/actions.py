@@ -23,7 +23,7 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.terms import BlankNode, Literal, Subject, Term, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.rules.conditions import ConditionQuery, Solution, as_text
-from sensorstream.rules.effects import Firing, Run
+from sensorstream.rules.effects import RuleFiring, RulesRun
 from sensorstream.rules.grounds import grounds_of
 from sensorstream.rules.reading import in_rule_file, pattern_query, surroundings
 from sensorstream.rules.templates import (
@@ -43,7 +43,7 @@ from sensorstream.sparql.walk import nodes
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class PatternUpdate:
     """Delete, then insert, for each solution of ``where`` (None: once)."""
 
     where: ConditionQuery | None
@@ -72,7 +72,7 @@ def parsed_change(
         return _checked(read_update(block.text, given=given, **surroundings(block, file)))
 
 
-def operations(parsed: Parsed[Update], given: Collection[str]) -> tuple[Operation, ...]:
+def operations(parsed: Parsed[Update], given: Collection[str]) -> tuple[PatternUpdate, ...]:
     """The operations of an update; ``given`` are the variables with a value from outside.
 
     Raises:
@@ -83,22 +83,22 @@ def operations(parsed: Parsed[Update], given: Collection[str]) -> tuple[Operatio
 
 def _operation(
     operation: algebra.Operation, parsed: Parsed[Update], given: Collection[str]
-) -> Operation:
+) -> PatternUpdate:
     match operation:
         case algebra.InsertData(quads):
-            return Operation(None, (), _triples(quads))
+            return PatternUpdate(None, (), _triples(quads))
         case algebra.DeleteData(quads):
-            return Operation(None, _triples(quads), ())
+            return PatternUpdate(None, _triples(quads), ())
         case DeleteWhere(quads):
             triples = _triples(quads)
             where = pattern_query(BGP(triples), given, _variables(quads), parsed)
-            return Operation(where, triples, ())
+            return PatternUpdate(where, triples, ())
         case algebra.Modify(delete, insert, pattern):
             deletes, inserts = delete or (), insert or ()
             where = pattern_query(
                 pattern, given, _variables((*deletes, *inserts)), parsed, operation.base
             )
-            return Operation(where, _triples(deletes), _triples(inserts))
+            return PatternUpdate(where, _triples(deletes), _triples(inserts))
     raise AssertionError("the other operations are refused when they are read")
 
 
@@ -155,8 +155,8 @@ def _variables(quads: tuple[Quad, ...]) -> Iterator[Variable]:
     return (part for part in nodes(quads) if isinstance(part, Variable))
 
 
-Action: TypeAlias = Callable[[Firing], None]
-Find: TypeAlias = Callable[[Firing], Term | None]
+Action: TypeAlias = Callable[[RuleFiring], None]
+Find: TypeAlias = Callable[[RuleFiring], Term | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,7 @@ class ActionCompiler:
             case syntax.Reply(text=template):
                 text = compile_xml(template, self.bound)
 
-                def reply(firing: Firing) -> None:
+                def reply(firing: RuleFiring) -> None:
                     firing.run.replies.append(text.fill(firing, in_xml, unbound="") or "")
 
                 return reply
@@ -202,7 +202,7 @@ class ActionCompiler:
         length = 0 if action.duration is None else read_duration(action.duration, self.line)
         rule, severity = self.rule.name, str(action.severity)
 
-        def alert(firing: Firing) -> None:
+        def alert(firing: RuleFiring) -> None:
             run = firing.run
             filled = text.fill(firing, plain, unbound="") or ""
             same = (rule, key.fill(firing, plain, unbound="") or "")
@@ -240,7 +240,7 @@ class ActionCompiler:
         )
         is_update = action.kind == "update"
 
-        def act(firing: Firing) -> None:
+        def act(firing: RuleFiring) -> None:
             subject, changes = name(firing), firing.run.changes
             for class_name in classes:
                 changes.inserted[subject, rdf.TYPE, class_name] = None
@@ -257,7 +257,7 @@ class ActionCompiler:
     def _delete_individual(self, action: syntax.DeleteIndividual) -> Action:
         name = self._subject(action.name)
 
-        def act(firing: Firing) -> None:
+        def act(firing: RuleFiring) -> None:
             run, subject = firing.run, name(firing)
             statements = list(run.host.kb.match(subject, None, None))
             asserted = [t for t in statements if run.host.kb.origins(t) & Origin.WINDOW]
@@ -268,13 +268,13 @@ class ActionCompiler:
         return act
 
     def _subject(
-        self, name: syntax.Name | syntax.Variable | syntax.BlankName
-    ) -> Callable[[Firing], Subject]:
+        self, name: syntax.WrittenName | syntax.RuleVariable | syntax.BlankName
+    ) -> Callable[[RuleFiring], Subject]:
         assert not isinstance(name, syntax.BlankName), "parse refuses it in semantic rules"
         find = self._link(name)
         position = name.position
 
-        def subject(firing: Firing) -> Subject:
+        def subject(firing: RuleFiring) -> Subject:
             term = find(firing)
             if term is None or isinstance(term, Literal):
                 found = "no value" if term is None else str(term)
@@ -283,9 +283,9 @@ class ActionCompiler:
 
         return subject
 
-    def _link(self, name: syntax.Name | syntax.Variable) -> Find:
+    def _link(self, name: syntax.WrittenName | syntax.RuleVariable) -> Find:
         position = name.position
-        if isinstance(name, syntax.Variable):
+        if isinstance(name, syntax.RuleVariable):
             variable = check_bound(name.name, self.bound, position)
             return lambda firing: firing.solution.get(variable)
         if name.is_constant:
@@ -295,7 +295,7 @@ class ActionCompiler:
         text = compile_parts(name.parts if whole else self.file.head(name), self.bound)
         encode, make = plain if whole else encode_segment, iri_maker(self.file.base)
 
-        def link(firing: Firing) -> Term | None:
+        def link(firing: RuleFiring) -> Term | None:
             filled = text.fill(firing, encode)
             try:
                 return None if filled is None else make(filled)
@@ -306,21 +306,21 @@ class ActionCompiler:
 
     def _value(self, values: syntax.PropertyValues, value: syntax.Value) -> Find:
         match value:
-            case syntax.Name() | syntax.Variable():
+            case syntax.WrittenName() | syntax.RuleVariable():
                 return self._link(value)
-            case syntax.Number() | syntax.TextValue():
+            case syntax.WrittenNumber() | syntax.TextValue():
                 return self._literal(values, value)
         raise AssertionError("parse refuses the values of mapping rules in semantic rules")
 
     def _literal(
-        self, values: syntax.PropertyValues, value: syntax.Number | syntax.TextValue
+        self, values: syntax.PropertyValues, value: syntax.WrittenNumber | syntax.TextValue
     ) -> Find:
         name = self.file.resolve(values.property)
         datatype = datatype_of(self.file, name, value, self.schema)
-        language = None if isinstance(value, syntax.Number) else value.language
+        language = None if isinstance(value, syntax.WrittenNumber) else value.language
         assert not isinstance(language, syntax.Hole), "parse refuses it in semantic rules"
         make = literal_maker(datatype, language)
-        parts = (value.text,) if isinstance(value, syntax.Number) else value.text.parts
+        parts = (value.text,) if isinstance(value, syntax.WrittenNumber) else value.text.parts
         text = compile_parts(parts, self.bound)
         predicate = written(self.file, name)
         position = value.position
@@ -331,7 +331,7 @@ class ActionCompiler:
                 raise LanguageError(error.message, position=position) from None
             return lambda firing: constant
 
-        def literal(firing: Firing) -> Term | None:
+        def literal(firing: RuleFiring) -> Term | None:
             filled = text.fill(firing, plain)
             try:
                 return None if filled is None else make(filled)
@@ -345,7 +345,7 @@ class ActionCompiler:
     def _change(self, parsed: Parsed[Update]) -> Action:
         wanted = operations(parsed, self.bound)
 
-        def act(firing: Firing) -> None:
+        def act(firing: RuleFiring) -> None:
             run = firing.run
             for operation in wanted:
                 for solution in _solutions(operation, firing):
@@ -356,14 +356,14 @@ class ActionCompiler:
 
         return act
 
-    def _delete(self, run: Run, triple: Triple) -> None:
+    def _delete(self, run: RulesRun, triple: Triple) -> None:
         kb = run.host.kb
         asserted = in_window(kb, triple)
         run.changes.removed.update(dict.fromkeys(asserted))
         if not asserted and triple in kb:
             self._leave(run, f"{' '.join(t.n3 for t in triple)} is not in the window graph")
 
-    def _leave(self, run: Run, reason: str) -> None:
+    def _leave(self, run: RulesRun, reason: str) -> None:
         run.warnings[f"rule {self.rule.name}: {reason} and cannot be deleted"] = None
 
     def _error(self, message: str, position: Position) -> RuleError:
@@ -387,7 +387,7 @@ def in_window(kb: KnowledgeBase, triple: Triple) -> list[Triple]:
     ]
 
 
-def _solutions(operation: Operation, firing: Firing) -> list[Solution]:
+def _solutions(operation: PatternUpdate, firing: RuleFiring) -> list[Solution]:
     where, given = operation.where, firing.solution
     if where is None:
         return [given]

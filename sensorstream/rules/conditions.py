@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TypeAlias
 
 from sensorstream.errors import QueryError, RuleError
-from sensorstream.kb.snapshot import Snapshot
+from sensorstream.kb.snapshot import OxigraphSnapshot
 from sensorstream.model.terms import Term
 from sensorstream.network.budget import NO_LIMITS, Limits
 from sensorstream.processes.apart import run_apart
@@ -170,7 +170,7 @@ class SnapshotEvaluator(ConditionEvaluator):
     after the seconds of ``limits``, or with one more than their rows.
     """
 
-    def __init__(self, snapshot: Snapshot, limits: Limits = NO_LIMITS) -> None:
+    def __init__(self, snapshot: OxigraphSnapshot, limits: Limits = NO_LIMITS) -> None:
         self._snapshot = snapshot
         self._limits = limits
         self.lifted = False

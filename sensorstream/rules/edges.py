@@ -18,12 +18,12 @@ from sensorstream.language import syntax
 from sensorstream.model.terms import Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.rules.conditions import ConditionQuery, Solution
-from sensorstream.rules.effects import Run
+from sensorstream.rules.effects import RulesRun
 from sensorstream.rules.followed import Followed
-from sensorstream.rules.memory import Holding, SolutionKey
+from sensorstream.rules.memory import SolutionKey, WaitingRule
 from sensorstream.rules.reading import CompiledCondition, compile_condition
-from sensorstream.rules.templates import Text, Var, compile_parts, shown
-from sensorstream.rules.triggers import NOW, Moment, Solutions, Trigger, read_duration
+from sensorstream.rules.templates import CompiledTemplate, Var, compile_parts, shown
+from sensorstream.rules.triggers import NOW, RoundChange, Solutions, Trigger, read_duration
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +35,11 @@ class Endings:
     """
 
     rule: str
-    keys: tuple[Text, ...]
+    keys: tuple[CompiledTemplate, ...]
 
     def __call__(
         self,
-        run: Run,
+        run: RulesRun,
         ended: Iterable[SolutionKey],
         goes_on: Callable[[str], bool],
         fired: Collection[SolutionKey] = (),
@@ -74,7 +74,7 @@ class Endings:
 
 def endings_of(rule: syntax.SemanticRule, remembered: Collection[str]) -> Endings:
     """The endings of a rule that remembers the values of some variables."""
-    keys: list[Text] = []
+    keys: list[CompiledTemplate] = []
     for action in rule.actions:
         if isinstance(action, syntax.AlertAction):
             parts = (action.text if action.key is None else action.key).parts
@@ -111,14 +111,14 @@ class Edge:
         """The query of the end, if it has one."""
         return None if self.ends is None else self.ends.query
 
-    def followed(self, run: Run) -> Followed | None:
+    def followed(self, run: RulesRun) -> Followed | None:
         """Which solutions a change concerns; None: all have to be looked at."""
         if self.begins.query is None or not self.has_solutions or self.reads_now:
             return None
         evaluator, has_end = run.host.evaluator, self.ends is not None
         return evaluator.follow(self.begins.query, self.end_query, has_end=has_end)
 
-    def is_over(self, run: Run) -> bool | None:
+    def is_over(self, run: RulesRun) -> bool | None:
         """Whether the end holds for all solutions alike; None: it depends on the solution."""
         ends = self.ends
         if ends is None or (ends.query is not None and ends.query.given):
@@ -158,7 +158,7 @@ def compile_edge(
     edge = Edge(begins, ends)
     reads_now = edge.reads_now
 
-    def trigger(moment: Moment) -> Solutions:
+    def trigger(moment: RoundChange) -> Solutions:
         run = moment.run
         fires: list[Solution] = []
         now = {NOW: moment.now(line)}
@@ -166,7 +166,7 @@ def compile_edge(
         for key, begun in due.items():
             # Until now it held: that it ends at this very moment is no break.
             fires.append({**dict(key), **now})
-            run.hold(rule, key, Holding(begun.since))
+            run.hold(rule, key, WaitingRule(begun.since))
         is_new = run.begins(rule)
         if not (moment.delta or moment.departures or reads_now or is_new):
             return fires
@@ -182,7 +182,7 @@ def compile_edge(
                 gone = not departed.isdisjoint(value for _, value in key)
                 goes_on = not gone and not state.ends(key)
             if held is None and goes_on:
-                run.hold(rule, key, Holding(run.time, run.time + length if length else None))
+                run.hold(rule, key, WaitingRule(run.time, run.time + length if length else None))
                 if not length:
                     fires.append({**dict(key), **now})
             elif held is not None and not goes_on:
@@ -212,7 +212,7 @@ class _Looking:
 
 
 def _looking(
-    edge: Edge, run: Run, rule: str, departed: Collection[Term], clear: Endings, now: Solution
+    edge: Edge, run: RulesRun, rule: str, departed: Collection[Term], clear: Endings, now: Solution
 ) -> _Looking:
     followed = edge.followed(run)
     if followed is not None:
@@ -225,7 +225,7 @@ def _looking(
 
 def _changed(
     edge: Edge,
-    run: Run,
+    run: RulesRun,
     rule: str,
     followed: Followed,
     keys: Collection[SolutionKey],
@@ -243,7 +243,7 @@ def _changed(
     return _Looking(keys, followed.holds, ends, is_told, followed)
 
 
-def _whole(edge: Edge, run: Run, rule: str, clear: Endings, now: Solution) -> _Looking:
+def _whole(edge: Edge, run: RulesRun, rule: str, clear: Endings, now: Solution) -> _Looking:
     """All solutions: those of the condition, and what has begun."""
     present = dict.fromkeys(map(_key, edge.begins.test(run.host, (now,))))
     every = {**dict.fromkeys(run.held(rule)), **present}

@@ -15,11 +15,11 @@ from sensorstream.rules.lineage import Lineage
 from sensorstream.rules.memory import (
     AlertKey,
     Answer,
-    Holding,
-    News,
     Remembering,
     RuleMemory,
+    RuleMemoryChange,
     SolutionKey,
+    WaitingRule,
 )
 
 
@@ -65,7 +65,7 @@ class Requested:
 
 
 @dataclass(slots=True)
-class Run(Remembering):
+class RulesRun(Remembering):
     """The rules' work for one message, or for a time that has come.
 
     ``time`` is application time, never less than that of the message before. ``memory`` is what has
@@ -82,7 +82,7 @@ class Run(Remembering):
     alerts: list[Alert] = field(default_factory=list)
     replies: list[str] = field(default_factory=list)
     warnings: dict[str, None] = field(default_factory=dict)
-    news: News = field(default_factory=News)
+    news: RuleMemoryChange = field(default_factory=RuleMemoryChange)
     raised: set[AlertKey] = field(default_factory=set)
     names: int = 0
     cleared: list[Cleared] = field(default_factory=list)
@@ -91,7 +91,7 @@ class Run(Remembering):
     late: str = ""
     fired: dict[str, set[frozenset[tuple[str, Term]]]] = field(default_factory=dict)
     """The solutions with which each rule has fired, in the order of its first firing."""
-    made: dict[Triple, Firing] = field(default_factory=dict)
+    made: dict[Triple, RuleFiring] = field(default_factory=dict)
     """Which firing has inserted a statement, of this message."""
     endings: list[AlertKey] = field(default_factory=list)
     """Alerts to be cleared when the rules of this round have fired."""
@@ -103,7 +103,7 @@ class Run(Remembering):
     def __post_init__(self) -> None:
         self.prefix = self.prefix or self.message.id
 
-    def due(self, rule: str) -> dict[SolutionKey, Holding]:
+    def due(self, rule: str) -> dict[SolutionKey, WaitingRule]:
         """What of a rule is due by now and has not fired."""
         if not self.is_in_turn(rule):
             return {}
@@ -125,10 +125,10 @@ class Run(Remembering):
 
 
 @dataclass(slots=True)
-class Firing:
+class RuleFiring:
     """One solution of a rule's conditions, with which its actions are carried out."""
 
-    run: Run
+    run: RulesRun
     solution: Solution
     rule: Lineage
     _new: str = ""

@@ -16,7 +16,7 @@ from sensorstream.model.terms import IRI, Term
 from sensorstream.network.node import Node
 from sensorstream.network.rows import Bag, Row
 from sensorstream.rules.given import GIVEN, given_triples, key_triples
-from sensorstream.rules.memory import News, Remembering, RuleMemory, SolutionKey
+from sensorstream.rules.memory import Remembering, RuleMemory, RuleMemoryChange, SolutionKey
 
 Texts: TypeAlias = Callable[[Iterable[SolutionKey]], Iterable[str]]
 """The keys of the alerts that tell of some solutions."""
@@ -109,7 +109,7 @@ class Followed:
         self._layout = sorted((name, place) for place, name in enumerate(condition.root.variables))
         self._fresh: dict[SolutionKey, None] = {}
         self._seen: dict[SolutionKey, None] = {}
-        self._news: News | None = None
+        self._news: RuleMemoryChange | None = None
         self._memory: RuleMemory | None = None
         self._over: bool | None = None
         self._numbers = count()

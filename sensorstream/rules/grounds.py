@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Final, cast
 
 from sensorstream.kb.graph import KnowledgeBase, Origin
-from sensorstream.model.events import Basis, Evidence, Matched, Since
+from sensorstream.model.events import Basis, Evidence, Matched, RuleWait
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.rules.conditions import Solution
-from sensorstream.rules.effects import Firing, Run
+from sensorstream.rules.effects import RuleFiring, RulesRun
 from sensorstream.sparql.algebra import PatternTerm, TriplePattern, Variable
 
 MOST_MESSAGES: Final = 1000
@@ -24,7 +24,7 @@ _WINDOW: Final = int(Origin.WINDOW)
 _INFERRED: Final = int(Origin.INFERRED)
 
 
-def grounds_of(firing: Firing) -> tuple[tuple[str, ...], Evidence]:
+def grounds_of(firing: RuleFiring) -> tuple[tuple[str, ...], Evidence]:
     """What a rule fired for, from the knowledge base as it is now. O(matches), bounded.
 
     These are the ids of messages, in order, and what is kept of the reasons. The messages are
@@ -45,7 +45,7 @@ def grounds_of(firing: Firing) -> tuple[tuple[str, ...], Evidence]:
 class _Search:
     """What was found for one firing, and for those before it."""
 
-    run: Run
+    run: RulesRun
     messages: set[str] = field(init=False)
     steps: Iterator[int] = field(init=False)
     statements: int = MOST_STATEMENTS
@@ -56,7 +56,7 @@ class _Search:
         self.messages = {self.run.message.id}
         self.steps = iter(range(_MOST_STEPS))
 
-    def evidence(self, firing: Firing) -> Evidence:
+    def evidence(self, firing: RuleFiring) -> Evidence:
         """The evidence of one firing; its messages are added."""
         self.told.add(id(firing))
         bindings = tuple(
@@ -83,7 +83,7 @@ class _Search:
         self.characters -= length
         return True
 
-    def _matched(self, firing: Firing) -> Iterator[Matched]:
+    def _matched(self, firing: RuleFiring) -> Iterator[Matched]:
         """What the rule matched, each statement once; all messages behind it are added."""
         host, solution, made = firing.run.host, firing.solution, self.run.made
         kb, messages = host.kb, self.messages
@@ -126,7 +126,7 @@ class _Search:
         return Matched(matched.triple, matched.basis, matched.message, matched.rule, because)
 
 
-def _since(firing: Firing) -> Since | None:
+def _since(firing: RuleFiring) -> RuleWait | None:
     """Since when a rule had waited whose time has come."""
     run, rule, solution = firing.run, firing.rule, firing.solution
     if not rule.waiting:
@@ -138,11 +138,11 @@ def _since(firing: Firing) -> Since | None:
         return None
     individual = solution.get(rule.silent)
     if individual is None or isinstance(individual, Literal):
-        return Since(held.since)
+        return RuleWait(held.since)
     stay = run.host.stay(individual)
     # A rule may have said something of it since then; and it may have been watched from then on.
     spoken = "" if stay is None or stay.time != held.since else stay.message
-    return Since(held.since, spoken)
+    return RuleWait(held.since, spoken)
 
 
 def _matched(

@@ -16,9 +16,9 @@ from sensorstream.language import syntax
 from sensorstream.model.terms import Literal, Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.rules.conditions import Solution
-from sensorstream.rules.memory import Asked, Holding, RuleMemory, SolutionKey
+from sensorstream.rules.memory import HistoryQuestion, RuleMemory, SolutionKey, WaitingRule
 from sensorstream.rules.reading import in_rule_file, surroundings
-from sensorstream.rules.triggers import LAST, NOW, Moment, Solutions, Trigger, compile_trigger
+from sensorstream.rules.triggers import LAST, NOW, RoundChange, Solutions, Trigger, compile_trigger
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Query, Variable
 from sensorstream.sparql.answerable import check_answerable
@@ -107,7 +107,7 @@ def compile_question(
     rule = of.name
     scheduled = compile_trigger(every, rule, file, line)
 
-    def trigger(moment: Moment) -> Solutions:
+    def trigger(moment: RoundChange) -> Solutions:
         run, found = moment.run, list[Solution]()
         answer = run.answer if moment.is_first else None
         if answer is not None and answer.rule == rule:
@@ -119,17 +119,19 @@ def compile_question(
                 raise RuleError(
                     f"{MOST_WAITING:,} questions to the history wait for their answers already"
                 )
-            run.hold(rule, tuple(sorted(each.items())), Holding(run.time))
+            run.hold(rule, tuple(sorted(each.items())), WaitingRule(run.time))
         return found
 
     return trigger
 
 
-def waiting(rule: str, query: HistoryQuery, memory: RuleMemory, line: Timeline) -> Iterator[Asked]:
+def waiting(
+    rule: str, query: HistoryQuery, memory: RuleMemory, line: Timeline
+) -> Iterator[HistoryQuestion]:
     """The questions of a rule that wait for their answers."""
     for moment in memory.held.get(rule, ()):
         last, now = (line.instant(_text(dict(moment)[name])) for name in _GIVEN)
-        yield Asked(rule, query.digest, moment, last, now)
+        yield HistoryQuestion(rule, query.digest, moment, last, now)
 
 
 def _text(term: Term) -> str:

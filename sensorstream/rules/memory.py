@@ -16,7 +16,7 @@ SolutionKey: TypeAlias = tuple[tuple[str, Term], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Holding:
+class WaitingRule:
     """What a rule waits with: a solution that has begun, or an individual that has spoken.
 
     ``since`` is when. ``due`` is when the rule fires by time alone; None: it has fired, or has
@@ -30,7 +30,7 @@ class Holding:
 class _Timers(TimeQueue[SolutionKey]):
     """When what a rule waits with is due."""
 
-    def __init__(self, held: Mapping[SolutionKey, Holding]) -> None:
+    def __init__(self, held: Mapping[SolutionKey, WaitingRule]) -> None:
         super().__init__()
         for key, holding in held.items():
             self.put(key, holding.due)
@@ -50,12 +50,12 @@ AlertKey: TypeAlias = tuple[str, str]
 
 
 @dataclass(slots=True)
-class News:
+class RuleMemoryChange:
     """What the rules of one message want to be remembered; None: forgotten."""
 
     quiet: dict[AlertKey, Instant] = field(default_factory=dict)
     ticks: dict[str, int] = field(default_factory=dict)
-    held: dict[str, dict[SolutionKey, Holding | None]] = field(default_factory=dict)
+    held: dict[str, dict[SolutionKey, WaitingRule | None]] = field(default_factory=dict)
     is_kept: bool = field(default=False, compare=False)
     """Whether they were remembered; not before the message is sure to stay."""
 
@@ -72,7 +72,7 @@ class RuleMemory:
     """The instant from which on the alert may be raised again."""
     ticks: dict[str, int] = field(default_factory=dict)
     """Rule name to the number of the last multiple of its duration that was passed."""
-    held: dict[str, dict[SolutionKey, Holding]] = field(default_factory=dict)
+    held: dict[str, dict[SolutionKey, WaitingRule]] = field(default_factory=dict)
     """For each ``when`` rule the solutions that have begun and not ended; for each ``on silence``
     rule the individuals that it watches."""
     time: Instant | None = None
@@ -81,7 +81,7 @@ class RuleMemory:
     def __post_init__(self) -> None:
         self._timers = {rule: _Timers(held) for rule, held in self.held.items()}
 
-    def keep(self, time: Instant, news: News) -> None:
+    def keep(self, time: Instant, news: RuleMemoryChange) -> None:
         """Take in what a message's rules found out at ``time``; O(news, alerts held back)."""
         if news.quiet:
             for over in [same for same, until in self.quiet.items() if until <= time]:
@@ -123,7 +123,7 @@ class RuleMemory:
         """What of a rule is due by a time fires no more: it could not be carried out."""
         for key in self.due_by(rule, time):
             held = self.held[rule]
-            held[key] = Holding(held[key].since)
+            held[key] = WaitingRule(held[key].since)
             self._timers[rule].forget(key)
 
     def copy(self) -> RuleMemory:
@@ -138,9 +138,9 @@ class Remembering:
     __slots__ = ()
 
     memory: RuleMemory
-    news: News
+    news: RuleMemoryChange
 
-    def holding(self, rule: str, key: SolutionKey) -> Holding | None:
+    def holding(self, rule: str, key: SolutionKey) -> WaitingRule | None:
         """What a rule waits with, as this message has left it so far."""
         news = self.news.held.get(rule)
         if news is not None and key in news:
@@ -148,7 +148,7 @@ class Remembering:
         known = self.memory.held.get(rule)
         return None if known is None else known.get(key)
 
-    def held(self, rule: str) -> Mapping[SolutionKey, Holding]:
+    def held(self, rule: str) -> Mapping[SolutionKey, WaitingRule]:
         """All that a rule waits with; not to be kept."""
         known = self.memory.held.get(rule, {})
         news = self.news.held.get(rule)
@@ -156,7 +156,7 @@ class Remembering:
             return known
         return {key: each for key, each in {**known, **news}.items() if each is not None}
 
-    def hold(self, rule: str, key: SolutionKey, holding: Holding | None) -> None:
+    def hold(self, rule: str, key: SolutionKey, holding: WaitingRule | None) -> None:
         """Let a rule wait with this from now on; None: no more."""
         self.news.held.setdefault(rule, {})[key] = holding
 
@@ -169,7 +169,7 @@ class Remembering:
 
 
 @frozen
-class Asked:
+class HistoryQuestion:
     """A question of a rule that waits for its answer.
 
     ``digest`` is that of the question; ``moment`` has ``?last`` and ``?now``, the instants ``last``
@@ -185,7 +185,7 @@ class Asked:
 
 @frozen
 class Answer:
-    """The answer to a question: ``rule``, ``digest`` and ``moment`` are those of :class:`Asked`.
+    """The answer to a question, with the question's ``rule``, ``digest`` and ``moment``.
 
     ``failure`` says why there is none; it is empty if there is one.
     """

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from sensorstream.analysis import Known, Note, query_notes
+from sensorstream.analysis import Note, QueryContext, query_notes
 from sensorstream.analysis.filters import never_matches
 from sensorstream.analysis.value_kinds import NAME, Kinds, all_kinds, kind_of
 from sensorstream.errors import LanguageError
@@ -69,11 +69,11 @@ def rule_notes(
         for rule in file.semantic_rules:
             if made is not None:
                 yield from _of_classes(rule, file, made, schema, triples)
-            yield from _of_queries(rule, file, Known(schema), line)
+            yield from _of_queries(rule, file, QueryContext(schema), line)
 
 
 def _of_queries(
-    rule: syntax.SemanticRule, file: syntax.RuleFile, known: Known, line: Timeline
+    rule: syntax.SemanticRule, file: syntax.RuleFile, known: QueryContext, line: Timeline
 ) -> Iterator[Note]:
     given: dict[str, Kinds] = dict.fromkeys(bound_by(rule.trigger), frozenset((NAME,)))
     given[NOW] = kind_of(line.literal(0))
@@ -93,7 +93,7 @@ def _of_queries(
             yield Note("rule-never-fires", told, parsed.start)
         known = _with_kinds(known, pattern, asked.returned)
     for condition in conditions_of(rule):
-        if not isinstance(condition, syntax.Select | syntax.Ask):
+        if not isinstance(condition, syntax.SelectCondition | syntax.AskCondition):
             continue
         parsed = _with_given(parsed_condition(condition.query, file), known.given)
         yield from query_notes(parsed, known)
@@ -106,10 +106,10 @@ def _of_queries(
                 f"rule {rule.name} cannot fire: this condition never holds",
                 condition.position,
             )
-        if isinstance(condition, syntax.Select):
+        if isinstance(condition, syntax.SelectCondition):
             known = _with_kinds(known, pattern, select_query(parsed, known.given)[1])
     ends = end_of(rule.trigger)
-    if isinstance(ends, syntax.Select | syntax.Ask):
+    if isinstance(ends, syntax.SelectCondition | syntax.AskCondition):
         parsed = _with_given(parsed_condition(ends.query, file), known.given)
         yield from query_notes(parsed, known)
     for update in updates_of(rule, file):
@@ -127,7 +127,7 @@ def _with_given(parsed: Parsed[Query], given: Collection[str]) -> Parsed[Query]:
     return replace(parsed, meaning=replace(parsed.meaning, form=form))
 
 
-def _with_kinds(known: Known, pattern: Pattern, returned: Iterable[str]) -> Known:
+def _with_kinds(known: QueryContext, pattern: Pattern, returned: Iterable[str]) -> QueryContext:
     """What is known after a query: of what kinds the values are that it has found."""
     found = all_kinds((pattern,), known.schema, known.given)
     return replace(known, given={**known.given, **{name: found.get(name) for name in returned}})
@@ -143,7 +143,7 @@ def updates_of(rule: syntax.SemanticRule, file: syntax.RuleFile) -> Iterator[Par
     if (question := question_of(rule.trigger)) is not None:
         given |= read_history_query(question, file).returned
     for condition in conditions_of(rule):
-        if isinstance(condition, syntax.Select) and not condition.negated:
+        if isinstance(condition, syntax.SelectCondition) and not condition.negated:
             given |= select_query(parsed_condition(condition.query, file), given)[1]
     for action in rule.actions:
         if isinstance(action, syntax.SparqlUpdate | syntax.DeletePattern):
@@ -226,15 +226,15 @@ def _of_classes(
             )
 
 
-def _needed(rule: syntax.SemanticRule) -> Iterator[tuple[syntax.Name, bool]]:
+def _needed(rule: syntax.SemanticRule) -> Iterator[tuple[syntax.WrittenName, bool]]:
     """The classes that must have members, and whether members in the ontology are sufficient."""
     if isinstance(rule.trigger, syntax.OnInsert | syntax.OnExpire | syntax.OnSilence):
         yield rule.trigger.class_name, False
     for condition in conditions_of(rule):
         match condition:
-            case syntax.Exists(class_name=name, negated=False):
+            case syntax.ExistsCondition(class_name=name, negated=False):
                 yield name, True
-            case syntax.Count(class_name=name, comparison=">" | ">=" | "=", negated=False):
+            case syntax.CountCondition(class_name=name, comparison=">" | ">=" | "=", negated=False):
                 if condition.number > 0 or condition.comparison == ">":
                     yield name, True
 
@@ -294,7 +294,7 @@ def _inserts(action: syntax.Action, file: syntax.RuleFile, triple: Triple) -> bo
 
 
 def _named(name: object, file: syntax.RuleFile, term: Term) -> bool:
-    if isinstance(name, syntax.Name) and name.is_constant:
+    if isinstance(name, syntax.WrittenName) and name.is_constant:
         return file.resolve(name) == term
     return True
 
@@ -340,7 +340,7 @@ def _queries(rule: syntax.SemanticRule, file: syntax.RuleFile) -> Iterator[Query
     if (question := question_of(rule.trigger)) is not None:
         yield read_history_query(question, file).parsed.meaning
     for condition in (*conditions_of(rule), end_of(rule.trigger)):
-        if isinstance(condition, syntax.Select | syntax.Ask):
+        if isinstance(condition, syntax.SelectCondition | syntax.AskCondition):
             yield parsed_condition(condition.query, file).meaning
     for update in updates_of(rule, file):
         for operation in update.meaning.operations:

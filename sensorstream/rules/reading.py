@@ -20,7 +20,7 @@ from sensorstream.model import rdf, xsd
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.rules.conditions import ConditionQuery, condition_query
 from sensorstream.rules.effects import RuleHost
-from sensorstream.rules.lineage import Block, blocks, members_of
+from sensorstream.rules.lineage import PatternBlock, blocks, members_of
 from sensorstream.rules.triggers import NO_SOLUTION, Solutions
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Pattern, Query, Update, Variable
@@ -231,7 +231,7 @@ class CompiledCondition:
     test: Condition
     query: ConditionQuery | None = None
     returned: frozenset[str] = frozenset()
-    blocks: tuple[Block, ...] = ()
+    blocks: tuple[PatternBlock, ...] = ()
     negated: bool = False
 
 
@@ -244,20 +244,20 @@ def compile_condition(
         LanguageError: invalid SPARQL, or a query of another form.
     """
     match condition:
-        case syntax.Exists():
+        case syntax.ExistsCondition():
             members = () if condition.negated else (members_of(file.resolve(condition.class_name)),)
             return CompiledCondition(_count(as_count(condition), file), blocks=members)
-        case syntax.Count():
+        case syntax.CountCondition():
             counted = members_of(file.resolve(condition.class_name))
             return CompiledCondition(_count(condition, file), blocks=(counted,))
-        case syntax.Ask():
+        case syntax.AskCondition():
             query = ask_query(parsed_condition(condition.query, file), bound)
             wanted = not condition.negated
             found = tuple(blocks(query.query.form)) if wanted else ()
             return CompiledCondition(
                 _filter(query, keep=wanted), query, blocks=found, negated=not wanted
             )
-        case syntax.Select():
+        case syntax.SelectCondition():
             query, returned = select_query(parsed_condition(condition.query, file), bound)
             if condition.negated:
                 query = replace(query, asks=True)
@@ -267,14 +267,14 @@ def compile_condition(
     assert_never(condition)
 
 
-def as_count(condition: syntax.Exists | syntax.Count) -> syntax.Count:
+def as_count(condition: syntax.ExistsCondition | syntax.CountCondition) -> syntax.CountCondition:
     """A condition of a class as one of the number of its members."""
-    if isinstance(condition, syntax.Count):
+    if isinstance(condition, syntax.CountCondition):
         return condition
-    return syntax.Count(condition.class_name, ">", 0, condition.negated)
+    return syntax.CountCondition(condition.class_name, ">", 0, condition.negated)
 
 
-def _count(condition: syntax.Count, file: syntax.RuleFile) -> Condition:
+def _count(condition: syntax.CountCondition, file: syntax.RuleFile) -> Condition:
     class_name, wanted = file.resolve(condition.class_name), not condition.negated
     compare, number = COMPARE[condition.comparison], condition.number
 

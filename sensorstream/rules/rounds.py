@@ -16,10 +16,10 @@ from sensorstream.model.schedules import Schedule
 from sensorstream.model.terms import Term
 from sensorstream.model.timeline import Instant
 from sensorstream.rules.conditions import as_text
-from sensorstream.rules.effects import Firing, Requested, Run
+from sensorstream.rules.effects import Requested, RuleFiring, RulesRun
 from sensorstream.rules.memory import RuleMemory
 from sensorstream.rules.rule_compiler import CompiledRule
-from sensorstream.rules.triggers import Moment, Wake
+from sensorstream.rules.triggers import RoundChange, Wake
 
 _Numbered: TypeAlias = tuple[int, CompiledRule]
 
@@ -80,7 +80,7 @@ class RuleIndex:
             if rule.name in memory.ticks:
                 yield rule, every, memory.ticks[rule.name]
 
-    def awake(self, moment: Moment) -> Sequence[CompiledRule]:
+    def awake(self, moment: RoundChange) -> Sequence[CompiledRule]:
         """The rules whose trigger may have a solution, in order; O(those, and the change)."""
         found = list(self._every)
         for wake, waiting in self._waiting.items():
@@ -93,7 +93,7 @@ class RuleIndex:
 
 def run_rules(
     rules: RuleIndex,
-    run: Run,
+    run: RulesRun,
     delta: Delta,
     departures: Sequence[Departure],
     *,
@@ -124,7 +124,7 @@ def run_rules(
     host.evaluator.begin()
     host.evaluator.settle()
     latest: list[list[str]] = []
-    moment = Moment(run, True, delta, departures, by_message=not silent)
+    moment = RoundChange(run, True, delta, departures, by_message=not silent)
     while True:
         run.changes = Requested()
         latest.append(_round(rules, moment))
@@ -137,10 +137,10 @@ def run_rules(
         departures = tuple(host.departures[departed:])
         if not delta and not departures:
             break
-        moment = Moment(run, False, delta, departures, by_message=False)
+        moment = RoundChange(run, False, delta, departures, by_message=False)
 
 
-def _round(rules: RuleIndex, moment: Moment) -> list[str]:
+def _round(rules: RuleIndex, moment: RoundChange) -> list[str]:
     """Evaluate every triggered rule once and carry out the actions of its new solutions.
 
     Returns:
@@ -163,7 +163,7 @@ def _round(rules: RuleIndex, moment: Moment) -> list[str]:
     return changing
 
 
-def _fire(rule: CompiledRule, moment: Moment) -> None:
+def _fire(rule: CompiledRule, moment: RoundChange) -> None:
     """Carry out the actions of a rule for each of its solutions that is new in this message."""
     run, host = moment.run, moment.run.host
     try:
@@ -182,7 +182,7 @@ def _fire(rule: CompiledRule, moment: Moment) -> None:
         return
     run.fired[rule.name] = seen | fresh.keys()
     for solution in sorted(fresh.values(), key=as_text):
-        firing = Firing(run, solution, rule.lineage)
+        firing = RuleFiring(run, solution, rule.lineage)
         there = len(run.changes.inserted)
         for action in rule.actions:
             action(firing)
@@ -191,7 +191,7 @@ def _fire(rule: CompiledRule, moment: Moment) -> None:
                 run.made.setdefault(triple, firing)
 
 
-def _apply(run: Run) -> Delta:
+def _apply(run: RulesRun) -> Delta:
     changes = run.changes
     event = None
     if changes.inserted:

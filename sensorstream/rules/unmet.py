@@ -68,7 +68,7 @@ Solve = Callable[[Query, Mapping[str, Term]], list[dict[str, Term]]]
 """The solutions of a query that agree with some values."""
 
 
-class Statements(Protocol):
+class GraphStatements(Protocol):
     """The statements of a graph."""
 
     def match(
@@ -78,7 +78,7 @@ class Statements(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TriedPart:
     """A part that was looked at: ``solutions`` are left after it, some of them in ``found``.
 
     ``kind`` is ``trigger``, ``condition``, ``pattern``, ``filter``, ``held`` and the like. ``note``
@@ -93,7 +93,7 @@ class Step:
     note: str = ""
 
 
-def first_unmet(steps: Iterable[Step]) -> str:
+def first_unmet(steps: Iterable[TriedPart]) -> str:
     """The first part that leaves nothing, and what is known instead; "" if all of them hold."""
     failed = next((each for each in steps if not each.held), None)
     if failed is None:
@@ -109,14 +109,14 @@ class Prober:
     ``known`` is its default graph; ``windows`` are those that WINDOW names.
     """
 
-    known: Statements
+    known: GraphStatements
     solve: Solve
     names: ShortNames
     dataset: algebra.Dataset
     base: IRI | None
     bindings: dict[str, Term]
-    windows: Mapping[IRI, Statements] = field(default_factory=dict)
-    steps: list[Step] = field(default_factory=list)
+    windows: Mapping[IRI, GraphStatements] = field(default_factory=dict)
+    steps: list[TriedPart] = field(default_factory=list)
 
     def solutions(self, pattern: Pattern) -> list[dict[str, Term]]:
         """All solutions of a pattern that agree with the values from outside.
@@ -209,7 +209,7 @@ class Prober:
     def _step(self, kind: str, text: str, found: Sequence[Solution], note: str = "") -> None:
         told = tuple(dict.fromkeys(map(self.names.solution, found[:_SHOWN])))
         self.steps.append(
-            Step(kind, text, bool(found), len(found), tuple(filter(None, told)), note)
+            TriedPart(kind, text, bool(found), len(found), tuple(filter(None, told)), note)
         )
 
     # Triples

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.routing import compile_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sensorstream.access.audit import Change
+from sensorstream.access.audit import AuditedChange
 from sensorstream.access.roles import NOBODY, Identity, Role
 from sensorstream.app.life.access import Access
 from sensorstream.client.operation import Needs
@@ -23,7 +23,7 @@ from sensorstream.logs import concerning
 from sensorstream.server.problems import http_problem, refusal, respond
 
 
-class Trace(Enum):
+class AuditTrace(Enum):
     """What the audit log keeps of a request."""
 
     NONE = "none"
@@ -34,24 +34,24 @@ class Trace(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class AccessRule:
     """Who may use an operation: whoever has one of ``roles``; without roles, everybody."""
 
     roles: tuple[Role, ...]
-    trace: Trace = Trace.NONE
+    trace: AuditTrace = AuditTrace.NONE
 
 
-_OPEN: Final = Rule(())
-_NEEDS: Final[Mapping[Needs, Rule]] = {
+_OPEN: Final = AccessRule(())
+_NEEDS: Final[Mapping[Needs, AccessRule]] = {
     "nothing": _OPEN,
-    "ingest": Rule((Role.INGEST,)),
-    "read": Rule((Role.QUERY,)),
-    "ask": Rule((Role.QUERY,), Trace.QUESTION),
-    "start": Rule((Role.QUERY,), Trace.CHANGE),
-    "look": Rule((Role.OPERATOR,)),
-    "operate": Rule((Role.OPERATOR,), Trace.CHANGE),
-    "inspect": Rule((Role.ADMIN,)),
-    "administer": Rule((Role.ADMIN,), Trace.CHANGE),
+    "ingest": AccessRule((Role.INGEST,)),
+    "read": AccessRule((Role.QUERY,)),
+    "ask": AccessRule((Role.QUERY,), AuditTrace.QUESTION),
+    "start": AccessRule((Role.QUERY,), AuditTrace.CHANGE),
+    "look": AccessRule((Role.OPERATOR,)),
+    "operate": AccessRule((Role.OPERATOR,), AuditTrace.CHANGE),
+    "inspect": AccessRule((Role.ADMIN,)),
+    "administer": AccessRule((Role.ADMIN,), AuditTrace.CHANGE),
 }
 _OTHERS: Final[Mapping[tuple[str, str], Needs]] = {
     ("GET", "/"): "nothing",
@@ -81,18 +81,18 @@ _OTHERS: Final[Mapping[tuple[str, str], Needs]] = {
 }
 """What the clients have no operation for, or one for all that has versions."""
 
-RULES: Final[Mapping[tuple[str, str], Rule]] = {
+RULES: Final[Mapping[tuple[str, str], AccessRule]] = {
     **{(each.method, each.path): _NEEDS[each.needs] for each in operations()},
     **{named: _NEEDS[needs] for named, needs in _OTHERS.items()},
 }
 """The rule of each operation; what is not here, nobody can reach where keys are needed."""
 
 
-class Operations:
+class RoutedOperations:
     """The operations by the path of a request."""
 
-    def __init__(self, rules: Mapping[tuple[str, str], Rule]) -> None:
-        known: dict[str, dict[str, Rule]] = {}
+    def __init__(self, rules: Mapping[tuple[str, str], AccessRule]) -> None:
+        known: dict[str, dict[str, AccessRule]] = {}
         for (method, path), rule in rules.items():
             known.setdefault(path, {})[method] = rule
         self._exact = {path: told for path, told in known.items() if "{" not in path}
@@ -100,7 +100,7 @@ class Operations:
             (compile_path(path)[0], path, told) for path, told in known.items() if "{" in path
         ]
 
-    def find(self, path: str) -> tuple[str, Mapping[str, Rule]]:
+    def find(self, path: str) -> tuple[str, Mapping[str, AccessRule]]:
         """The path of :data:`RULES`, and its rules by method; "" and none: there is no such path.
 
         It must be as the routes see it.
@@ -135,7 +135,7 @@ class Guard:
                 self._access.note(self._change(scope, NOBODY, 401))
             await refusal(error)(scope, receive, send)
             return
-        trace = Trace.NONE if rule is None else rule.trace
+        trace = AuditTrace.NONE if rule is None else rule.trace
         app: ASGIApp = self._app
         if not rules and self._access.needed:
             app = respond(http_problem(404))
@@ -146,10 +146,10 @@ class Guard:
             has = ", ".join(sorted(user.roles)) or "none"
             needed = " or ".join(rule.roles)
             app = refusal(Forbidden(f"this needs the role {needed}; {user} has: {has}"))
-            trace = trace if trace is Trace.CHANGE else Trace.QUESTION
+            trace = trace if trace is AuditTrace.CHANGE else AuditTrace.QUESTION
         scope = {**scope, "user": user}
         named = {user.kind: user.name} if user.kind in ("key", "token") else {}
-        if trace is Trace.NONE and not named:
+        if trace is AuditTrace.NONE and not named:
             # Nothing is to be kept, and nobody's right to hear more can end.
             await app(scope, receive, send)
             return
@@ -163,15 +163,15 @@ class Guard:
         finally:
             await answer.end()
 
-    def _change(self, scope: Scope, user: Identity, status: int = 500) -> Change:
+    def _change(self, scope: Scope, user: Identity, status: int = 500) -> AuditedChange:
         """What the audit log keeps; the status is that of an answer that never began."""
         client = scope.get("client")
         address = client[0] if client else ""
         path = shortened_key(scope["path"], LONGEST_PATH)
         told = (user.kind, user.name, address, scope["method"], path)
-        return Change(self._access.clock.now(), *told, status)
+        return AuditedChange(self._access.clock.now(), *told, status)
 
-    async def _user(self, scope: Scope, rule: Rule | None) -> Identity:
+    async def _user(self, scope: Scope, rule: AccessRule | None) -> Identity:
         try:
             return await self._access.identify(credentials(scope))
         except (Unauthenticated, Unavailable):
@@ -184,7 +184,7 @@ class _Answer:
     """Sends an answer, writes down what is to be kept of it, and breaks off what lasts too long."""
 
     def __init__(
-        self, send: Send, access: Access, user: Identity, trace: Trace, change: Change
+        self, send: Send, access: Access, user: Identity, trace: AuditTrace, change: AuditedChange
     ) -> None:
         self._send = send
         self._access = access
@@ -209,10 +209,10 @@ class _Answer:
 
     async def end(self) -> None:
         """Write down what is to be kept; a second call does nothing."""
-        trace, self._trace = self._trace, Trace.NONE
-        if trace is Trace.QUESTION:
+        trace, self._trace = self._trace, AuditTrace.NONE
+        if trace is AuditTrace.QUESTION:
             self._access.note(self._change)
-        elif trace is Trace.CHANGE:
+        elif trace is AuditTrace.CHANGE:
             with CancelScope(shield=True):
                 await run_sync(self._access.record, self._change)
 
@@ -283,5 +283,5 @@ def allowed(path: str) -> str:
     return ", ".join(sorted(known | ({"HEAD"} if "GET" in known else set())))
 
 
-OPERATIONS: Final = Operations(RULES)
+OPERATIONS: Final = RoutedOperations(RULES)
 """Those of the server."""

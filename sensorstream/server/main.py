@@ -25,9 +25,9 @@ from sensorstream.server import problems, soap
 from sensorstream.server.access import Guard, allowed, security_of
 from sensorstream.server.addresses import KnownSites, check_origins
 from sensorstream.server.console import PATH
-from sensorstream.server.middleware import HEADER, BodyLimit, Heads, Named, Timed
+from sensorstream.server.middleware import HEADER, BodyLimit, Heads, Named, TimedAnswers
 from sensorstream.server.negotiation import tagged
-from sensorstream.server.questions import Questions
+from sensorstream.server.questions import QuestionTurns
 from sensorstream.server.rest import (
     alerts,
     health,
@@ -42,7 +42,7 @@ from sensorstream.server.rest import (
     why,
     window,
 )
-from sensorstream.settings.settings_file import Given
+from sensorstream.settings.settings_file import GivenSetting
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE")
 _EXPOSED = ("Location", "Retry-After", "SensorStream-Origin", "ETag", HEADER)
@@ -123,7 +123,7 @@ def create_app(
     application: Application,
     host: str | None = None,
     console: ASGIApp | None = None,
-    given: Sequence[Given] = (),
+    given: Sequence[GivenSetting] = (),
 ) -> FastAPI:
     """The ASGI application; the caller opens and closes ``application``.
 
@@ -142,7 +142,7 @@ def create_app(
     )
     app.issuer = application.settings.http.issuer
     app.state.application = application
-    app.state.questions = Questions(application)
+    app.state.questions = QuestionTurns(application)
     app.state.given = given
     app.state.threads = CapacityLimiter(_WATCHING)
     application.health.watch(app.state.questions.parts)
@@ -184,7 +184,7 @@ def _add_middleware(app: FastAPI, application: Application, host: str | None) ->
         )
     app.add_middleware(KnownSites, host or told.host, told.names, origins)
     app.add_middleware(Named)
-    app.add_middleware(Timed, application.metrics)
+    app.add_middleware(TimedAnswers, application.metrics)
 
 
 def _add_pages(app: FastAPI, console: ASGIApp | None) -> None:

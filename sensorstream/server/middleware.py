@@ -242,7 +242,7 @@ _OTHER: Final = "other"
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"})
 
 
-class Timed:
+class TimedAnswers:
     """ASGI middleware: observes each answer when it has ended, that of an event stream, too.
 
     A path that is no operation, and an unusual method, count as "other": a client must not be able

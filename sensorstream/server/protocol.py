@@ -43,7 +43,7 @@ class Connection(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Admission:
+class ConnectionAdmission:
     """Whether a new connection may stay; if not ``whole``, only to ask for health."""
 
     stays: bool
@@ -117,16 +117,16 @@ class Connections:
     def __len__(self) -> int:
         return len(self._places) + len(self._spare)
 
-    def enter(self, connection: Connection, peer: str) -> Admission:
+    def enter(self, connection: Connection, peer: str) -> ConnectionAdmission:
         """A new connection from an address, which waits for its first request."""
         client, shares = client_of(peer), not is_in(peer, self._proxies)
         if self._room(self._places, self._limit, client if shares else None):
             self._places.add(connection, client)
-            return Admission(stays=True, whole=True)
+            return ConnectionAdmission(stays=True, whole=True)
         if self._room(self._spare, _SPARE, client if shares else None):
             self._spare.add(connection, client)
-            return Admission(stays=True, whole=False)
-        return Admission(stays=False, whole=False)
+            return ConnectionAdmission(stays=True, whole=False)
+        return ConnectionAdmission(stays=False, whole=False)
 
     def begins(self, connection: Connection) -> None:
         """It has sent the header of a request."""

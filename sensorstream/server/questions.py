@@ -18,7 +18,7 @@ from fastapi import Depends, Request, Response
 from fastapi.responses import StreamingResponse
 
 from sensorstream.app.application import Application
-from sensorstream.app.life.health import Part
+from sensorstream.app.life.health import HealthPart
 from sensorstream.app.questions.asking import AskedText
 from sensorstream.cache.protocol import Answered, Formats
 from sensorstream.errors import Busy, JobCancelled, Overrun
@@ -30,7 +30,7 @@ from sensorstream.server.addresses import sender_of
 from sensorstream.server.negotiation import choose, chosen, not_acceptable
 
 
-class Turns:
+class ClientTurns:
     """So many turns at once; a client may take one while it holds fewer than are free.
 
     So one client alone has half of them, and one that comes later finds a turn. Those who may not
@@ -99,7 +99,7 @@ _GRACE: Final = 10.0
 _T = TypeVar("_T")
 
 
-class Questions:
+class QuestionTurns:
     """Gives questions their turns; those to the cache, history and archive wait apart.
 
     Clients are told apart as senders of messages are.
@@ -110,7 +110,7 @@ class Questions:
         limits = application.settings.limits
         self._seconds = limits.question_seconds
         at_once = {CACHE: limits.questions, HISTORY: limits.questions, ARCHIVE: _OF_ARCHIVE}
-        self._turns = {place: Turns(most) for place, most in at_once.items()}
+        self._turns = {place: ClientTurns(most) for place, most in at_once.items()}
         # Their number is limited already.
         self._threads = anyio.CapacityLimiter(math.inf)
         self._begun: dict[object, tuple[str, float]] = {}
@@ -162,7 +162,7 @@ class Questions:
             del self._begun[who]
             turns.give_back(client)
 
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[HealthPart]:
         """Whether questions can be answered."""
         trouble = self._application.cache.trouble
         late = monotonic() - self._seconds - _GRACE
@@ -171,7 +171,7 @@ class Questions:
             stuck = sum(each == place and since < late for each, since in begun)
             if stuck >= turns.most:
                 trouble = f"{stuck} questions to the {place} do not end: no turn is left"
-        return [Part("questions", ready=not trouble, detail=trouble)]
+        return [HealthPart("questions", ready=not trouble, detail=trouble)]
 
 
 async def _watch(request: Request, stop: Stop) -> None:
@@ -186,12 +186,12 @@ async def _watch(request: Request, stop: Stop) -> None:
                 await run_sync(stop.now, reason)
 
 
-async def _questions(request: Request) -> Questions:
-    found: Questions = request.app.state.questions
+async def _questions(request: Request) -> QuestionTurns:
+    found: QuestionTurns = request.app.state.questions
     return found
 
 
-ClientQuestions: TypeAlias = Annotated[Questions, Depends(_questions)]
+ClientQuestions: TypeAlias = Annotated[QuestionTurns, Depends(_questions)]
 """Where a route puts the questions of its clients."""
 
 

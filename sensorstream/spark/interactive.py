@@ -21,7 +21,7 @@ from sensorstream.spark.bulk_sql import (
     spark_errors,
 )
 from sensorstream.spark.launch import spark_session
-from sensorstream.spark.snapshot import Place, snapshot_of
+from sensorstream.spark.snapshot import HistoryPlace, snapshot_of
 from sensorstream.sql.postgres.reading import view_name
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Session(AbstractContextManager["Session"]):
         """Use :func:`session`."""
         self._timeout = settings.limits.question_seconds
         url = url or open_kept(settings.history, stack)
-        self._place = Place(url, settings.archive.folder)
+        self._place = HistoryPlace(url, settings.archive.folder)
         schema = deployed_ontology(settings.ontology).schema
         self._views = {each.name: each for each in view_definitions(schema, settings.time.timeline)}
         self.spark = stack.enter_context(spark_session(master or settings.spark.master))

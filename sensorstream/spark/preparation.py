@@ -62,13 +62,13 @@ def prepare() -> Path:
     with own_folder("making-", cache.parent) as folder:
         made = folder / "classes.aot"
         with spark_session("local[2]", {"spark.sql.shuffle.partitions": "2"}, made) as spark:
-            spark.dataSource.register(Numbers)
+            spark.dataSource.register(SampleRows)
             _ask(spark, folder / "answer")
             _stream(spark, folder / "state")
         return keep(made)
 
 
-class Numbers(DataSource):  # type: ignore[misc]
+class SampleRows(DataSource):  # type: ignore[misc]
     """A few rows of all types that history has, as a stream."""
 
     @classmethod
@@ -101,7 +101,7 @@ class NumbersStream(DataSourceStreamReader):  # type: ignore[misc]
         """Nothing is kept."""
 
 
-class Counts(StatefulProcessor):  # type: ignore[misc]
+class KeyCounts(StatefulProcessor):  # type: ignore[misc]
     """How often each key came, and its texts."""
 
     def init(self, handle: StatefulProcessorHandle) -> None:
@@ -153,11 +153,11 @@ def _stream(spark: SparkSession, state: Path) -> None:
     for setting, value in STREAM_SETTINGS.items():
         spark.conf.set(setting, value)
     counted = (
-        spark.readStream.format(Numbers.name())
+        spark.readStream.format(SampleRows.name())
         .load()
         .groupBy("key")
         .transformWithState(
-            statefulProcessor=Counts(),
+            statefulProcessor=KeyCounts(),
             outputStructType="key string, content binary",
             outputMode="append",
             timeMode="none",

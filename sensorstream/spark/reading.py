@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 from psycopg2 import extensions, sql
 
 from sensorstream.history.database import connect, translating
-from sensorstream.history.partitions import END, FIRST, Partition, partition_of
+from sensorstream.history.partitions import END, FIRST, StatementPartition, partition_of
 from sensorstream.spark.source_tables import SourceTable
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Range:
     """
 
     relation: str
-    partition: Partition | None = None
+    partition: StatementPartition | None = None
     low: int = 0
     high: int | None = None
     key: str | None = None

@@ -19,11 +19,11 @@ from sqlglot import exp
 from sensorstream.errors import QueryError
 from sensorstream.history.tables import STORE
 from sensorstream.spark.reading import HistoryReader
-from sensorstream.spark.snapshot import Snapshot
+from sensorstream.spark.snapshot import HistorySnapshot
 from sensorstream.spark.source_tables import (
     SOURCE_TABLES,
-    Comparison,
-    Condition,
+    ColumnComparison,
+    ColumnCondition,
     SourceTable,
     condition_of,
 )
@@ -39,7 +39,7 @@ _FEW: Final = 32
 _PATTERN_SIGNS: Final = "{}[]*?\\"
 
 
-def over_history(spark: SparkSession, snapshot: Snapshot, tree: exp.Expr) -> DataFrame:
+def over_history(spark: SparkSession, snapshot: HistorySnapshot, tree: exp.Expr) -> DataFrame:
     """The answer to a query over the tables of schema ``store``, which is read when Spark runs.
 
     Args:
@@ -57,7 +57,7 @@ def over_history(spark: SparkSession, snapshot: Snapshot, tree: exp.Expr) -> Dat
 
 
 def over_tables(
-    spark: SparkSession, snapshot: Snapshot, text: str, tables: Mapping[str, SourceTable]
+    spark: SparkSession, snapshot: HistorySnapshot, text: str, tables: Mapping[str, SourceTable]
 ) -> DataFrame:
     """The answer to a text of Spark's SQL, which has names of its own for the history's tables.
 
@@ -67,7 +67,7 @@ def over_tables(
     Raises:
         ArchiveError: a file of the archive is not there.
     """
-    chosen: dict[str, Condition] = {}
+    chosen: dict[str, ColumnCondition] = {}
 
     def analyzed(frames: Mapping[str, DataFrame]) -> DataFrame:
         told = {name: _with(frame, chosen.get(name)) for name, frame in frames.items()}
@@ -135,8 +135,8 @@ def _views(frames: Mapping[str, DataFrame]) -> Iterator[None]:
 
 
 def _known_terms(
-    snapshot: Snapshot, tables: Mapping[str, SourceTable], needs: Mapping[str, Wanted]
-) -> Iterator[tuple[str, Condition]]:
+    snapshot: HistorySnapshot, tables: Mapping[str, SourceTable], needs: Mapping[str, Wanted]
+) -> Iterator[tuple[str, ColumnCondition]]:
     """The numbers of the terms where the query says their text."""
     for name, need in needs.items():
         if tables[name] is SOURCE_TABLES["terms"] and any(
@@ -144,10 +144,10 @@ def _known_terms(
         ):
             numbers = snapshot.terms(need.conditions, _FEW)
             if numbers is not None:
-                yield name, Condition("id", Comparison.IN, tuple(numbers))
+                yield name, ColumnCondition("id", ColumnComparison.IN, tuple(numbers))
 
 
-def _with(frame: DataFrame, condition: Condition | None) -> DataFrame:
+def _with(frame: DataFrame, condition: ColumnCondition | None) -> DataFrame:
     if condition is None:
         return frame
     if not condition.values:
@@ -156,7 +156,7 @@ def _with(frame: DataFrame, condition: Condition | None) -> DataFrame:
 
 
 def _relation(
-    spark: SparkSession, snapshot: Snapshot, table: SourceTable, need: Wanted
+    spark: SparkSession, snapshot: HistorySnapshot, table: SourceTable, need: Wanted
 ) -> DataFrame:
     """The rows of a table that are needed; columns that are not are NULL."""
     every = [each.name for each in table.columns]

@@ -14,22 +14,22 @@ from psycopg2 import extensions, sql
 
 from sensorstream.history.database import connect, one_value, translating
 from sensorstream.history.read_only_sql import reading_url
-from sensorstream.history.terms import Kind, TermKey, look_up
+from sensorstream.history.terms import TermKey, TermKind, look_up
 from sensorstream.model.terms import IRI, Term
 from sensorstream.spark.source_tables import (
     SOURCE_TABLES,
-    Condition,
+    ColumnCondition,
     SourceTable,
     condition_of,
     span,
 )
 
 if TYPE_CHECKING:
-    from sensorstream.archive.manifest import Part
+    from sensorstream.archive.manifest import ArchivePart
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class HistoryPlace:
     """Where a history is: the URL of its PostgreSQL, and the folder of its archive."""
 
     url: str
@@ -37,7 +37,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class HistorySnapshot:
     """A state of the history; it can be read while the block of :func:`snapshot_of` runs.
 
     ``url`` is that of the role that reads, ``id`` PostgreSQL's name of the snapshot, ``cursor``
@@ -48,15 +48,15 @@ class Snapshot:
     id: str
     cursor: extensions.cursor
     folder: Path
-    parts: Sequence[Part]
+    parts: Sequence[ArchivePart]
 
     def numbers(self, terms: Collection[IRI]) -> Mapping[Term, int]:
         """The numbers of those terms that the history has."""
         with translating("cannot read the history"):
-            found = look_up(self.cursor, [TermKey(Kind.IRI, each) for each in sorted(terms)])
+            found = look_up(self.cursor, [TermKey(TermKind.IRI, each) for each in sorted(terms)])
         return {IRI(key.text): number for key, number in found.items()}
 
-    def terms(self, conditions: Collection[Condition], most: int) -> list[int] | None:
+    def terms(self, conditions: Collection[ColumnCondition], most: int) -> list[int] | None:
         """The numbers of the terms that fulfil some conditions; None: there are more than that."""
         with translating("cannot read the history"):
             self.cursor.execute(
@@ -67,7 +67,7 @@ class Snapshot:
             numbers = [number for (number,) in self.cursor.fetchall()]
         return numbers if len(numbers) <= most else None
 
-    def files(self, table: SourceTable, conditions: Collection[Condition]) -> list[Path]:
+    def files(self, table: SourceTable, conditions: Collection[ColumnCondition]) -> list[Path]:
         """The archive's files that may have rows of a table under some conditions.
 
         Raises:
@@ -89,7 +89,7 @@ class Snapshot:
 
 
 @contextmanager
-def snapshot_of(place: Place) -> Iterator[Snapshot]:
+def snapshot_of(place: HistoryPlace) -> Iterator[HistorySnapshot]:
     """The history as it is now, as the role that reads sees it.
 
     Raises:
@@ -116,4 +116,4 @@ def snapshot_of(place: Place) -> Iterator[Snapshot]:
                         )
                 exported = one_value(cursor, "select pg_export_snapshot()")
                 archived = parts(cursor, State.ARCHIVED)
-            yield Snapshot(url, exported, cursor, place.archive, archived)
+            yield HistorySnapshot(url, exported, cursor, place.archive, archived)

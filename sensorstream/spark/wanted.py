@@ -19,17 +19,17 @@ from datetime import UTC, datetime, timedelta
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
 
-from sensorstream.spark.source_tables import Comparison, Condition, Value
+from sensorstream.spark.source_tables import ColumnComparison, ColumnCondition, Value
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _COMPARISONS: Final = {
-    "EqualTo": (Comparison.IN, Comparison.IN),
-    "LessThan": (Comparison.LESS, Comparison.MORE),
-    "LessThanOrEqual": (Comparison.AT_MOST, Comparison.AT_LEAST),
-    "GreaterThan": (Comparison.MORE, Comparison.LESS),
-    "GreaterThanOrEqual": (Comparison.AT_LEAST, Comparison.AT_MOST),
+    "EqualTo": (ColumnComparison.IN, ColumnComparison.IN),
+    "LessThan": (ColumnComparison.LESS, ColumnComparison.MORE),
+    "LessThanOrEqual": (ColumnComparison.AT_MOST, ColumnComparison.AT_LEAST),
+    "GreaterThan": (ColumnComparison.MORE, ColumnComparison.LESS),
+    "GreaterThanOrEqual": (ColumnComparison.AT_LEAST, ColumnComparison.AT_MOST),
 }
 # They name all that goes on upwards.
 _CHOOSING: Final = ("Project", "Aggregate")
@@ -46,7 +46,7 @@ class Wanted:
     """
 
     columns: frozenset[str] | None
-    conditions: frozenset[Condition]
+    conditions: frozenset[ColumnCondition]
     keys: frozenset[str] = frozenset()
 
     def either(self, other: Wanted) -> Wanted:
@@ -218,7 +218,7 @@ def _conjuncts(root: _Node) -> Iterator[_Node]:
             yield node
 
 
-def _condition(node: _Node, names: Mapping[int, str]) -> Condition | None:
+def _condition(node: _Node, names: Mapping[int, str]) -> ColumnCondition | None:
     """The condition of a single column that an expression is; None: it is no such."""
     kind, children = node.kind, node.children
     if kind in _COMPARISONS and len(children) == 2:
@@ -228,18 +228,18 @@ def _condition(node: _Node, names: Mapping[int, str]) -> Condition | None:
             return _compared(right, turned, [left], names)
         return _compared(left, straight, [right], names)
     if kind == "In" and children:
-        return _compared(children[0], Comparison.IN, children[1:], names)
+        return _compared(children[0], ColumnComparison.IN, children[1:], names)
     truth = kind != "Not"
     column = node if truth else children[0]
     if column.kind == "AttributeReference" and column.fields["dataType"] == "boolean":
         name = names.get(column.fields["exprId"]["id"])
-        return None if name is None else Condition(name, Comparison.IN, (truth,))
+        return None if name is None else ColumnCondition(name, ColumnComparison.IN, (truth,))
     return None
 
 
 def _compared(
-    node: _Node, comparison: Comparison, literals: Sequence[_Node], names: Mapping[int, str]
-) -> Condition | None:
+    node: _Node, comparison: ColumnComparison, literals: Sequence[_Node], names: Mapping[int, str]
+) -> ColumnCondition | None:
     micros = node.kind == "MicrosToTimestamp"
     column = node.children[0] if micros else node
     if column.kind != "AttributeReference" or any(each.kind != "Literal" for each in literals):
@@ -250,11 +250,11 @@ def _compared(
     if name is None or not values or None in values:
         return None
     # A database may order texts by a language.
-    if kind == "string" and comparison is not Comparison.IN:
+    if kind == "string" and comparison is not ColumnComparison.IN:
         return None
     if micros:
         values = [_micros(value) for value in values]
-    return Condition(name, comparison, tuple(each for each in values if each is not None))
+    return ColumnCondition(name, comparison, tuple(each for each in values if each is not None))
 
 
 def _value(literal: _Node, kind: str) -> Value | None:

@@ -137,7 +137,7 @@ _LONGEST_NUMBER: Final = 1_000
 _CODEPOINT: Final = re.compile(r"\\\\|\\u(?P<short>[0-9A-Fa-f]{4})|\\U(?P<long>[0-9A-Fa-f]{8})")
 
 
-class Source(Lines):
+class QueryText(Lines):
     """A query's text, its codepoint escapes resolved, and the way back to lines and columns."""
 
     __slots__ = ("_shifts",)
@@ -188,7 +188,7 @@ class Lexeme(NamedTuple):
     start: int
 
 
-def tokens(source: Source) -> Iterator[Lexeme]:
+def tokens(source: QueryText) -> Iterator[Lexeme]:
     """The tokens of a query; a token's text is as written.
 
     Raises:
@@ -228,7 +228,7 @@ def tokens(source: Source) -> Iterator[Lexeme]:
         offset = match.end()
 
 
-def check_tokens(source: Source, most: int) -> None:
+def check_tokens(source: QueryText, most: int) -> None:
     """Refuse a text of many tokens before it is parsed, which takes ten times as long.
 
     Raises:
@@ -285,5 +285,5 @@ class SparqlLexer(Lexer):
         """Accept Lark's configuration, which is not needed."""
 
     # Lark's older interface for custom lexers: it hands over what was given to parse().
-    def lex(self, data: Source) -> Iterator[Token]:  # type: ignore[override]
+    def lex(self, data: QueryText) -> Iterator[Token]:  # type: ignore[override]
         return (Token(*each) for each in tokens(data))

@@ -19,7 +19,7 @@ from sensorstream.sparql.lexer import (
     DEEPEST,
     KEYWORDS,
     MARKS,
-    Source,
+    QueryText,
     SparqlLexer,
     check_tokens,
     too_deep,
@@ -153,7 +153,7 @@ def read_rule_set(text: str, *, start: Position) -> Parsed[Update]:
 
 
 def _read(
-    source: Source, grammar: str, builder: QueryBuilder, *, bounded: bool = True
+    source: QueryText, grammar: str, builder: QueryBuilder, *, bounded: bool = True
 ) -> Parsed[Any]:
     start = source.position(0)
     try:
@@ -170,9 +170,9 @@ def _read(
     return Parsed(meaning, places, builder.declared())
 
 
-def _source(text: str, start: Position) -> Source:
+def _source(text: str, start: Position) -> QueryText:
     check_length(text, start)
-    return Source(text, start)
+    return QueryText(text, start)
 
 
 def expected_after(before: Iterable[Token], start: str) -> frozenset[str]:
@@ -247,7 +247,7 @@ _TOGETHER: Final = (
 )
 
 
-def _unexpected(source: Source, error: UnexpectedToken, of_rules: bool) -> QueryError:
+def _unexpected(source: QueryText, error: UnexpectedToken, of_rules: bool) -> QueryError:
     accepted = set(error.accepts or error.expected)
     expected = _expectation(accepted if of_rules else accepted - _OF_RULES)
     hint = _INSTEAD.get(error.token.value.upper()) or f"expected {expected}"

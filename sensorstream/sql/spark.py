@@ -1,8 +1,8 @@
 """A query's tree as Spark's SQL over temporary views.
 
 The expressions are those of :mod:`.dialects`. What else differs: the tables of the history are
-views, each of the rows that the query needs; a recursive query becomes a :class:`Closure`, which is
-computed before, because Spark's own cannot end where there are cycles; and some names for
+views, each of the rows that the query needs; a recursive query becomes a :class:`RecursiveRows`,
+which is computed before, because Spark's own cannot end where there are cycles; and some names for
 expressions are columns of tables below, where Spark allows no query beside a table.
 """
 
@@ -71,7 +71,7 @@ _ALONE: Final = (exp.Exists, exp.Rand, exp.Uuid)
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class SparkText:
     """A query of Spark's SQL; ``tables`` are its own names for tables of the history."""
 
     sql: str
@@ -79,15 +79,15 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Closure:
+class RecursiveRows:
     """The least set of rows that has those of ``first`` and, with some rows, those that ``more``
     gives for them. ``more`` is over the views ``name``, of the rows, and ``steps``.
     """
 
     name: str
     columns: tuple[str, ...]
-    first: Text
-    steps: Text
+    first: SparkText
+    steps: SparkText
     more: str
 
     @property
@@ -100,8 +100,8 @@ class Closure:
 class SparkQuery:
     """A query for Spark, and the views that it reads; each closure may read those before it."""
 
-    text: Text
-    closures: tuple[Closure, ...]
+    text: SparkText
+    closures: tuple[RecursiveRows, ...]
 
 
 def spark_query(tree: exp.Select, *, pretty: bool = False) -> SparkQuery:
@@ -146,10 +146,10 @@ def _query(tree: exp.Select, pretty: bool) -> SparkQuery:
     return SparkQuery(_text(whole.this, pretty), tuple(closures))
 
 
-def _text(tree: exp.Expr, pretty: bool) -> Text:
+def _text(tree: exp.Expr, pretty: bool) -> SparkText:
     simplify(tree)
     tables = {e.name: e.name.split("_")[1] for e in tree.find_all(exp.Table) if _is_own(e)}
-    return Text(tree.sql(SPARK, identify=True, copy=False, pretty=pretty), tables)
+    return SparkText(tree.sql(SPARK, identify=True, copy=False, pretty=pretty), tables)
 
 
 def _is_own(table: exp.Table) -> bool:
@@ -181,7 +181,7 @@ def _selects(values: exp.Values) -> exp.Subquery:
 # -- closures ---------------------------------------------------------------------------------
 
 
-def _closure(each: exp.CTE, whole: exp.Expr, pretty: bool) -> Closure:
+def _closure(each: exp.CTE, whole: exp.Expr, pretty: bool) -> RecursiveRows:
     union, name, view = each.this, each.alias, f"{_PREFIX}_{each.alias}"
     for use in list(whole.find_all(exp.Table)):
         if use.name == name and not use.db:
@@ -190,7 +190,7 @@ def _closure(each: exp.CTE, whole: exp.Expr, pretty: bool) -> Closure:
     first = union.this
     columns = tuple(column.alias_or_name for column in first.expressions)
     first_text, steps_text, more_text = (_text(part, pretty) for part in (first, steps, more))
-    return Closure(view, columns, first_text, steps_text, more_text.sql)
+    return RecursiveRows(view, columns, first_text, steps_text, more_text.sql)
 
 
 def _parted(step: exp.Expr, name: str) -> tuple[exp.Select, exp.Select]:

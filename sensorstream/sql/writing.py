@@ -26,7 +26,7 @@ from sensorstream.sql.dialects import (
     TABLES,
     TYPES,
     Columns,
-    Kind,
+    ExpressionKind,
     Row,
     VisibleColumns,
     common,
@@ -38,7 +38,7 @@ from sensorstream.sql.lets import rewrite_lets
 from sensorstream.sql.sparql.scope import TOO_DEEP, SqlQuery
 
 POSTGRES: Final = "postgres"
-_Typed = tuple[exp.Expr, Kind]
+_Typed = tuple[exp.Expr, ExpressionKind]
 _COMPARED: Final = (
     *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE),
     *(exp.NullSafeNEQ, exp.Between, exp.In, exp.Coalesce, exp.Greatest, exp.Least, exp.Binary),
@@ -155,7 +155,7 @@ def _named_query(each: exp.CTE, scope: VisibleColumns) -> None:
 
 def _merged(one: Columns, other: Columns) -> Columns:
     pairs = zip(one.items(), other.values(), strict=True)
-    return {name: second if kind is Kind.NULL else kind for (name, kind), second in pairs}
+    return {name: second if kind is ExpressionKind.NULL else kind for (name, kind), second in pairs}
 
 
 def _source(node: exp.Expr, scope: VisibleColumns, *, is_optional: bool = False) -> None:
@@ -190,14 +190,14 @@ def _typed(node: exp.Expr, scope: VisibleColumns) -> _Typed:
             return node, scope.kind(node)
         case exp.Literal():
             if node.is_string:
-                return node, Kind.TEXT
+                return node, ExpressionKind.TEXT
             if node.this.isdigit():
-                return node, Kind.INTEGER
-            return constant_number(node.this, scope.dialect), Kind.NUMBER
+                return node, ExpressionKind.INTEGER
+            return constant_number(node.this, scope.dialect), ExpressionKind.NUMBER
         case exp.Exists():
             outer = scope.outer if scope.is_optional and not scope.tables and scope.outer else scope
             _query(node.this, outer.below(is_condition=True))
-            return node, Kind.BOOLEAN
+            return node, ExpressionKind.BOOLEAN
         case exp.Query():
             return node, next(iter(_query(node, scope).values()))
         case exp.Cast():
@@ -213,7 +213,7 @@ def _typed(node: exp.Expr, scope: VisibleColumns) -> _Typed:
     return _aggregate(node, None, scope) if type(node) in AGGREGATES else _node(node, scope)
 
 
-def _set(part: exp.Expr, scope: VisibleColumns) -> Kind:
+def _set(part: exp.Expr, scope: VisibleColumns) -> ExpressionKind:
     """Put what a part is in the dialect into its place; its kind."""
     parent, key, place = part.parent, part.arg_key, part.index
     new, kind = _typed(part, scope)
@@ -228,13 +228,13 @@ def _node(node: exp.Expr, scope: VisibleColumns) -> _Typed:
     parts = [each for each in operands(node) if not isinstance(each, _UNTYPED)]
     kinds = [_set(each, scope) for each in parts]
     kind = common(kinds)
-    if kind is Kind.NUMBER and isinstance(node, _COMPARED):
+    if kind is ExpressionKind.NUMBER and isinstance(node, _COMPARED):
         for part, each in zip(operands(node), kinds, strict=True):
             key, place = part.arg_key, part.index
             new = _as_number(part, each, scope.dialect)
             if new is not part:
                 node.set(str(key), new, place)
-    if kind is Kind.NUMBER and type(node) in NUMBERS:
+    if kind is ExpressionKind.NUMBER and type(node) in NUMBERS:
         row: Row = (kind, *NUMBERS[type(node)])
     else:
         row = NODES.get(type(node), (None, None, None))
@@ -260,7 +260,7 @@ def _function(node: exp.Anonymous, scope: VisibleColumns) -> _Typed:
 def _aggregate(node: exp.Expr, condition: exp.Expr | None, scope: VisibleColumns) -> _Typed:
     own, *cells = AGGREGATES[type(node)]
     cell = cells[PLACE[scope.dialect]]
-    kind = Kind.INTEGER
+    kind = ExpressionKind.INTEGER
     value = node.this
     if isinstance(value, exp.Order):
         for each in value.expressions:
@@ -291,16 +291,16 @@ def _case(node: exp.Case, scope: VisibleColumns) -> _Typed:
     return node, kind
 
 
-def _alike(given: Sequence[_Typed], dialect: str) -> tuple[list[exp.Expr], Kind]:
+def _alike(given: Sequence[_Typed], dialect: str) -> tuple[list[exp.Expr], ExpressionKind]:
     """Expressions of one kind: where one is a number, all are."""
     kind = common(each for _, each in given)
-    if kind is not Kind.NUMBER:
+    if kind is not ExpressionKind.NUMBER:
         return [tree for tree, _ in given], kind
     return [_as_number(tree, each, dialect) for tree, each in given], kind
 
 
-def _as_number(tree: exp.Expr, kind: Kind, dialect: str) -> exp.Expr:
-    if kind in (Kind.NUMBER, Kind.NULL):
+def _as_number(tree: exp.Expr, kind: ExpressionKind, dialect: str) -> exp.Expr:
+    if kind in (ExpressionKind.NUMBER, ExpressionKind.NULL):
         return tree
     if isinstance(tree, exp.Literal):
         return constant_number(tree.this, dialect)
@@ -310,18 +310,18 @@ def _as_number(tree: exp.Expr, kind: Kind, dialect: str) -> exp.Expr:
 def _cast(node: exp.Cast, scope: VisibleColumns) -> _Typed:
     given, to = node.this.unnest(), node.to.this.value
     if to == "DECIMAL" and isinstance(given, exp.Literal):
-        return constant_number(given.this, scope.dialect), Kind.NUMBER
+        return constant_number(given.this, scope.dialect), ExpressionKind.NUMBER
     if to == "DECIMAL" and isinstance(given, exp.Cast) and given.to.is_type("TEXT"):
         tree, kind = _typed(given.this, scope)
-        if kind is Kind.DOUBLE:
-            return _as_number(tree, kind, scope.dialect), Kind.NUMBER
+        if kind is ExpressionKind.DOUBLE:
+            return _as_number(tree, kind, scope.dialect), ExpressionKind.NUMBER
         return _converted(*_converted(tree, kind, "TEXT", scope.dialect), to, scope.dialect)
     return _converted(*_typed(node.this, scope), to, scope.dialect)
 
 
-def _converted(tree: exp.Expr, kind: Kind, to: str, dialect: str) -> _Typed:
+def _converted(tree: exp.Expr, kind: ExpressionKind, to: str, dialect: str) -> _Typed:
     own, *types = TYPES[to]
-    if kind is own is Kind.NUMBER:
+    if kind is own is ExpressionKind.NUMBER:
         return tree, own
     cells = CASTS.get((kind, to))
     if cells is not None:

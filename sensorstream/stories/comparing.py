@@ -11,16 +11,16 @@ from typing import Final, TypeVar
 
 from lxml import etree
 
-from sensorstream.app.why.trial import Trace
+from sensorstream.app.why.trial import TrialTrace
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import Position, SensorStreamError, StoryError
 from sensorstream.kb.graph import KnowledgeBase, Origin
-from sensorstream.kb.snapshot import Snapshot
+from sensorstream.kb.snapshot import OxigraphSnapshot
 from sensorstream.model.events import Alert
 from sensorstream.model.terms import Term, Triple
-from sensorstream.stories.reading import STATUSES, Amount, Difference, Expectation
+from sensorstream.stories.reading import STATUSES, Amount, Expectation, StoryDifference
 from sensorstream.stories.wording import (
-    Row,
+    ReportedValues,
     absent,
     alert_text,
     difference,
@@ -44,14 +44,14 @@ _SHOWN: Final = 20
 
 
 @dataclass(slots=True)
-class Since:
+class StorySpan:
     """All that has happened since the expectations before."""
 
     outcomes: list[Outcome] = field(default_factory=list)
     asserted: dict[Triple, None] = field(default_factory=dict)
     inferred: dict[Triple, None] = field(default_factory=dict)
 
-    def add(self, trace: Trace) -> None:
+    def add(self, trace: TrialTrace) -> None:
         """Add the statements that a step has brought."""
         self.asserted |= dict.fromkeys(trace.asserted)
         self.inferred |= dict.fromkeys(trace.inferred)
@@ -67,7 +67,7 @@ class Since:
         return [reply for each in self.outcomes for reply in each.replies]
 
     @property
-    def reports(self) -> list[Row]:
+    def reports(self) -> list[ReportedValues]:
         """Each row, graph or answer that a query has reported."""
         reports = (told.report for each in self.outcomes for told in each.reports)
         return [row for report in reports for row in rows_of(report)]
@@ -78,11 +78,11 @@ class Scene:
     """What expectations are compared with."""
 
     kb: KnowledgeBase
-    snapshot: Snapshot
+    snapshot: OxigraphSnapshot
     prefixes: Mapping[str, str]
-    since: Since
+    since: StorySpan
 
-    def differences(self, expected: Expectation) -> Difference | None:
+    def differences(self, expected: Expectation) -> StoryDifference | None:
         """Where what there is differs from what is expected; None if it does not.
 
         Raises:
@@ -113,7 +113,7 @@ class Scene:
 
     def _graph(
         self, expected: Expectation, graph: Origin, new: Mapping[Triple, None]
-    ) -> Difference | None:
+    ) -> StoryDifference | None:
         wanted = turtle_triples(expected.text, self.prefixes, expected.position)
         if expected.amount is Amount.ONLY:
             missing, unexpected = difference(wanted, [t for t in new if self.kb.marks(t) & graph])
@@ -153,7 +153,7 @@ class Scene:
                 elsewhere.append(f"{text}  # this one is {' and '.join(names)}")
         return (*texts, *elsewhere)
 
-    def _ask(self, expected: Expectation) -> Difference | None:
+    def _ask(self, expected: Expectation) -> StoryDifference | None:
         text = expected.text.strip()
         if text.startswith("{") and text.endswith("}"):
             text = text[1:-1]
@@ -167,7 +167,7 @@ class Scene:
         wanted, got = (f"the answer {str(each).lower()}" for each in (not answer, answer))
         return expected.differs((wanted,), got=(got,))
 
-    def _status(self, expected: Expectation) -> Difference | None:
+    def _status(self, expected: Expectation) -> StoryDifference | None:
         code = expected.text
         fits = [
             outcome
@@ -183,7 +183,7 @@ class Scene:
             return expected.differs(unexpected=tuple(map(status_text, fits)))
         return expected.differs((f"{expected.what} {code}".strip(),), got=got)
 
-    def _row(self, expected: Expectation) -> Row:
+    def _row(self, expected: Expectation) -> ReportedValues:
         match = _REPORT.match(expected.text)
         where = expected.position
         if match is None:
@@ -192,10 +192,12 @@ class Scene:
             )
         name, sign, rest = self._name(match[1]), match[2], match[3].strip()
         if rest in ("true", "false"):
-            return Row(name, sign, answer=rest == "true")
+            return ReportedValues(name, sign, answer=rest == "true")
         if rest.startswith("{") and rest.endswith("}"):
-            return Row(name, sign, graph=turtle_triples(rest[1:-1], self.prefixes, where))
-        return Row(name, sign, dict(self._values(rest, where)))
+            return ReportedValues(
+                name, sign, graph=turtle_triples(rest[1:-1], self.prefixes, where)
+            )
+        return ReportedValues(name, sign, dict(self._values(rest, where)))
 
     def _name(self, written: str) -> str:
         """The name of a query; one that REGISTER gives is an IRI and may have a prefix."""
@@ -231,7 +233,7 @@ def _listed(
     wanted: Sequence[tuple[_T, str]],
     got: Sequence[tuple[_U, str]],
     fits: Callable[[_T, _U], bool],
-) -> Difference | None:
+) -> StoryDifference | None:
     """Compare things that happened, each with its text, which can meet one expectation each."""
     left = list(got)
     missing: list[str] = []

@@ -25,11 +25,16 @@ from sensorstream.app.control.wiring import (
     reasoner_of,
 )
 from sensorstream.app.questions.asking import present
-from sensorstream.app.why.trial import Trace, Trial
+from sensorstream.app.why.trial import EngineTrial, TrialTrace
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import Position, SensorStreamError, StoryError, TermError
-from sensorstream.history.asking.question import Interval, Moment, Question, question_before
+from sensorstream.history.asking.question import (
+    AtInstant,
+    CheckedQuestion,
+    Interval,
+    question_before,
+)
 from sensorstream.journal.effects import in_order
 from sensorstream.kb.changes import quads_of
 from sensorstream.kb.graph import Origin
@@ -47,20 +52,20 @@ from sensorstream.model.vocabulary import (
 )
 from sensorstream.reasoning.reasoner import Reasoner
 from sensorstream.rules.history import HistoryQuery
-from sensorstream.rules.memory import Answer, Asked, SolutionKey
+from sensorstream.rules.memory import Answer, HistoryQuestion, SolutionKey
 from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.settings.settings import Settings, TimeSettings, WindowSettings
 from sensorstream.sparql.oxigraph import oxigraph_text
 from sensorstream.sparql.parser import read_query
-from sensorstream.stories.comparing import Scene, Since, status_text
+from sensorstream.stories.comparing import Scene, StorySpan, status_text
 from sensorstream.stories.reading import (
     Advance,
     Amount,
     BegunQuery,
-    Difference,
     Expectation,
-    Given,
     Story,
+    StoryDifference,
+    StoryInput,
     Verdict,
 )
 from sensorstream.stories.wording import turtle_triples
@@ -75,7 +80,7 @@ _MOST_ANSWERS: Final = 10_000
 
 
 @dataclass(slots=True)
-class Past:
+class PlayedHistory:
     """The history of an engine; ``rules`` are those that may ask it."""
 
     engine: Engine
@@ -107,7 +112,7 @@ class Past:
             yield outcome
         raise StoryError(f"rules have asked the history {_MOST_ANSWERS:,} times after one step")
 
-    def _answer(self, asked: Asked, query: HistoryQuery) -> Answer:
+    def _answer(self, asked: HistoryQuestion, query: HistoryQuery) -> Answer:
         try:
             question = question_before(query.at(asked.moment), self.line, asked.now)
             return Answer(asked.rule, asked.digest, asked.moment, self._solutions(question))
@@ -115,7 +120,7 @@ class Past:
             failure = f"the history does not answer: {error}"
             return Answer(asked.rule, asked.digest, asked.moment, failure=failure)
 
-    def _solutions(self, question: Question) -> tuple[SolutionKey, ...]:
+    def _solutions(self, question: CheckedQuestion) -> tuple[SolutionKey, ...]:
         store = ox.Store()
         for triple, graph in self._statements(question.time):
             store.extend(quads_of([(triple, graph), (triple, None)]))
@@ -128,7 +133,7 @@ class Past:
             for row in found
         )
 
-    def _statements(self, time: Moment | Interval | None) -> Iterator[tuple[Triple, IRI]]:
+    def _statements(self, time: AtInstant | Interval | None) -> Iterator[tuple[Triple, IRI]]:
         """What a question sees, with the graph of each."""
         for each in self.ended:
             if _is_seen(each.valid_from, each.valid_to, time):
@@ -142,9 +147,9 @@ class Past:
                         yield one.triple, graph
 
 
-def _is_seen(start: Instant, end: Instant | None, time: Moment | Interval | None) -> bool:
+def _is_seen(start: Instant, end: Instant | None, time: AtInstant | Interval | None) -> bool:
     match time:
-        case Moment(at):
+        case AtInstant(at):
             return start <= at and (end is None or end > at)
         case Interval(first, last):
             return start < last and (end is None or end > first)
@@ -167,7 +172,7 @@ def standing_alone(folder: Path) -> Settings:
     )
 
 
-class Stage:
+class StoryStage:
     """A deployment on which stories are played; its reasoner's process serves them all.
 
     Raises:
@@ -189,7 +194,7 @@ class Stage:
             machine = build_machine(deployment, lambda: 0.0, self._reasoner, spent=lambda: 0.0)
         except SensorStreamError as error:
             place = error.position or story.position
-            return Verdict(story, (Difference(place, error.message),))
+            return Verdict(story, (StoryDifference(place, error.message),))
         prefixes = {**({} if story.rules is not None else self._prefixes), **story.prefixes}
         folder = self._settings.folder
         played = _Played(machine, deployment, prefixes, folder)
@@ -215,16 +220,16 @@ class _Played:
     folder: Path
     now: Instant = 0
     count: int = 0
-    since: Since = field(default_factory=Since)
-    trial: Trial = field(init=False)
-    past: Past = field(init=False)
+    since: StorySpan = field(default_factory=StorySpan)
+    trial: EngineTrial = field(init=False)
+    past: PlayedHistory = field(init=False)
 
     def __post_init__(self) -> None:
         engine, deployment = self.machine.engine, self.deployment
-        self.trial = Trial(engine)
-        self.past = Past(engine, deployment.rules, deployment.timeline)
+        self.trial = EngineTrial(engine)
+        self.past = PlayedHistory(engine, deployment.rules, deployment.timeline)
 
-    def differences(self, story: Story) -> Iterator[Difference]:
+    def differences(self, story: Story) -> Iterator[StoryDifference]:
         steps = [*story.steps, None]
         told = False
         for number, step in enumerate(steps):
@@ -236,32 +241,32 @@ class _Played:
                 try:
                     found = scene.differences(step)
                 except SensorStreamError as error:
-                    found = Difference(error.position or step.position, error.message)
+                    found = StoryDifference(error.position or step.position, error.message)
                 if found is not None:
                     yield found
                 continue
             if told or step is None:
-                self.since, told = Since(), False
+                self.since, told = StorySpan(), False
             if step is None:
                 return
             try:
                 outcomes = self._take(step)
             except SensorStreamError as error:
-                yield Difference(error.position or step.position, error.message)
+                yield StoryDifference(error.position or step.position, error.message)
                 return
             expected = _statuses(steps[number + 1 :])
             for outcome in outcomes:
                 if outcome.message.id and outcome.status not in (*_QUIET, *expected):
-                    yield Difference(
+                    yield StoryDifference(
                         step.position,
                         "the message was not accepted, and no step expects that",
                         unexpected=(status_text(outcome),),
                     )
                 for alert in outcome.alerts:
                     if alert.kind == "query-stopped":
-                        yield Difference(step.position, alert.text)
+                        yield StoryDifference(step.position, alert.text)
 
-    def _take(self, step: Given | BegunQuery | Advance) -> list[Outcome]:
+    def _take(self, step: StoryInput | BegunQuery | Advance) -> list[Outcome]:
         """Let a step happen.
 
         Raises:
@@ -290,7 +295,7 @@ class _Played:
         self.now = max([self.now, *times])
         return outcomes
 
-    def _give(self, step: Given) -> Trace:
+    def _give(self, step: StoryInput) -> TrialTrace:
         self.count += 1
         id_ = f"m{self.count}"
         time = self._time(step.time, step) if step.time else self.now
@@ -301,7 +306,7 @@ class _Played:
         message = Message(id_, self._content(step), time, step.source or "rest")
         return self.trial.take(self.machine.mapper.map(message))
 
-    def _content(self, step: Given) -> bytes:
+    def _content(self, step: StoryInput) -> bytes:
         if step.text.startswith("<"):
             return step.text.encode()
         path = self.folder / step.text
@@ -330,7 +335,7 @@ class _Played:
         with placed(start):
             self.machine.engine.register(name, based(text, path))
 
-    def _time(self, text: str, step: Given | Advance) -> Instant:
+    def _time(self, text: str, step: StoryInput | Advance) -> Instant:
         try:
             return self.deployment.timeline.instant(text)
         except TermError as error:

@@ -28,7 +28,7 @@ _HEADING: Final = re.compile(r" {0,3}#{1,6}[ \t]+(?P<text>.*?)(?:[ \t]+#+)?[ \t]
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class FencedBlock:
     """A fenced block: its first word of information, its lines, and the line after its fence.
 
     ``after`` tells whether only blank lines stand between the block before and this one.
@@ -41,7 +41,7 @@ class Block:
     after: bool
 
 
-def blocks(text: str) -> Iterator[Block]:
+def blocks(text: str) -> Iterator[FencedBlock]:
     """The blocks in order; the last may lack its closing fence (section 4.5)."""
     heading, fence, language, start, after = "", "", "", 0, False
     held: list[str] = []
@@ -49,7 +49,7 @@ def blocks(text: str) -> Iterator[Block]:
         found = _FENCE.match(line)
         if fence:
             if found and not found["info"] and found["fence"].startswith(fence):
-                yield Block(language, tuple(held), start, heading, after)
+                yield FencedBlock(language, tuple(held), start, heading, after)
                 fence, after = "", True
             else:
                 held.append(line)
@@ -61,7 +61,7 @@ def blocks(text: str) -> Iterator[Block]:
             if title := _HEADING.match(line):
                 heading = title["text"]
     if fence:
-        yield Block(language, tuple(held), start, heading, after)
+        yield FencedBlock(language, tuple(held), start, heading, after)
 
 
 class Amount(Enum):
@@ -76,7 +76,7 @@ class Amount(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class StoryInput:
     """``message`` or ``event``: what comes in.
 
     ``text`` is XML, a path, or Turtle; ``time`` is the time of arrival of a message, the
@@ -111,7 +111,7 @@ class Advance:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class StoryDifference:
     """Where a story and what happened differ.
 
     ``missing`` was expected and is not there, ``unexpected`` is there and must not be; ``got``
@@ -143,12 +143,12 @@ class Expectation:
         missing: tuple[str, ...] = (),
         unexpected: tuple[str, ...] = (),
         got: tuple[str, ...] = (),
-    ) -> Difference:
+    ) -> StoryDifference:
         """How it differs from what happened."""
-        return Difference(self.position, str(self), missing, unexpected, got)
+        return StoryDifference(self.position, str(self), missing, unexpected, got)
 
 
-Step: TypeAlias = Given | BegunQuery | Advance | Expectation
+Step: TypeAlias = StoryInput | BegunQuery | Advance | Expectation
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +170,7 @@ class Verdict:
     """A story that was played; it holds if there is no difference."""
 
     story: Story
-    differences: tuple[Difference, ...]
+    differences: tuple[StoryDifference, ...]
 
     @property
     def holds(self) -> bool:
@@ -206,7 +206,7 @@ def stories_of(text: str, file: str) -> list[Story]:
     """The stories of a document's text; see :func:`read_stories`."""
     found: list[Story] = []
     counts: Counter[str] = Counter()
-    before: Block | None = None
+    before: FencedBlock | None = None
     for block in blocks(text):
         if block.language == "story":
             own = before if block.after else None
@@ -220,7 +220,7 @@ def stories_of(text: str, file: str) -> list[Story]:
     return found
 
 
-def _story(name: str, block: Block, before: Block | None, file: str) -> Story:
+def _story(name: str, block: FencedBlock, before: FencedBlock | None, file: str) -> Story:
     prefixes: dict[str, str] = {}
     text = None
     steps: list[Step] = []
@@ -243,7 +243,7 @@ def _story(name: str, block: Block, before: Block | None, file: str) -> Story:
         step = _step(word, rest, where)
         if isinstance(step, Expectation) and not taken:
             raise StoryError("nothing has come in yet: expected message or event", position=where)
-        taken = taken or isinstance(step, Given | Advance)
+        taken = taken or isinstance(step, StoryInput | Advance)
         steps.append(step)
     start = Position(file, block.line - 1, 1)
     if not any(isinstance(each, Expectation) for each in steps):
@@ -251,7 +251,7 @@ def _story(name: str, block: Block, before: Block | None, file: str) -> Story:
     return Story(name, tuple(steps), start, prefixes, text)
 
 
-def _paragraphs(block: Block, file: str) -> Iterator[tuple[Position, str, str]]:
+def _paragraphs(block: FencedBlock, file: str) -> Iterator[tuple[Position, str, str]]:
     """The steps of a block: place, first word, and the rest of the text."""
     held: list[str] = []
     start = block.line
@@ -295,7 +295,7 @@ def _step(word: str, rest: str, where: Position) -> Step:
     raise StoryError(f"unexpected '{word}': expected {_STEPS}", position=where)
 
 
-def _given(kind: str, rest: str, where: Position) -> Given:
+def _given(kind: str, rest: str, where: Position) -> StoryInput:
     options: dict[str, str] = {}
     while match := _OPTION.match(rest):
         if match[1] in options:
@@ -306,7 +306,7 @@ def _given(kind: str, rest: str, where: Position) -> Given:
     if not text:
         what = "XML or a file" if kind == "message" else "Turtle"
         raise StoryError(f"expected '{kind} [from SOURCE] [at TIME]' and {what}", position=where)
-    return Given(kind, text, options.get("from", ""), options.get("at", ""), where)
+    return StoryInput(kind, text, options.get("from", ""), options.get("at", ""), where)
 
 
 def _expectation(rest: str, where: Position) -> Expectation:

@@ -141,7 +141,7 @@ def _canonical(triples: Iterable[Triple]) -> set[Triple]:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ReportedValues:
     """What a query has reported: the values of a row, a graph, or an answer."""
 
     query: str
@@ -150,7 +150,7 @@ class Row:
     graph: tuple[Triple, ...] = ()
     answer: bool | None = None
 
-    def fits(self, other: Row) -> bool:
+    def fits(self, other: ReportedValues) -> bool:
         """Whether this is what a story expects as ``other``: variables that it leaves out count
         for nothing.
         """
@@ -171,14 +171,16 @@ class Row:
         return " ".join((head, *pairs))
 
 
-def rows_of(report: Report) -> Iterator[Row]:
+def rows_of(report: Report) -> Iterator[ReportedValues]:
     """Each row of a report, or its graph, or its answer."""
     sign = report.operation.value
     if report.answer is not None:
-        yield Row(report.query, sign, answer=report.answer)
+        yield ReportedValues(report.query, sign, answer=report.answer)
     elif report.triples is not None:
-        yield Row(report.query, sign, graph=tuple(report.triples))
+        yield ReportedValues(report.query, sign, graph=tuple(report.triples))
     else:
         for row in report.rows:
             pairs = zip(report.variables, row, strict=True)
-            yield Row(report.query, sign, {name: v for name, v in pairs if v is not None})
+            yield ReportedValues(
+                report.query, sign, {name: v for name, v in pairs if v is not None}
+            )

@@ -14,7 +14,7 @@ from sensorstream.app.control.wiring import Deployment, build_machine
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.history.journal_rows import journal_rows, record_of
-from sensorstream.history.pipeline import Standing
+from sensorstream.history.pipeline import EngineStanding
 from sensorstream.journal.effects import effects_of
 from sensorstream.journal.kinds import replay
 from sensorstream.journal.message import PassTime, TakeMessage
@@ -160,11 +160,11 @@ class KeyedEngine:
         self.place = EnginePlace(place.first, last, place.since + len(kept))
         return effects, kept
 
-    def standing(self, key: str, records: Sequence[Record]) -> Standing:
+    def standing(self, key: str, records: Sequence[Record]) -> EngineStanding:
         """What it holds and waits for, after these entries of its own."""
         heard = [r.message.received for r in records if r.kind == TakeMessage.kind]
         engine = self._engine
-        return Standing(
+        return EngineStanding(
             key, len(engine.window), engine.dues.waits, engine.now, max(heard, default=None)
         )
 

@@ -90,7 +90,7 @@ Told = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningStream:
     """A pipeline that runs."""
 
     store: PostgresStore
@@ -111,7 +111,7 @@ class Running:
 
 
 @contextmanager
-def running_stream(settings: Settings, url: str, told: Told) -> Iterator[Running]:
+def running_stream(settings: Settings, url: str, told: Told) -> Iterator[RunningStream]:
     """Start Spark and the pipeline, over the history at ``url``; it ends with the block.
 
     Args:
@@ -151,7 +151,7 @@ def running_stream(settings: Settings, url: str, told: Told) -> Iterator[Running
             shown.result()
         query = _start(spark, settings, task, str(sockets), HistorySink(store, told), prefixes)
         stack.callback(query.stop)
-        yield Running(store, query)
+        yield RunningStream(store, query)
 
 
 def _patient(master: str) -> str:

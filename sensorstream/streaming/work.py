@@ -11,7 +11,7 @@ from socket import AF_UNIX, socket
 from typing import Final
 
 from sensorstream.history.journal_rows import JournalRow
-from sensorstream.history.pipeline import Standing
+from sensorstream.history.pipeline import EngineStanding
 from sensorstream.journal.takeover import PutRules
 from sensorstream.settings.settings import Settings
 
@@ -70,7 +70,7 @@ class Done:
     effects: bytes
     entries: bytes
     checkpoint: bytes | None
-    standing: Standing
+    standing: EngineStanding
 
 
 _WAITING: Final = 128

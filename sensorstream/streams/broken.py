@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 
 from sensorstream.errors import Overrun
 from sensorstream.model.timeline import Instant
-from sensorstream.network.agenda import Timed
+from sensorstream.network.agenda import MovedByTime
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node, operators
 from sensorstream.network.selection.instants import Instants
@@ -38,7 +38,7 @@ class Broken:
         """Queries are broken."""
         self._found.update(dict.fromkeys(map(self._queries.__getitem__, names), error))
 
-    def note_entry(self, entry: Timed, error: Exception) -> None:
+    def note_entry(self, entry: MovedByTime, error: Exception) -> None:
         """An entry of the agenda is broken, and all queries that rest on it; it is due no more.
 
         Raises:
@@ -63,7 +63,7 @@ class Broken:
         """A query runs no more."""
         self._found.pop(query, None)
 
-    def move(self, entry: Timed, move: Callable[[Instant], None], time: Instant) -> None:
+    def move(self, entry: MovedByTime, move: Callable[[Instant], None], time: Instant) -> None:
         """Let a time move an entry, and note when it does so next; one that fails never again."""
         try:
             move(time)

@@ -9,7 +9,7 @@ from sensorstream.kb.index import TripleIndex
 from sensorstream.model.terms import IRI
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.plan.planner import plan, sources_read
-from sensorstream.network.sources import DEFAULT, Past, Source, Sources, merged
+from sensorstream.network.sources import DEFAULT, EarlierContent, Sources, TripleSource, merged
 from sensorstream.sparql.algebra import Describe, Graph, Query, Variable
 from sensorstream.sparql.places import give_place
 from sensorstream.sparql.printing import part_text, valid_time_text
@@ -54,19 +54,19 @@ def sources_of(
     inside = dict.fromkeys(windows[e.name] for e in query.dataset.windows if e.in_default)
     return Sources(
         merged(DEFAULT, *inside),
-        {name: Source(id(index), f"graph <{name}>") for name, index in named.items()},
+        {name: TripleSource(id(index), f"graph <{name}>") for name, index in named.items()},
         windows,
     )
 
 
-def windows_read(plan: Plan, sources: Sources) -> dict[Source, WindowShape]:
+def windows_read(plan: Plan, sources: Sources) -> dict[TripleSource, WindowShape]:
     """The windows that a query needs, by what they are to its plan.
 
     One that the plan does not read is among them, for its steps are moments to report at, too;
     unless the plan reads what it is the past of, whose steps are the same.
     """
     read = set(sources_read(plan))
-    needed: dict[Source, WindowShape] = {}
+    needed: dict[TripleSource, WindowShape] = {}
     for source in sources.windows.values():
         present = None if source.past is None else source.past.source
         if present in read:
@@ -76,14 +76,18 @@ def windows_read(plan: Plan, sources: Sources) -> dict[Source, WindowShape]:
     return needed
 
 
-def _window(name: IRI, shape: WindowShape) -> Source:
+def _window(name: IRI, shape: WindowShape) -> TripleSource:
     present, text = shape.undelayed, f"window <{name}>"
     if present is None:
-        return Source(shape, text)
-    return Source(shape, text, past=Past(Source(present, f"{text} without its delay"), shape.delay))
+        return TripleSource(shape, text)
+    return TripleSource(
+        shape,
+        text,
+        past=EarlierContent(TripleSource(present, f"{text} without its delay"), shape.delay),
+    )
 
 
-def _shape(source: Source) -> WindowShape:
+def _shape(source: TripleSource) -> WindowShape:
     assert isinstance(source.key, WindowShape)
     return source.key
 

@@ -14,7 +14,7 @@ from sensorstream.network.rows import Row, slots_of
 from sensorstream.sparql.algebra import TriplePattern, Variable
 
 
-class Operation(Enum):
+class RowOperation(Enum):
     """How rows stand in a report."""
 
     ADDED = "+"
@@ -33,7 +33,7 @@ class Report:
 
     query: str
     time: Instant
-    operation: Operation
+    operation: RowOperation
     variables: tuple[str, ...] = ()
     rows: Sequence[Row] = ()
     triples: Sequence[Triple] | None = None

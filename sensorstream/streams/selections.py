@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Final
 
-from sensorstream.dotr.syntax import Program
+from sensorstream.dotr.syntax import TimedProgram
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.model.terms import BlankNode, Term, Triple
 from sensorstream.model.timeline import Instant
@@ -18,7 +18,7 @@ from sensorstream.network.selection.ruleset import Ruleset, rule_of, triples_of
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Query, TriplePattern, Variable
 from sensorstream.streams.continuous_query import ContinuousQuery, layout_of_rules
-from sensorstream.streams.report import Operation, Report, Sink
+from sensorstream.streams.report import Report, RowOperation, Sink
 from sensorstream.streams.shape import Lengths, Schedule
 from sensorstream.streams.state import QueryState
 
@@ -32,7 +32,7 @@ class RunningRules(ContinuousQuery):
         self,
         ruleset: Ruleset,
         text: str,
-        program: Program,
+        program: TimedProgram,
         sink: Sink,
         ready: Callable[[], None],
     ) -> None:
@@ -57,7 +57,7 @@ class RunningRules(ContinuousQuery):
                 Report(
                     self.name,
                     time,
-                    Operation.ADDED,
+                    RowOperation.ADDED,
                     triples=triples_of(row),
                     rule=rule_of(row),
                 )
@@ -78,7 +78,9 @@ class RunningRules(ContinuousQuery):
         self.ruleset.keep(state.events, state.since)
 
 
-def planned_rules(name: str, program: Program, lengths: Lengths, instants: Instants) -> Ruleset:
+def planned_rules(
+    name: str, program: TimedProgram, lengths: Lengths, instants: Instants
+) -> Ruleset:
     """The rules of a text that could run beside the others.
 
     Raises:

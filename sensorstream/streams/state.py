@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sensorstream.kb.occurrences import StreamElement
 from sensorstream.model.timeline import Instant
-from sensorstream.network.intervals.source import Waiting
+from sensorstream.network.intervals.source import OpenOccurrences
 from sensorstream.network.intervals.state import KeptRow
 from sensorstream.network.operators.delayed import LaterChange
 from sensorstream.network.rows import Row
@@ -66,7 +66,7 @@ class ProcessorState:
     """Events, triples, late events."""
     queries: tuple[tuple[str, str, QueryState], ...] = ()
     streams: tuple[tuple[StreamTick, StreamState], ...] = ()
-    waiting: tuple[Waiting, ...] = ()
+    waiting: tuple[OpenOccurrences, ...] = ()
     """What patterns in time get when its interval is over."""
-    moment: tuple[Waiting, ...] = ()
+    moment: tuple[OpenOccurrences, ...] = ()
     """What the present moment of rules over time has said so far."""

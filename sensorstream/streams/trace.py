@@ -41,7 +41,7 @@ def _taken(changes: ChangeNotes) -> dict[str, Any]:
     )
 
 
-class Trace:
+class InstantTrace:
     """Records the instants that concern a query, the latest 100, until it is closed.
 
     ``default`` is the graph outside the windows; ``now`` gives the instant at work, and ``time``

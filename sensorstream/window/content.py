@@ -15,8 +15,8 @@ from sensorstream.model.events import Ended, Event, Individual, Provenance
 from sensorstream.model.terms import IRI, BlankNode, Subject, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.window.change import References, WindowChange
-from sensorstream.window.partition import Counters, owners_of
-from sensorstream.window.past import Latecomer, Past, Update
+from sensorstream.window.partition import WindowCounters, owners_of
+from sensorstream.window.past import IndividualUpdate, Latecomer, UpdatesBefore
 
 _NO_GRAPHS: Final[Mapping[Triple, tuple[IRI, ...]]] = {}
 
@@ -27,10 +27,10 @@ class Content:
     __slots__ = ("counters", "individuals", "owners", "past")
 
     def __init__(self) -> None:
-        self.counters = Counters()
+        self.counters = WindowCounters()
         self.individuals: dict[Subject, Individual] = {}
         self.owners: dict[BlankNode, Subject] = {}
-        self.past = Past()
+        self.past = UpdatesBefore()
 
     def owner(self, subject: Subject) -> Subject:
         """The individual a subject's triples belong to: itself, or a blank node's owner."""
@@ -74,7 +74,7 @@ class Content:
             for name, pairs in self._replaced(event, owners).items():
                 # Its own pairs alone: those of all others would be n in each of n updates.
                 its, stay = frozenset(pairs), self.individuals[name].stay
-                update = Update(stay, name, event.time, event.message, its)
+                update = IndividualUpdate(stay, name, event.time, event.message, its)
                 self.past.note_update(update, record)
         record.references.clear()
         provenance = plain = Provenance(event.message, event.time)

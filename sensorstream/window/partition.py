@@ -12,11 +12,11 @@ from sensorstream.model.events import Event, Individual
 from sensorstream.model.terms import IRI, BlankNode, Subject, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.window.past import PastState
-from sensorstream.window.spec import Partition
+from sensorstream.window.spec import WindowPartitioning
 
 
 @dataclass(slots=True)
-class Counters:
+class WindowCounters:
     """The counters of a window, common to all its partitions."""
 
     now: Instant | None = None
@@ -46,11 +46,11 @@ class WindowState:
     arrival of every triple, in a window of triples.
     """
 
-    counters: Counters
+    counters: WindowCounters
     individuals: tuple[Individual, ...]
     owners: Mapping[BlankNode, Subject]
     panes: tuple[PaneState, ...]
-    partition: Partition | None = None
+    partition: WindowPartitioning | None = None
     ages: Mapping[Triple, tuple[Instant, int]] = field(default_factory=dict)
     past: PastState = field(default_factory=PastState)
 
@@ -104,15 +104,18 @@ SOURCE = "source"
 """How the settings name the partition by source."""
 
 
-def partition_of(text: str) -> Partition | None:
+def partition_of(text: str) -> WindowPartitioning | None:
     """Read a setting: empty, ``source``, or a property's IRI."""
     if not text:
         return None
-    return Partition() if text == SOURCE else Partition(IRI(text))
+    return WindowPartitioning() if text == SOURCE else WindowPartitioning(IRI(text))
 
 
 def key_of(
-    name: Subject, triples: Iterable[Triple], source: str | None, partition: Partition | None
+    name: Subject,
+    triples: Iterable[Triple],
+    source: str | None,
+    partition: WindowPartitioning | None,
 ) -> str | None:
     """The key of an individual with these ``triples``; None if it has no key."""
     if partition is None:
@@ -133,7 +136,7 @@ def part(event: Event, names: Set[Subject], owners: Mapping[Subject, Subject]) -
     )
 
 
-def regroup(state: WindowState, partition: Partition | None) -> list[PaneState]:
+def regroup(state: WindowState, partition: WindowPartitioning | None) -> list[PaneState]:
     """The panes that a state has if its window is partitioned in this way.
 
     The source of an individual in the window is not stored: it counts as having no source.

@@ -34,7 +34,7 @@ _VALUES: Final = 4
 
 
 @frozen
-class Update:
+class IndividualUpdate:
     """An update of an individual during a stay: when, by which message, of which properties."""
 
     stay: int
@@ -48,7 +48,7 @@ class Update:
 class PastState:
     """The latest updates, and the statements that ended while their individuals stayed."""
 
-    updates: tuple[Update, ...] = ()
+    updates: tuple[IndividualUpdate, ...] = ()
     ended: tuple[Ended, ...] = ()
 
 
@@ -56,11 +56,11 @@ class PastState:
 class _Stay:
     """Of one stay, by their numbers."""
 
-    updates: dict[int, Update] = field(default_factory=dict)
+    updates: dict[int, IndividualUpdate] = field(default_factory=dict)
     ended: dict[int, Ended] = field(default_factory=dict)
 
 
-class Past:
+class UpdatesBefore:
     """The latest updates in order of arrival, and by stay.
 
     It holds 64, and eight more for each individual in the window, but not more than 500 in all.
@@ -72,7 +72,7 @@ class Past:
 
     def __init__(self, state: PastState | None = None) -> None:
         # By numbers that count up: the oldest is the first.
-        self._updates: dict[int, Update] = {}
+        self._updates: dict[int, IndividualUpdate] = {}
         self._ended: dict[int, Ended] = {}
         self._stays: dict[int, _Stay] = {}
         self._number = 0
@@ -89,7 +89,7 @@ class Past:
         self._sort()
         return PastState(tuple(self._updates.values()), tuple(self._ended.values()))
 
-    def note_update(self, update: Update, record: WindowChange) -> None:
+    def note_update(self, update: IndividualUpdate, record: WindowChange) -> None:
         """Remember an update."""
         record.undo.append(partial(self._drop, self._add(update), update))
 
@@ -114,7 +114,9 @@ class Past:
             for number, ended in list(of_stay.ended.items()):
                 self._remove(number, ended, record)
 
-    def next_update(self, stay: int, pair: tuple[Subject, IRI], time: Instant) -> Update | None:
+    def next_update(
+        self, stay: int, pair: tuple[Subject, IRI], time: Instant
+    ) -> IndividualUpdate | None:
         """The first update of a property of a stay after a time."""
         self._sort()
         of_stay = self._stays.get(stay)
@@ -158,23 +160,23 @@ class Past:
             record.undo.append(partial(setattr, individual, "settled", individual.settled))
             individual.settled = time
 
-    def _add(self, each: Update | Ended) -> int:
+    def _add(self, each: IndividualUpdate | Ended) -> int:
         self._number += 1
         self._put(self._number, each)
         return self._number
 
-    def _remove(self, number: int, each: Update | Ended, record: WindowChange) -> None:
+    def _remove(self, number: int, each: IndividualUpdate | Ended, record: WindowChange) -> None:
         self._drop(number, each)
         record.undo.append(partial(self._put_back, number, each))
 
-    def _put(self, number: int, each: Update | Ended) -> None:
+    def _put(self, number: int, each: IndividualUpdate | Ended) -> None:
         of_stay = self._stays.setdefault(each.stay, _Stay())
-        if isinstance(each, Update):
+        if isinstance(each, IndividualUpdate):
             self._updates[number] = of_stay.updates[number] = each
         else:
             self._ended[number] = of_stay.ended[number] = each
 
-    def _put_back(self, number: int, each: Update | Ended) -> None:
+    def _put_back(self, number: int, each: IndividualUpdate | Ended) -> None:
         self._put(number, each)
         self._mixed.add(each.stay)
 
@@ -191,9 +193,9 @@ class Past:
                 of_stay.ended = dict(sorted(of_stay.ended.items()))
         self._mixed.clear()
 
-    def _drop(self, number: int, each: Update | Ended) -> None:
+    def _drop(self, number: int, each: IndividualUpdate | Ended) -> None:
         of_stay = self._stays[each.stay]
-        if isinstance(each, Update):
+        if isinstance(each, IndividualUpdate):
             del self._updates[number], of_stay.updates[number]
         else:
             del self._ended[number], of_stay.ended[number]
@@ -212,7 +214,7 @@ class Latecomer:
     individual: Individual
     event: Event
     graphs: Mapping[Triple, Sequence[IRI]]
-    past: Past
+    past: UpdatesBefore
     record: WindowChange
     supersede: Callable[[Individual, Triple, Instant, WindowChange], None]
     _placed: dict[Triple, None] = field(default_factory=dict)
@@ -243,7 +245,9 @@ class Latecomer:
         self._follow_nodes(said)
         return self._placed
 
-    def _update(self, pair: Pair, new: Collection[Triple], following: Update | None) -> None:
+    def _update(
+        self, pair: Pair, new: Collection[Triple], following: IndividualUpdate | None
+    ) -> None:
         one, time = self.individual, self.event.time
         forgotten = one.settled is not None and time < one.settled
         if forgotten and any(triple[:2] == pair for triple in one.statements):
@@ -285,7 +289,7 @@ class Latecomer:
             if ends:
                 self._end(triple, min(ends))
 
-    def _cut(self, row: Ended, following: Update | None) -> None:
+    def _cut(self, row: Ended, following: IndividualUpdate | None) -> None:
         """Let an interval that is over end now already; with its blank node's, if it has one."""
         time = self.event.time
         self.past.revoke(row, self.record)
@@ -299,7 +303,7 @@ class Latecomer:
                 if each.triple[0] == row.triple[2]:
                     self._cut(each, None)
 
-    def _interrupt(self, triple: Triple, known: Provenance, following: Update) -> None:
+    def _interrupt(self, triple: Triple, known: Provenance, following: IndividualUpdate) -> None:
         """A statement did not hold from now to the following update, which said it again."""
         one = self.individual
         ended = Ended(one.stay, one.name, triple, known, self.event.time)

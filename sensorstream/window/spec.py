@@ -15,7 +15,7 @@ _EVER: Final = -(2**63)
 """Before every instant of a time line."""
 
 
-class Kind(Enum):
+class WindowMove(Enum):
     """How a window moves (paper section 2, eq. 3 to 5; section 5.3, eq. 11)."""
 
     SLIDING = "sliding"
@@ -36,7 +36,7 @@ class Elements(Enum):
     """Each triple by itself (paper section 2, eq. 1 and 2)."""
 
 
-class Unit(Enum):
+class WindowUnitKind(Enum):
     """What size and step count (paper section 4, "the window measurement unit")."""
 
     INDIVIDUALS = "individuals"
@@ -48,7 +48,7 @@ class Unit(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Partition:
+class WindowPartitioning:
     """How a window is split: by the value of a property, or by the message's source."""
 
     property: IRI | None = None
@@ -68,27 +68,27 @@ class WindowSpec:
     its own elements.
     """
 
-    kind: Kind
-    unit: Unit
+    kind: WindowMove
+    unit: WindowUnitKind
     size: int = 0
     step: int = 1
     start: Instant | None = None
     elements: Elements = Elements.INDIVIDUALS
 
     def __post_init__(self) -> None:
-        if self.unit is not Unit.TIME:
+        if self.unit is not WindowUnitKind.TIME:
             object.__setattr__(self, "elements", Elements(self.unit.value))
-        if self.kind is Kind.LANDMARK:
+        if self.kind is WindowMove.LANDMARK:
             object.__setattr__(self, "size", 0)
         elif self.size < 1:
             raise SettingsError(f"window.size: expected at least 1, not {self.size}")
         if self.step < 1:
             raise SettingsError(f"window.step: expected at least 1, not {self.step}")
-        if self.kind is not Kind.SLIDING:
-            step = self.size if self.kind is Kind.TUMBLING else 1
+        if self.kind is not WindowMove.SLIDING:
+            step = self.size if self.kind is WindowMove.TUMBLING else 1
             object.__setattr__(self, "step", step)
         if self.physical and self.start is not None:
-            if self.kind is not Kind.LANDMARK:
+            if self.kind is not WindowMove.LANDMARK:
                 raise SettingsError(
                     f"window.start: a {self.kind.value} window by count begins with the first of "
                     "its elements: expected no start, or window.unit = time"
@@ -102,7 +102,7 @@ class WindowSpec:
     @property
     def physical(self) -> bool:
         """Whether the window counts elements, not time."""
-        return self.unit is not Unit.TIME
+        return self.unit is not WindowUnitKind.TIME
 
     def capacity(self, entered: int) -> int:
         """How many elements a physical window keeps after ``entered`` have come in all.
@@ -112,9 +112,9 @@ class WindowSpec:
         the first one on.
         """
         match self.kind:
-            case Kind.FILLING:
+            case WindowMove.FILLING:
                 return (entered - 1) % self.size + 1
-            case Kind.LANDMARK:
+            case WindowMove.LANDMARK:
                 return max(0, entered - (self.start or 1) + 1)
             case _:
                 return self.size
@@ -122,7 +122,7 @@ class WindowSpec:
     def least_entered(self, known: int) -> int:
         """How many elements must have come for a physical window to know ``known`` of them."""
         first = self.start or 1
-        return known + first - 1 if self.kind is Kind.LANDMARK and known else known
+        return known + first - 1 if self.kind is WindowMove.LANDMARK and known else known
 
     def boundary(self, now: Instant) -> Instant:
         """The last instant at which a logical window was computed (eq. 3, third branch).
@@ -141,9 +141,9 @@ class WindowSpec:
         if self.start is not None and time < self.start:
             return time
         match self.kind:
-            case Kind.FILLING:
+            case WindowMove.FILLING:
                 return self._multiples(self.size).after(time) + 1
-            case Kind.LANDMARK:
+            case WindowMove.LANDMARK:
                 return None
         return self.next_boundary(time + self.size)
 
@@ -158,9 +158,9 @@ class WindowSpec:
         """The oldest time that a logical window computed at ``at`` keeps (eq. 3, 5 and 11)."""
         start = _EVER if self.start is None else self.start
         match self.kind:
-            case Kind.FILLING:
+            case WindowMove.FILLING:
                 return max(start, self._multiples(self.size).last(at - 1))
-            case Kind.LANDMARK:
+            case WindowMove.LANDMARK:
                 return start
             case _:
                 return max(start, at - self.size)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from sensorstream.analysis import Known, Note, query_notes
+from sensorstream.analysis import Note, QueryContext, query_notes
 from sensorstream.errors import Position
 from sensorstream.model import rdfs
 from sensorstream.model.schema import Schema
@@ -21,12 +21,12 @@ SCHEMA = Schema(
 START = Position("query", 1, 1)
 
 
-def notes(text: str, known: Known | None = None) -> list[Note]:
+def notes(text: str, known: QueryContext | None = None) -> list[Note]:
     parsed = read_query(text, start=START, prefixes={"": E})
-    return list(query_notes(parsed, known or Known()))
+    return list(query_notes(parsed, known or QueryContext()))
 
 
-def told(text: str, known: Known | None = None) -> list[tuple[str, int, str]]:
+def told(text: str, known: QueryContext | None = None) -> list[tuple[str, int, str]]:
     return [(note.code, note.position.column, note.text) for note in notes(text, known)]
 
 
@@ -34,13 +34,13 @@ def told(text: str, known: Known | None = None) -> list[tuple[str, int, str]]:
 
 
 def test_a_class_of_the_ontology_s_namespace_that_is_missing_is_told() -> None:
-    assert told("ASK { ?x a :Humam }", Known(SCHEMA)) == [
+    assert told("ASK { ?x a :Humam }", QueryContext(SCHEMA)) == [
         ("unknown-class", 12, "the ontology has no class :Humam: did you mean :Human?")
     ]
 
 
 def test_a_property_is_looked_for_in_paths_too() -> None:
-    assert told("ASK { ?x :hasName/^:hasLocaton ?y }", Known(SCHEMA)) == [
+    assert told("ASK { ?x :hasName/^:hasLocaton ?y }", QueryContext(SCHEMA)) == [
         (
             "unknown-property",
             20,
@@ -50,7 +50,7 @@ def test_a_property_is_looked_for_in_paths_too() -> None:
 
 
 def test_a_name_of_another_namespace_may_come_with_the_data() -> None:
-    assert told("ASK { ?x <urn:other:q> ?y }", Known(SCHEMA)) == [
+    assert told("ASK { ?x <urn:other:q> ?y }", QueryContext(SCHEMA)) == [
         (
             "unknown-property",
             10,
@@ -70,7 +70,7 @@ def test_a_name_of_another_namespace_may_come_with_the_data() -> None:
     ],
 )
 def test_known_names_and_those_of_rdf_need_no_note(text: str) -> None:
-    assert told(text, Known(SCHEMA)) == []
+    assert told(text, QueryContext(SCHEMA)) == []
 
 
 def test_without_an_ontology_all_names_are_allowed() -> None:
@@ -81,7 +81,7 @@ def test_the_templates_of_an_update_are_looked_at() -> None:
     parsed = read_update(
         "INSERT { ?x a :Humman } WHERE { ?x :hasNam ?y }", start=START, prefixes={"": E}
     )
-    found = query_notes(parsed, Known(SCHEMA))
+    found = query_notes(parsed, QueryContext(SCHEMA))
     assert [(note.code, note.position.column) for note in found] == [
         ("unknown-class", 15),
         ("unknown-property", 36),
@@ -173,7 +173,7 @@ def test_variables_are_looked_for_in_the_group_alone(text: str, names: list[str]
 
 
 def test_a_value_from_outside_counts_but_in_a_sub_select_that_does_not_return_it() -> None:
-    known = Known(given={"who": None})
+    known = QueryContext(given={"who": None})
     assert told("ASK { ?s ?p ?x FILTER(?x = ?who) }", known) == []
     assert told("ASK { { ?s ?p ?x FILTER(?x = ?who) } }", known) == []
     inside = "ASK { { SELECT %s { ?s ?p ?x FILTER(?x = ?who) } } }"
@@ -235,7 +235,7 @@ def test_an_operation_without_a_value_is_told_with_the_way_out(
         before, after = f"{XSD_PREFIX}SELECT ?x {{ {PATTERN} }} GROUP BY ?x HAVING(", ")"
     start, _, rest = condition.replace("^^", "%").partition("^")
     text = f"{before}{start}{rest}{after}".replace("%", "^^")
-    ((code, column, said),) = told(text, Known(TYPED))
+    ((code, column, said),) = told(text, QueryContext(TYPED))
     assert code == ("expression-always-fails" if "BOUND" in condition else "filter-never-true")
     # An aggregate is computed before its HAVING, and IN has no place of its own.
     place = len(f"{before}{start}") + 1
@@ -256,7 +256,7 @@ def test_an_operation_without_a_value_is_told_with_the_way_out(
 )
 def test_what_may_have_a_value_needs_no_note(condition: str) -> None:
     written = condition.replace("PT1M", LENGTH).replace("?missing", "?v")
-    assert told(f"{XSD_PREFIX}ASK {{ {PATTERN} FILTER({written}) }}", Known(TYPED)) == []
+    assert told(f"{XSD_PREFIX}ASK {{ {PATTERN} FILTER({written}) }}", QueryContext(TYPED)) == []
 
 
 # Windows and graphs
@@ -265,7 +265,7 @@ WINDOWED = "SELECT * FROM NAMED WINDOW :w ON <urn:s:camera-1> [RANGE 5s] { WINDO
 
 
 def test_a_window_on_a_stream_that_nobody_sends_is_told() -> None:
-    known = Known(streams=frozenset((IRI("urn:s:camera-2"),)))
+    known = QueryContext(streams=frozenset((IRI("urn:s:camera-2"),)))
     ((code, column, text),) = told(WINDOWED, known)
     assert (code, column) == ("silent-stream", 34)
     assert "<urn:s:camera-1>" in text
@@ -273,7 +273,7 @@ def test_a_window_on_a_stream_that_nobody_sends_is_told() -> None:
 
 
 def test_a_pattern_of_a_stream_that_nobody_sends_is_told_once() -> None:
-    known = Known(streams=frozenset((IRI("urn:s:a"),)))
+    known = QueryContext(streams=frozenset((IRI("urn:s:a"),)))
     part = "{ STREAM <urn:s:%s> { ?x ?p ?y } }"
     text = f"SELECT ?x {{ {part % 'a'} EQUALS {part % 'b'} EQUALS {part % 'b'} }}"
     ((code, column, note),) = told(text, known)
@@ -282,15 +282,17 @@ def test_a_pattern_of_a_stream_that_nobody_sends_is_told_once() -> None:
 
 
 def test_a_window_on_a_known_stream_or_on_all_needs_no_note() -> None:
-    known = Known(streams=frozenset((IRI("urn:s:camera-1"),)))
+    known = QueryContext(streams=frozenset((IRI("urn:s:camera-1"),)))
     assert told(WINDOWED, known) == []
-    assert told(WINDOWED.replace("ON <urn:s:camera-1> ", ""), Known(streams=frozenset())) == []
-    assert told(WINDOWED, Known(streams=None)) == []
+    assert (
+        told(WINDOWED.replace("ON <urn:s:camera-1> ", ""), QueryContext(streams=frozenset())) == []
+    )
+    assert told(WINDOWED, QueryContext(streams=None)) == []
 
 
 def test_a_graph_that_a_continuous_query_does_not_read_is_told() -> None:
     text = "SELECT * FROM <urn:sensorstream:window> FROM <urn:file> { ?s ?p ?o }"
-    assert [(code, column) for code, column, _ in told(text, Known(continuous=True))] == [
+    assert [(code, column) for code, column, _ in told(text, QueryContext(continuous=True))] == [
         ("from-without-effect", 15),
         ("from-without-effect", 46),
     ]
@@ -314,15 +316,15 @@ TWO_WINDOWS = """SELECT * FROM NAMED WINDOW :v [RANGE 3] FROM NAMED WINDOW :w [R
 )
 def test_a_window_that_no_group_matches_is_told(where: str, unused: list[str]) -> None:
     text = TWO_WINDOWS.format(where)
-    found = [(code, column) for code, column, _ in told(text, Known(continuous=True))]
+    found = [(code, column) for code, column, _ in told(text, QueryContext(continuous=True))]
     assert found == [("unused-window", text.index(f"{name} [") + 1) for name in unused]
-    merged = told(text.replace("FROM NAMED", "FROM"), Known(continuous=True))
+    merged = told(text.replace("FROM NAMED", "FROM"), QueryContext(continuous=True))
     assert not merged
 
 
 def test_notes_come_in_the_order_of_the_text() -> None:
     text = "ASK { ?x :hasNam ?n\nFILTER(1 > 2) FILTER(?z)\n?x a :Roam }"
-    assert [note.code for note in notes(text, Known(SCHEMA))] == [
+    assert [note.code for note in notes(text, QueryContext(SCHEMA))] == [
         "unknown-property",
         "filter-never-true",
         "unbound-variable",
@@ -332,7 +334,7 @@ def test_notes_come_in_the_order_of_the_text() -> None:
 
 # Patterns in time
 
-CONTINUOUS = Known(continuous=True)
+CONTINUOUS = QueryContext(continuous=True)
 
 
 def pattern(where: str) -> str:
@@ -389,8 +391,8 @@ MAKES = "CONSTRUCT { ?x :fell ?w } WHERE { ?x :value ?v ; :before ?w FILTER(?v <
 FELL = "SELECT * { { ?x :fell ?v } SEQ { ?x :fell ?w } FILTER(getDURATION() < 'PT1H') }"
 
 
-def beside(text: str) -> Known:
-    return Known(continuous=True, beside={"other": parse_query(f"PREFIX : <{E}> {text}")})
+def beside(text: str) -> QueryContext:
+    return QueryContext(continuous=True, beside={"other": parse_query(f"PREFIX : <{E}> {text}")})
 
 
 @pytest.mark.parametrize(
@@ -458,5 +460,5 @@ def test_what_a_pattern_in_time_reads_by_inference_is_told_too(
     assert [told in text for code, text in making if code == "feeds-nothing"] == [True] * bool(told)
 
 
-def coded(text: str, known: Known) -> list[tuple[str, str]]:
+def coded(text: str, known: QueryContext) -> list[tuple[str, str]]:
     return [(note.code, note.text) for note in notes(text, known)]

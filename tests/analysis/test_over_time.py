@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sensorstream.analysis import Known, rules_notes
+from sensorstream.analysis import QueryContext, rules_notes
 from sensorstream.dotr.reader import read_program
 from sensorstream.errors import Position
 from sensorstream.model.schema import Schema
@@ -33,7 +33,7 @@ def notes(text: str, schema: Schema = SCHEMA) -> list[tuple[int, int, str, str]]
     program = read_program(text, name="r", start=Position("r.dotr", 1, 1))
     return [
         (each.position.line, each.position.column, each.code, each.text)
-        for each in rules_notes(program, Known(schema, continuous=True))
+        for each in rules_notes(program, QueryContext(schema, continuous=True))
     ]
 
 

@@ -13,7 +13,7 @@ import pytest
 from sensorstream.archive.asking import Archive, DuckDB, archive_sql
 from sensorstream.archive.moving import archive
 from sensorstream.errors import ArchiveError, Overrun, QueryError
-from sensorstream.history.asking.run import Limits
+from sensorstream.history.asking.run import AskingLimits
 from sensorstream.history.read_only_sql import SqlResult, run_sql
 from sensorstream.history.view_definitions import view_definitions
 from sensorstream.model.schema import Schema
@@ -53,7 +53,7 @@ def ask(url: str, folder: Path, text: str, schema: Schema, **limits: float) -> S
         Archive(url, folder, int(told["memory"]), DUCKDB),
         text,
         view_definitions(schema, LINE),
-        Limits(told["timeout"], int(told["row_limit"])),
+        AskingLimits(told["timeout"], int(told["row_limit"])),
     )
 
 
@@ -179,7 +179,7 @@ def test_the_process_that_answers_ends_with_the_last_who_has_the_archive(
 
     before = answering()
     place = Archive(*kept, 256)
-    archive_sql(place, "select 1", [], Limits(60.0, 10))
+    archive_sql(place, "select 1", [], AskingLimits(60.0, 10))
     assert len(answering() - before) == 1
     del place
     eventually(lambda: answering() == before)

@@ -25,7 +25,7 @@ from sensorstream.engine.engine import EngineState
 from sensorstream.engine.notices import Notices
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError
-from sensorstream.history.pipeline import Runner, claim
+from sensorstream.history.pipeline import PipelineRunner, claim
 from sensorstream.history.store import PostgresStore
 from sensorstream.installation import bundled
 from sensorstream.journal.records import Effects, MessageStatus, Record
@@ -41,7 +41,7 @@ from sensorstream.model.events import (
 )
 from sensorstream.model.terms import IRI
 from sensorstream.rules.memory import RuleMemory
-from sensorstream.window.partition import Counters, PaneState, WindowState
+from sensorstream.window.partition import PaneState, WindowCounters, WindowState
 from tests.archive.conftest import DAY, EX, LINE, START, fill
 from tests.archive.test_archiving import count, rows
 from tests.history.ends import stays_told_wrong
@@ -56,7 +56,7 @@ def state(name: IRI) -> EngineState:
     one = Individual(name, 500, 1, 1, 1, "m1", {(name, rdf.TYPE, GONE): Provenance("m1", 1)})
     if name != GONE:
         one.statements.clear()
-    window = WindowState(Counters(), (one,), {}, (PaneState(names=(name,)),))
+    window = WindowState(WindowCounters(), (one,), {}, (PaneState(names=(name,)),))
     return EngineState(window, RuleMemory(), Notices())
 
 
@@ -277,7 +277,7 @@ def test_an_ontology_and_rules_that_name_it_are_told_and_kept(url: str, archived
 
 
 def test_nothing_is_erased_while_the_windows_are_on_spark(url: str, archived: Path) -> None:
-    claim(url, Runner("spark", "source", by_count=True))
+    claim(url, PipelineRunner("spark", "source", by_count=True))
     with pytest.raises(HistoryError, match="the engines of this history run on Spark"):
         erase(url, archived, GONE, LINE, lambda _: False)
 

@@ -13,7 +13,7 @@ from typing import IO
 import httpx
 from click.testing import Result
 
-from sensorstream.cli.client import Client
+from sensorstream.cli.client import CommandClient
 from sensorstream.settings.settings_file import load_settings
 from tests.cli.served import Served
 
@@ -219,7 +219,7 @@ def test_watch_applies_each_edit_until_it_is_ended(another: Served) -> None:
         finally:
             process.send_signal(signal.SIGINT)
             file.write_text(before)
-    with Client(another.url) as client:
+    with CommandClient(another.url) as client:
         texts = [
             client.version("rules", each["change"], file.name)[0].decode()
             for each in client.versions("rules", file.name)
@@ -251,7 +251,7 @@ def test_one_that_is_killed_has_put_whole_things_and_the_next_puts_the_rest(
     options = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     applying = subprocess.Popen([*command, "--url", another.url], **options)  # type: ignore[call-overload]
 
-    with Client(another.url) as client:
+    with CommandClient(another.url) as client:
 
         def there() -> set[str]:
             return queries & {each["name"] for each in client.queries()}

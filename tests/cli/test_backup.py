@@ -19,7 +19,7 @@ import httpx
 import pytest
 from click.testing import Result
 
-from sensorstream.cli.client import Client
+from sensorstream.cli.client import CommandClient
 from sensorstream.cli.demo.server_process import ServerProcess
 from sensorstream.history import embedded
 from sensorstream.history.database import connect
@@ -55,7 +55,7 @@ def test_a_backup_of_a_server_under_load_is_a_deployment_of_one_moment(
 
     with ServerProcess(config) as process:
         url = process.url()
-        with Client(url) as client:
+        with CommandClient(url) as client:
             client.add_webhook("http://127.0.0.1:9/kept")
         sender = threading.Thread(target=post, args=(url,))
         sender.start()
@@ -76,7 +76,10 @@ def test_a_backup_of_a_server_under_load_is_a_deployment_of_one_moment(
     monkeypatch.setenv("SENSORSTREAM_HISTORY_URL", empty_database())
     restored = run("restore", file, folder)
     assert restored.exit_code == 0, restored.output
-    with ServerProcess(folder / "sensorstream.toml") as process, Client(process.url()) as client:
+    with (
+        ServerProcess(folder / "sensorstream.toml") as process,
+        CommandClient(process.url()) as client,
+    ):
         [hook] = client.webhooks()
         assert hook["url"].startswith("http://127.0.0.1:9/")
         [[count]] = client.sql(COUNT).rows
@@ -98,7 +101,7 @@ def test_a_backup_that_is_killed_leaves_nothing_that_the_next_one_does_not_remov
     config, folder = new_workspace(), tmp_path
     # Broken, and not in force: what a backup is for must not depend on it.
     rules = next(config.parent.glob("**/*.rules"))
-    with ServerProcess(config) as process, Client(process.url()) as client:
+    with ServerProcess(config) as process, CommandClient(process.url()) as client:
         client.send(next(tracker_messages(1)))
         rules.write_text("mapping of what")
         file, held = folder / "backup.tar", folder / ".backup-held"
@@ -211,7 +214,7 @@ def test_a_restore_that_is_killed_leaves_no_deployment(
     eventually: Callable[..., None],
 ) -> None:
     config = new_workspace()
-    with ServerProcess(config) as process, Client(process.url()) as client:
+    with ServerProcess(config) as process, CommandClient(process.url()) as client:
         client.send(next(tracker_messages(1)))
     file, restored = folder / "backup.tar", folder / "restored"
     assert run("backup", file, "-c", config).exit_code == 0

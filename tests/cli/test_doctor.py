@@ -11,7 +11,7 @@ import pytest
 from click.testing import Result
 from sqlalchemy import make_url
 
-from sensorstream.cli.client import Client
+from sensorstream.cli.client import CommandClient
 from sensorstream.cli.demo.server_process import ServerProcess
 from sensorstream.history.database import connect
 from sensorstream.history.reader import reader_name
@@ -130,7 +130,7 @@ def test_it_sees_a_running_server_and_a_receiver_that_is_away(
     config = new_workspace()
     with ServerProcess(config) as process:
         url = process.url()
-        with Client(url) as client:
+        with CommandClient(url) as client:
             client.add_webhook(f"http://127.0.0.1:{free_port}/secret")
         monkeypatch.setenv("SENSORSTREAM_SERVER_PORT", url.rpartition(":")[2])
         found = levels(run, config)

@@ -10,7 +10,7 @@ from selenium import webdriver
 from sensorstream import Client, Results
 from sensorstream.console.answers import csv_of, lines_of, places_of
 from sensorstream.console.ask import form_of, moment_at
-from sensorstream.console.drawings import DEGREES, Shape
+from sensorstream.console.drawings import DEGREES, DrawnShape
 from tests.console.browsing import (
     faults,
     field,
@@ -59,13 +59,13 @@ def test_numbers_are_lines_over_the_first_other_column() -> None:
 
 def test_places_are_found_by_points_and_by_coordinates() -> None:
     assert places_of(("s", "at"), (("http://e.org/a", "POINT(1 2)"), ("b", None))) == [
-        ("a", Shape(DEGREES, ((1.0, 2.0),)))
+        ("a", DrawnShape(DEGREES, ((1.0, 2.0),)))
     ]
     assert places_of(("at", "s"), (("LINESTRING(1 2, 3 4)", "road"),)) == [
-        ("road", Shape(DEGREES, lines=(((1.0, 2.0), (3.0, 4.0)),)))
+        ("road", DrawnShape(DEGREES, lines=(((1.0, 2.0), (3.0, 4.0)),)))
     ]
     assert places_of(("s", "lat", "lon"), (("a", 60, 24.5), ("b", None, 1))) == [
-        ("a", Shape(DEGREES, ((24.5, 60.0),)))
+        ("a", DrawnShape(DEGREES, ((24.5, 60.0),)))
     ]
 
 

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from selenium import webdriver
 
 from sensorstream import Client
-from sensorstream.console.drawings import PLANE, Shape
+from sensorstream.console.drawings import PLANE, DrawnShape
 from sensorstream.console.individuals import (
-    Lane,
     Spell,
+    SpellRow,
     lanes_of,
     lines_of,
     now_rows,
@@ -49,7 +49,7 @@ def test_numbers_are_lines_over_time_the_oldest_first() -> None:
 def test_a_way_has_a_place_for_each_moment_at_which_both_coordinates_are_known() -> None:
     rows = [row("y", 7.0, 4), row("x", 5.0, 3), row("y", 2.0, 1), row("x", 1.0, 1)]
     places = {"1": (1.0, 2.0), "3": (5.0, 2.0), "4": (5.0, 7.0)}
-    assert way_of(rows) == [(at, Shape(PLANE, (place,))) for at, place in places.items()]
+    assert way_of(rows) == [(at, DrawnShape(PLANE, (place,))) for at, place in places.items()]
 
 
 def test_what_holds_together_stands_in_lanes_below_each_other() -> None:
@@ -57,7 +57,10 @@ def test_what_holds_together_stands_in_lanes_below_each_other() -> None:
     beside = Spell("a", "C", 2, None, "", "m1")
     assert 'width="100.000%"' in timeline([Spell("a", "old", 0, None, "", "m0"), first])
     name = Spell("n", "<b>", "2026-01-01T00:00:00Z", None, "", "m3")
-    assert lanes_of([second, beside, first]) == [Lane("a", (first, second)), Lane("a", (beside,))]
+    assert lanes_of([second, beside, first]) == [
+        SpellRow("a", (first, second)),
+        SpellRow("a", (beside,)),
+    ]
     drawn = timeline([name])
     assert "<b>" not in drawn
     assert "n &lt;b&gt;, 2026-01-01T00:00:00Z until now" in drawn

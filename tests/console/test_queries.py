@@ -10,9 +10,9 @@ from selenium.webdriver.common.by import By
 
 from sensorstream import Client, QueryReport, Results
 from sensorstream.console.operator_graph import (
-    Change,
-    Spot,
-    Step,
+    GridSpot,
+    ShownChange,
+    ShownStep,
     details,
     drawing,
     layout,
@@ -49,11 +49,11 @@ def test_an_operator_stands_to_the_right_of_all_that_feed_it() -> None:
         "edges": [{"from": 1, "to": 3}, {"from": 2, "to": 4}, {"from": 3, "to": 4}],
     }
     assert layout(graph) == [
-        Spot("w0", 0, 0),
-        Spot("1", 1, 0),
-        Spot("2", 1, 1),
-        Spot("3", 2, 0),
-        Spot("4", 3, 0),
+        GridSpot("w0", 0, 0),
+        GridSpot("1", 1, 0),
+        GridSpot("2", 1, 1),
+        GridSpot("3", 2, 0),
+        GridSpot("4", 3, 0),
     ]
 
 
@@ -95,8 +95,12 @@ def test_a_line_is_a_number_with_the_other_values_of_its_row() -> None:
 
 
 def test_an_address_leads_to_a_step() -> None:
-    none = Change((), (), 0)
-    steps = [Step(7, None, "came", (), none), Step(7, 4, "a", (), none), Step(9, 4, "a", (), none)]
+    none = ShownChange((), (), 0)
+    steps = [
+        ShownStep(7, None, "came", (), none),
+        ShownStep(7, 4, "a", (), none),
+        ShownStep(9, 4, "a", (), none),
+    ]
     assert [step_at(steps, "7", None), step_at(steps, "9", "4")] == [0, 2]
     assert step_at(steps, "8", "4") is None
 
@@ -161,9 +165,9 @@ def test_steps_tell_what_came_and_what_each_operator_gave_out() -> None:
         ],
     }
     came, gave = steps_of([instant])
-    assert (came.operator, came.out) == (None, Change(("s p o",), (), 2))
+    assert (came.operator, came.out) == (None, ShownChange(("s p o",), (), 2))
     assert (gave.operator, gave.title, gave.out.removed) == (4, "Pattern ?s p ?o", ("?s = s",))
-    assert gave.came == (Change(("?s = 7",), (), 0),)
+    assert gave.came == (ShownChange(("?s = 7",), (), 0),)
 
 
 def test_the_papers_queries_are_there_to_begin_with() -> None:

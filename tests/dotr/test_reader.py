@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sensorstream.dotr.reader import is_rules, read_program
-from sensorstream.dotr.syntax import Aggregation, Mode, Pick, Program, Selection, Within
+from sensorstream.dotr.syntax import Mode, Pick, ScopeAggregation, Selection, TimedProgram, Within
 from sensorstream.errors import Position, QueryError
 from sensorstream.sparql.algebra import AlertClause, Comparison, Variable
 
@@ -24,7 +24,7 @@ with ?r = A.?y
 consuming B"""
 
 
-def read(text: str) -> Program:
+def read(text: str) -> TimedProgram:
     return read_program(text, name="r", start=Position("r.dotr", 1, 1))
 
 
@@ -45,7 +45,7 @@ def test_an_aggregate_may_be_distinct_and_has_a_name() -> None:
                         "between B and A where ?n > 2 and")  # fmt: skip
     program = read_program(text, name="r", start=Position("r", 1, 1))
     found = program.rules[0].parts[1]
-    assert isinstance(found, Aggregation)
+    assert isinstance(found, ScopeAggregation)
     assert (found.variable, found.aggregate.name, found.aggregate.distinct) == ("n", "COUNT", True)
 
 

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from sensorstream.app.control.wiring import Deployment, reasoner_of
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import Engine, EngineState
-from sensorstream.engine.live_queries import QueryReport, stream_of
+from sensorstream.engine.live_queries import EngineReport, stream_of
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import InternalFault
 from sensorstream.model.events import Message
-from sensorstream.network.operators.group import Group
+from sensorstream.network.operators.group import GroupOperator
 from sensorstream.reasoning.reasoner import Aside
 from sensorstream.settings.settings import ReasoningSettings, TimeSettings, WindowSettings
 from tests.engine import feeding
@@ -75,7 +75,7 @@ def process(engine: Engine, given: Message) -> Outcome:
     return feeding.process(engine, given)
 
 
-def told(reports: list[QueryReport]) -> list[Any]:
+def told(reports: list[EngineReport]) -> list[Any]:
     """Reports as they compare: those of one query in order, rows in any."""
     found = [
         (each.id, each.report.time, each.report.operation, Counter(each.report.rows))
@@ -84,7 +84,7 @@ def told(reports: list[QueryReport]) -> list[Any]:
     return sorted(found, key=lambda each: each[0].partition("-")[0])
 
 
-def all_reports(outcome: Outcome) -> list[QueryReport]:
+def all_reports(outcome: Outcome) -> list[EngineReport]:
     return [r for each in (*outcome.released, outcome) for r in each.reports]
 
 
@@ -103,8 +103,8 @@ def test_rejected_messages_and_restarts_leave_no_trace_in_reports(
 ) -> None:
     deployment = deploy(ONTOLOGY, RULES, window=WindowSettings(size="3"))
     engine, plain = (registered(start(deployment), *QUERIES) for _ in range(2))
-    found: list[QueryReport] = []
-    expected: list[QueryReport] = []
+    found: list[EngineReport] = []
+    expected: list[EngineReport] = []
     time = 0
     for number, (gap, value, source) in enumerate(stream, 1):
         if number == cut:
@@ -142,7 +142,7 @@ def test_a_window_that_closes_sees_the_knowledge_base_before_the_message_that_cl
 def test_a_message_that_waits_happens_when_it_is_released(deploy: Deploy, start: Start) -> None:
     deployment = deploy(ONTOLOGY, RULES, time=TimeSettings(lateness="5"))
     engine = registered(start(deployment), QUERIES[0])
-    reports: list[QueryReport] = []
+    reports: list[EngineReport] = []
     for number, time in enumerate((2, 1, 5, 4, 13, 30), 1):
         reports += all_reports(process(engine, message(number, time, number)))
     assert [(each.report.time, len(each.report.rows)) for each in reports] == [
@@ -210,10 +210,10 @@ def test_a_broken_query_is_stopped_with_an_alert_and_the_message_stays(
 ) -> None:
     engine = registered(start(deploy(ONTOLOGY, RULES)), *QUERIES[:3])
 
-    def broken(_: Group) -> None:
+    def broken(_: GroupOperator) -> None:
         raise RuntimeError("a fault")
 
-    monkeypatch.setattr(Group, "flush", broken)
+    monkeypatch.setattr(GroupOperator, "flush", broken)
     outcome = process(engine, message(1, 1, 5))
     assert outcome.status is Status.ACCEPTED
     (alert,) = outcome.alerts
@@ -325,10 +325,10 @@ def test_a_query_that_cannot_be_started_again_is_told_of(
     process(engine, message(1, 1, 5))
     state = load(dump(engine.state()))
 
-    def broken(_: Group) -> None:
+    def broken(_: GroupOperator) -> None:
         raise RuntimeError("a fault")
 
-    monkeypatch.setattr(Group, "load", broken)
+    monkeypatch.setattr(GroupOperator, "load", broken)
     again = start(deployment)
     again.restore(state)
     assert list(again.queries.processor.queries) == ["q0", "q1", "q3"]

@@ -21,7 +21,7 @@ from sensorstream.engine.outcome import Status, Timings
 from sensorstream.errors import QueryError
 from sensorstream.kb.changes import ALL_GRAPHS
 from sensorstream.kb.graph import KnowledgeBase
-from sensorstream.kb.snapshot import Snapshot
+from sensorstream.kb.snapshot import OxigraphSnapshot
 from sensorstream.model.events import Event, Message
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.timeline import Timeline
@@ -30,7 +30,7 @@ from sensorstream.reasoning.reasoner import NoReasoner
 from sensorstream.rules.conditions import SnapshotEvaluator
 from sensorstream.rules.memory import RuleMemory
 from sensorstream.settings.settings import RuleSettings, Settings
-from sensorstream.window.spec import Elements, Kind, Unit, WindowSpec
+from sensorstream.window.spec import Elements, WindowMove, WindowSpec, WindowUnitKind
 from sensorstream.window.window import Window, make_window
 from tests.engine import feeding
 
@@ -46,9 +46,9 @@ class Store:
     """Window, knowledge base and store; events come and may be taken back."""
 
     def __init__(self, elements: Elements = Elements.INDIVIDUALS) -> None:
-        spec = WindowSpec(Kind.SLIDING, Unit.INDIVIDUALS, SIZE, elements=elements)
+        spec = WindowSpec(WindowMove.SLIDING, WindowUnitKind.INDIVIDUALS, SIZE, elements=elements)
         self.kb, self.window = KnowledgeBase(), make_window(spec)
-        self.snapshot = Snapshot(self.kb)
+        self.snapshot = OxigraphSnapshot(self.kb)
         self.core = Core(
             Parts(
                 knowledge=self.kb,
@@ -149,7 +149,7 @@ def restored(window: Window) -> Window:
 
 
 def test_graphs_are_in_checkpoints_those_of_waiting_events_too() -> None:
-    window = make_window(WindowSpec(Kind.SLIDING, Unit.TIME, 10, 5))
+    window = make_window(WindowSpec(WindowMove.SLIDING, WindowUnitKind.TIME, 10, 5))
     said, waits = (NAMES[0], P, Literal("1")), (NAMES[1], P, Literal("2"))
     window.insert(event(5, [(said, G), (said, None), (said, H)]))
     window.insert(event(7, [(waits, H)]))
@@ -212,7 +212,7 @@ def test_a_message_says_statements_in_graphs_until_an_update_moves_them(tmp_path
         tmp_path / "sensorstream.toml", rules=RuleSettings((tmp_path / "people.ttl",))
     )
     machine = feeding.machine_of(read_deployment(settings))
-    snapshot = Snapshot(machine.engine.kb)
+    snapshot = OxigraphSnapshot(machine.engine.kb)
 
     def graphs(number: int, xml: str) -> list[str]:
         outcome = feeding.process(machine.engine, Message(f"m{number}", xml.encode(), number))

@@ -9,10 +9,10 @@ from typing import Final
 
 from sensorstream.archive.asking import Archive, archive_sql
 from sensorstream.archive.moving import archive
-from sensorstream.history.asking.run import Limits
+from sensorstream.history.asking.run import AskingLimits
 from sensorstream.history.read_only_sql import SqlResult, run_sql
 from sensorstream.history.view_definitions import view_definitions
-from sensorstream.spark.snapshot import Place
+from sensorstream.spark.snapshot import HistoryPlace
 from tests.archive import conftest as archived
 from tests.archive.test_archiving import END
 from tests.archive.test_asking import QUESTIONS
@@ -65,7 +65,7 @@ def of_tables(tools: Tools) -> Iterator[Item]:
             kept,
             text,
             view_definitions(archived.SCHEMA, archived.LINE),
-            Limits(_SECONDS, _MOST),
+            AskingLimits(_SECONDS, _MOST),
         ),
     }
     for text in _texts():
@@ -84,7 +84,7 @@ def of_spark(tools: Tools) -> Iterator[Item]:
     views = view_definitions(bulk.SCHEMA, bulk.LINE)
     spark = tools.spark
     prepare_session(spark)
-    with snapshot_of(Place(url, tools.new_folder())) as snapshot:
+    with snapshot_of(HistoryPlace(url, tools.new_folder())) as snapshot:
         define_views(spark, snapshot, views)
         for view in views:
             rows = spark.table(view_name(view.name)).toArrow()

@@ -14,7 +14,7 @@ import pytest
 from sensorstream.engine.outcome import Status
 from sensorstream.history.asking.answer import Solutions
 from sensorstream.history.asking.question import read_question
-from sensorstream.history.asking.run import Limits, answered
+from sensorstream.history.asking.run import AskingLimits, answered
 from sensorstream.history.database import engine
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.view_definitions import numbered, view_definitions
@@ -136,7 +136,7 @@ def assert_counted(url: str) -> None:
         for time, held in ((None, "true"), ("20", "valid_from <= 20 and valid_to > 20")):
             text = f"SELECT (COUNT(*) AS ?n) {{ {pattern} }}"
             question = read_question(text, Timeline.INTEGER, at=time)
-            with answered(url, question, Limits(timeout=60.0, rows=1)) as answer:
+            with answered(url, question, AskingLimits(timeout=60.0, rows=1)) as answer:
                 assert isinstance(answer, Solutions)
                 ((found,),) = answer.rows
             plain = asked(

@@ -16,7 +16,7 @@ from sensorstream.alerts.records import Webhook
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import Contradiction, HistoryError
 from sensorstream.history.database import engine
-from sensorstream.history.kept_messages import Chosen, Quarantined, quarantined
+from sensorstream.history.kept_messages import QuarantineChoice, Quarantined, quarantined
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.webhooks import PostgresWebhooks
@@ -365,7 +365,7 @@ def test_messages_carry_what_became_of_them(store: PostgresStore, url: str) -> N
         Quarantined(3, "m3", "rest", NOW, "rejected", "certainty is 'high'", b"<a/>"),
         Quarantined(2, "m2", "rest", NOW, "unmatched", "no rule: namespace?", b"<a/>"),
     ]
-    assert [each.seq for each in quarantined(database, 1, Chosen(before=3))] == [2]
+    assert [each.seq for each in quarantined(database, 1, QuarantineChoice(before=3))] == [2]
     database.dispose()
 
 

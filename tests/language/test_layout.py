@@ -15,7 +15,7 @@ from sensorstream.installation import bundled
 from sensorstream.language import parse_with_faults, print_rules
 from sensorstream.language import syntax as s
 from sensorstream.language.layout import format_rules
-from sensorstream.language.lexer import SPARQL_SKIP, RuleText, tokens
+from sensorstream.language.lexer import SPARQL_SKIP, LexedText, tokens
 from sensorstream.sparql.walk import nodes
 from tests.language.test_printer import files
 
@@ -61,7 +61,7 @@ def meaning(text: str) -> Any:
 
 def comments(text: str) -> list[str]:
     found, done = [], 0
-    for token in tokens(RuleText(text, "")):
+    for token in tokens(LexedText(text, "")):
         found += re.findall(r"#[^\n]*", text[done : token.start_pos])
         done = (token.start_pos or 0) + len(token.value)
     return [each.rstrip() for each in (*found, *re.findall(r"#[^\n]*", text[done:]))]
@@ -69,7 +69,7 @@ def comments(text: str) -> list[str]:
 
 def gaps(text: str) -> Iterator[int]:
     """The offsets behind tokens."""
-    for token in tokens(RuleText(text, "")):
+    for token in tokens(LexedText(text, "")):
         yield (token.start_pos or 0) + len(token.value)
 
 

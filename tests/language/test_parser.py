@@ -7,21 +7,18 @@ from sensorstream.language import parse
 from sensorstream.language.syntax import (
     XML_SCHEMA_INSTANCE,
     AlertAction,
-    Ask,
+    AskCondition,
     BlankValue,
-    Count,
+    CountCondition,
     DeleteIndividual,
     DeletePattern,
-    Duration,
     Every,
-    Exists,
+    ExistsCondition,
     ForEach,
     Hole,
     IndividualAction,
     LocalTime,
     MappingRule,
-    Name,
-    Number,
     OnChange,
     OnExpire,
     OnInsert,
@@ -29,14 +26,17 @@ from sensorstream.language.syntax import (
     Prefix,
     PropertyValues,
     Reply,
-    Select,
+    RuleVariable,
+    SelectCondition,
     SemanticRule,
     Sparql,
     SparqlUpdate,
-    Template,
+    TextTemplate,
     TextValue,
-    Variable,
     When,
+    WrittenDuration,
+    WrittenName,
+    WrittenNumber,
     XmlNamespace,
     XPathValue,
 )
@@ -65,8 +65,8 @@ def fails(text: str) -> str:
     return str(caught.value)
 
 
-def local(*parts: str | Hole) -> Name:
-    return Name("", parts)
+def local(*parts: str | Hole) -> WrittenName:
+    return WrittenName("", parts)
 
 
 def test_declarations_stand_at_the_head() -> None:
@@ -126,20 +126,20 @@ def test_a_mapping_rule_has_path_loops_guards_and_actions() -> None:
         ("{@x}^^:kind", XPathValue(Hole("@x"), datatype=local("kind"))),
         ("{@x}@en-GB", XPathValue(Hole("@x"), language="en-GB")),
         ("{'}'}", XPathValue(Hole("'}'"))),
-        ('"Room {@n}, {{old}}"', TextValue(Template(("Room ", Hole("@n"), ", {old}")))),
-        ('"{"a"}"', TextValue(Template((Hole('"a"'),)))),
-        (r'"a\n\"\\"@el', TextValue(Template(('a\n"\\',)), language="el")),
-        ('"""two\n"lines" """', TextValue(Template(('two\n"lines" ',)))),
-        ('""', TextValue(Template(()))),
-        ("12", Number("12")),
-        ("-7.4e3", Number("-7.4e3")),
-        ("true", Number("true")),
+        ('"Room {@n}, {{old}}"', TextValue(TextTemplate(("Room ", Hole("@n"), ", {old}")))),
+        ('"{"a"}"', TextValue(TextTemplate((Hole('"a"'),)))),
+        (r'"a\n\"\\"@el', TextValue(TextTemplate(('a\n"\\',)), language="el")),
+        ('"""two\n"lines" """', TextValue(TextTemplate(('two\n"lines" ',)))),
+        ('""', TextValue(TextTemplate(()))),
+        ("12", WrittenNumber("12")),
+        ("-7.4e3", WrittenNumber("-7.4e3")),
+        ("true", WrittenNumber("true")),
         (":room-{@a}.{@b}", local("room-", Hole("@a"), ".", Hole("@b"))),
-        ("<http://e/{@a}/b>", Name(None, ("http://e/", Hole("@a"), "/b"))),
+        ("<http://e/{@a}/b>", WrittenName(None, ("http://e/", Hole("@a"), "/b"))),
         (":", local()),
         (
             "[ a :C ; :q 1 ]",
-            BlankValue((local("C"),), (PropertyValues(local("q"), (Number("1"),)),)),
+            BlankValue((local("C"),), (PropertyValues(local("q"), (WrittenNumber("1"),)),)),
         ),
         (
             "[ :q [ a :C ] ]",
@@ -152,11 +152,13 @@ def test_a_value_is_read(text: str, expected: object) -> None:
 
 
 def test_values_are_parted_by_commas() -> None:
-    assert values("1, {@x}").values == (Number("1"), XPathValue(Hole("@x")))
+    assert values("1, {@x}").values == (WrittenNumber("1"), XPathValue(Hole("@x")))
 
 
 def test_numbers_have_the_datatypes_of_sparql() -> None:
-    kinds = [Number(text).datatype.rpartition("#")[2] for text in ("1", "1.0", "1e0", "true")]
+    kinds = [
+        WrittenNumber(text).datatype.rpartition("#")[2] for text in ("1", "1.0", "1e0", "true")
+    ]
     assert kinds == ["integer", "decimal", "double", "boolean"]
 
 
@@ -165,18 +167,22 @@ def test_numbers_have_the_datatypes_of_sparql() -> None:
     [
         ("on change", OnChange()),
         ("on message", OnMessage()),
-        ("on insert :C as ?x", OnInsert(local("C"), Variable("x"))),
-        ("on expire :C as ?x", OnExpire(local("C"), Variable("x"))),
-        ('every "PT10S"', Every(Duration("PT10S"))),
+        ("on insert :C as ?x", OnInsert(local("C"), RuleVariable("x"))),
+        ("on expire :C as ?x", OnExpire(local("C"), RuleVariable("x"))),
+        ('every "PT10S"', Every(WrittenDuration("PT10S"))),
         ('every friday at "07:00" in "UTC"', Every(LocalTime("friday", "07:00", "UTC"))),
         (
             'every "PT1H" from history select { SELECT * {} }',
-            Every(Duration("PT1H"), Sparql("SELECT * {}")),
+            Every(WrittenDuration("PT1H"), Sparql("SELECT * {}")),
         ),
-        ("when exists :C becomes true", When(Exists(local("C")))),
+        ("when exists :C becomes true", When(ExistsCondition(local("C")))),
         (
             'when not exists :C becomes true for "PT1M" until exists :D',
-            When(Exists(local("C"), negated=True), Duration("PT1M"), Exists(local("D"))),
+            When(
+                ExistsCondition(local("C"), negated=True),
+                WrittenDuration("PT1M"),
+                ExistsCondition(local("D")),
+            ),
         ),
     ],
 )
@@ -187,31 +193,31 @@ def test_a_trigger_is_read(text: str, expected: object) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("exists :C", Exists(local("C"))),
-        ("not exists :C", Exists(local("C"), negated=True)),
-        ("count :C > 20", Count(local("C"), ">", 20)),
-        ("count :C<20", Count(local("C"), "<", 20)),
-        ("not count :C = 0", Count(local("C"), "=", 0, negated=True)),
-        ("select { SELECT * {?s ?p ?o} }", Select(Sparql("SELECT * {?s ?p ?o}"))),
-        ("not ask { ASK {} }", Ask(Sparql("ASK {}"), negated=True)),
+        ("exists :C", ExistsCondition(local("C"))),
+        ("not exists :C", ExistsCondition(local("C"), negated=True)),
+        ("count :C > 20", CountCondition(local("C"), ">", 20)),
+        ("count :C<20", CountCondition(local("C"), "<", 20)),
+        ("not count :C = 0", CountCondition(local("C"), "=", 0, negated=True)),
+        ("select { SELECT * {?s ?p ?o} }", SelectCondition(Sparql("SELECT * {?s ?p ?o}"))),
+        ("not ask { ASK {} }", AskCondition(Sparql("ASK {}"), negated=True)),
     ],
 )
 def test_a_condition_is_read(text: str, expected: object) -> None:
     rule = semantic(f'rule r on change if exists :D and {text} then reply "x"')
-    assert rule.conditions == (Exists(local("D")), expected)
+    assert rule.conditions == (ExistsCondition(local("D")), expected)
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ('alert info "a"', AlertAction("info", Template(("a",)))),
+        ('alert info "a"', AlertAction("info", TextTemplate(("a",)))),
         (
             'alert critical "{?n} people" key "{?room}" for "PT1M"',
             AlertAction(
                 "critical",
-                Template((Hole("?n"), " people")),
-                Template((Hole("?room"),)),
-                Duration("PT1M"),
+                TextTemplate((Hole("?n"), " people")),
+                TextTemplate((Hole("?room"),)),
+                WrittenDuration("PT1M"),
             ),
         ),
         (
@@ -220,20 +226,20 @@ def test_a_condition_is_read(text: str, expected: object) -> None:
                 "insert",
                 local("a-", Hole("new")),
                 (local("A"),),
-                (PropertyValues(local("in"), (Variable("room"),)),),
+                (PropertyValues(local("in"), (RuleVariable("room"),)),),
             ),
         ),
         (
             "update individual ?x a :A .",
-            IndividualAction("update", Variable("x"), (local("A"),), ()),
+            IndividualAction("update", RuleVariable("x"), (local("A"),), ()),
         ),
-        ("delete individual ?x .", DeleteIndividual(Variable("x"))),
+        ("delete individual ?x .", DeleteIndividual(RuleVariable("x"))),
         ("delete { ?s :p ?o . }", DeletePattern(Sparql("?s :p ?o ."))),
         (
             "sparql { DELETE {?a ?b ?c} WHERE {} }",
             SparqlUpdate(Sparql("DELETE {?a ?b ?c} WHERE {}")),
         ),
-        ("reply \"<on room='{?r}'/>\"", Reply(Template(("<on room='", Hole("?r"), "'/>")))),
+        ("reply \"<on room='{?r}'/>\"", Reply(TextTemplate(("<on room='", Hole("?r"), "'/>")))),
     ],
 )
 def test_an_action_is_read(text: str, expected: object) -> None:
@@ -257,7 +263,7 @@ def test_several_actions_follow_each_other() -> None:
 )
 def test_braces_in_sparql_are_balanced_past_strings_iris_and_comments(inside: str) -> None:
     rule = semantic(f'rule r on change if select {{ {inside} }} then reply "x"')
-    assert rule.conditions == (Select(Sparql(inside)),)
+    assert rule.conditions == (SelectCondition(Sparql(inside)),)
 
 
 def test_nodes_know_their_place() -> None:
@@ -274,7 +280,7 @@ def test_nodes_know_their_place() -> None:
     rule = parse(text, "f").semantic_rules[0]
     assert str(rule.position) == "f:2:6"
     condition, action = rule.conditions[0], rule.actions[0]
-    assert isinstance(condition, Select)
+    assert isinstance(condition, SelectCondition)
     assert str(condition.query.position) == "f:4:3"
     assert isinstance(action, Reply)
     hole = action.text.parts[1]

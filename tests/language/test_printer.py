@@ -34,7 +34,7 @@ arguments = st.one_of(
     st.builds(s.Argument, st.just("word"), st.sampled_from(["to", "a-b", "_x", "if"])),
 )
 calls = st.builds(
-    s.Call,
+    s.ValueCall,
     st.sampled_from(["trim", "lower-case", "*", "-", "+", "/"]),
     st.lists(arguments, max_size=3).map(tuple),
 )
@@ -61,31 +61,33 @@ def parts(
 
 
 constants = st.one_of(
-    st.builds(s.Name, st.just("ex"), locals_.map(lambda t: (t,))),
-    st.builds(s.Name, st.just(""), st.just(())),
-    st.builds(s.Name, st.none(), locals_.map(lambda t: (f"http://e/{t}",))),
+    st.builds(s.WrittenName, st.just("ex"), locals_.map(lambda t: (t,))),
+    st.builds(s.WrittenName, st.just(""), st.just(())),
+    st.builds(s.WrittenName, st.none(), locals_.map(lambda t: (f"http://e/{t}",))),
 )
-durations = free_text.map(s.Duration)
+durations = free_text.map(s.WrittenDuration)
 local_times = st.builds(
     s.LocalTime,
     st.sampled_from(["day", "monday", "sunday"]),
     st.sampled_from(["07:00", "23:59:59"]),
     st.sampled_from(["Europe/Vienna", "UTC"]),
 )
-numbers = st.sampled_from(["0", "-12", "7.40", "1e3", "+2.5E-7", "true", "false"]).map(s.Number)
+numbers = st.sampled_from(["0", "-12", "7.40", "1e3", "+2.5E-7", "true", "false"]).map(
+    s.WrittenNumber
+)
 
 
-def names(holes: st.SearchStrategy[s.Hole]) -> st.SearchStrategy[s.Name]:
+def names(holes: st.SearchStrategy[s.Hole]) -> st.SearchStrategy[s.WrittenName]:
     return st.one_of(
         constants,
-        st.builds(lambda p: s.Name("ex", ("n-", *p)), holes.map(lambda h: (h,))),
-        st.builds(lambda h, t: s.Name(None, ("http://e/", h, t)), holes, locals_),
-        st.builds(lambda h: s.Name(None, (h,)), holes),
+        st.builds(lambda p: s.WrittenName("ex", ("n-", *p)), holes.map(lambda h: (h,))),
+        st.builds(lambda h, t: s.WrittenName(None, ("http://e/", h, t)), holes, locals_),
+        st.builds(lambda h: s.WrittenName(None, (h,)), holes),
     )
 
 
-def templates(holes: st.SearchStrategy[s.Hole]) -> st.SearchStrategy[s.Template]:
-    return parts(free_text, holes).map(s.Template)
+def templates(holes: st.SearchStrategy[s.Hole]) -> st.SearchStrategy[s.TextTemplate]:
+    return parts(free_text, holes).map(s.TextTemplate)
 
 
 TAGS = st.sampled_from(["en", "en-GB", "el"])
@@ -93,7 +95,7 @@ TAGS = st.sampled_from(["en", "en-GB", "el"])
 
 def annotated(
     kind: type[_Annotated],
-    inside: st.SearchStrategy[s.Hole] | st.SearchStrategy[s.Template],
+    inside: st.SearchStrategy[s.Hole] | st.SearchStrategy[s.TextTemplate],
     languages: st.SearchStrategy[str] | st.SearchStrategy[str | s.Hole] = TAGS,
 ) -> st.SearchStrategy[_Annotated]:
     return st.one_of(
@@ -133,7 +135,7 @@ def first_of(value: s.Value) -> s.Value:
 
 def fallbacks(inner: st.SearchStrategy[s.Value]) -> st.SearchStrategy[s.Fallback]:
     """``VALUE or …``: the first value is never itself one with ``or``."""
-    policies = st.sampled_from([s.Policy("skip individual"), s.Policy("reject")])
+    policies = st.sampled_from([s.MissingPolicy("skip individual"), s.MissingPolicy("reject")])
     first = inner.map(first_of)
     return st.one_of(
         st.builds(s.Fallback, first, st.booleans(), inner | policies),
@@ -177,21 +179,21 @@ mapping_rules = st.builds(
     lambda rule: not {each.variable for each in rule.for_each} & {x.variable for x in rule.lets}
 )
 
-bound = variables.map(s.Variable)
+bound = variables.map(s.RuleVariable)
 queries = st.sampled_from(
     ["SELECT * { ?s ?p ?o }", "ASK { ?s ex:p '}' # }\n}", "?s ex:p '''{''' # last"]
 ).map(s.Sparql)
 conditions = st.one_of(
-    st.builds(s.Exists, constants, st.booleans()),
+    st.builds(s.ExistsCondition, constants, st.booleans()),
     st.builds(
-        s.Count,
+        s.CountCondition,
         constants,
         st.sampled_from(["=", "!=", "<", "<=", ">", ">="]),
         st.integers(0, 99),
         st.booleans(),
     ),
-    st.builds(s.Select, queries, st.booleans()),
-    st.builds(s.Ask, queries, st.booleans()),
+    st.builds(s.SelectCondition, queries, st.booleans()),
+    st.builds(s.AskCondition, queries, st.booleans()),
 )
 triggers = st.one_of(
     st.just(s.OnChange()),
@@ -240,7 +242,7 @@ files = st.builds(
         tuple
     ),
     tables=st.lists(
-        st.builds(s.Table, words, free_text, free_text, free_text),
+        st.builds(s.LookupTable, words, free_text, free_text, free_text),
         max_size=2,
         unique_by=lambda table: table.name,
     ).map(tuple),

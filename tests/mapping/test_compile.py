@@ -6,7 +6,7 @@ import pytest
 
 from sensorstream.errors import LanguageError, MappingError
 from sensorstream.language import parse
-from sensorstream.mapping import Mapped, check, compile_mapping, parse_document
+from sensorstream.mapping import MappedMessage, check, compile_mapping, parse_document
 from sensorstream.model import rdf, xsd
 from sensorstream.model.events import Event, Message
 from sensorstream.model.schema import Schema
@@ -41,7 +41,7 @@ def number(text: str) -> Literal:
 
 def apply(
     rules: str, xml: str = MESSAGE, *, schema: Schema = SCHEMA, line: Timeline = Timeline.INTEGER
-) -> Mapped:
+) -> MappedMessage:
     plan = compile_mapping([parse(HEAD + rules, "f")], schema, line)
     document = parse_document(xml.encode(), max_depth=9)
     return plan.apply(document, Message("m42", xml.encode(), received=100))
@@ -70,7 +70,7 @@ def test_a_rule_inserts_an_individual_with_its_class_and_values() -> None:
         then insert individual :human-{$p/@id} a :Human at {@time} ; :x {$p/@x} ; :in :room ."""
     )
     human = n("human-1")
-    assert mapped == Mapped(
+    assert mapped == MappedMessage(
         matched=("m",),
         events=(
             Event(
@@ -150,7 +150,7 @@ def test_a_rule_whose_condition_fails_has_matched_but_says_nothing() -> None:
         """mapping m on message {/Message} for each $p in {person}
         if {$p/@x > 10} and {$p/@x < 50} then insert individual :h-{$p/@id} a :Human ."""
     )
-    assert mapped == Mapped(matched=("m",), events=(), individuals=())
+    assert mapped == MappedMessage(matched=("m",), events=(), individuals=())
 
 
 def test_each_turn_of_a_loop_is_guarded_by_itself() -> None:

@@ -2,7 +2,7 @@ import pytest
 from lxml import etree
 
 from sensorstream.language import parse
-from sensorstream.mapping import Mapped, compile_mapping, parse_document
+from sensorstream.mapping import MappedMessage, compile_mapping, parse_document
 from sensorstream.mapping.hint import why_nothing
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
@@ -15,7 +15,7 @@ mapping city on message {/c:Observation[@kind='traffic']} then insert individual
 """
 
 
-def unmatched(xml: str, rules: str = RULES) -> Mapped:
+def unmatched(xml: str, rules: str = RULES) -> MappedMessage:
     content = xml.encode()
     plan = compile_mapping([parse(rules)], Schema(), Timeline.INTEGER)
     return plan.apply(parse_document(content, max_depth=9), Message("m1", content, 0))

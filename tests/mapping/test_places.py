@@ -8,7 +8,7 @@ import pytest
 
 from sensorstream.language import parse
 from sensorstream.mapping import compile_mapping, parse_document
-from sensorstream.mapping.places import Expression, Node, Place, Sought, places
+from sensorstream.mapping.places import Expression, Node, Sought, StatementPlace, places
 from sensorstream.model import rdf, xsd
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
@@ -37,7 +37,7 @@ ANN = IRI(f"{E}h-1")
 
 def found(
     wanted: Sequence[Triple], rules: str = RULES, xml: str = MESSAGE
-) -> Mapping[Triple, Sequence[Place]]:
+) -> Mapping[Triple, Sequence[StatementPlace]]:
     document = parse_document(xml.encode(), max_depth=9)
     message = Message("m1", xml.encode(), 0)
     sought = Sought(wanted, ())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sensorstream.errors import TermError
-from sensorstream.mapping.plan import Harvest, Statements
+from sensorstream.mapping.plan import Harvest, MappedStatements
 from sensorstream.mapping.values import check_graph_name
 from sensorstream.model.events import Message
 from sensorstream.model.terms import IRI, Literal, Triple
@@ -44,8 +44,8 @@ def test_statements_of_a_named_graph_alone_make_an_event() -> None:
 
 
 def test_what_is_added_to_a_graph_leaves_its_own_default_graph() -> None:
-    more = Statements({triple("x"): None}, {(A, P)}, {H: {triple("y"): None}})
-    said = Statements()
+    more = MappedStatements({triple("x"): None}, {(A, P)}, {H: {triple("y"): None}})
+    said = MappedStatements()
     said.add(more, G)
     assert (said.triples, said.replaces) == ({}, {(A, P)})
     assert said.named == {G: {triple("x"): None}, H: {triple("y"): None}}

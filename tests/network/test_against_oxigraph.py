@@ -18,7 +18,7 @@ from sensorstream.network.node import Node
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.plan.planner import anew, plan_in_step
 from sensorstream.network.rows import Row
-from sensorstream.network.sources import DEFAULT, Source, Sources
+from sensorstream.network.sources import DEFAULT, Sources, TripleSource
 from sensorstream.sparql.algebra import Pattern, Project, TriplePattern, Variable
 from sensorstream.sparql.scope import in_scope
 from sensorstream.sparql.walk import nodes
@@ -42,7 +42,7 @@ changes = st.lists(
 )
 
 
-SOURCES = Sources(named={name: Source(name, name) for name in GRAPHS})
+SOURCES = Sources(named={name: TripleSource(name, name) for name in GRAPHS})
 
 
 class World:

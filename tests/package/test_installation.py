@@ -15,7 +15,7 @@ from sensorstream.installation import EXTRAS, require
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from sensorstream.spark.bulk_sql import run_spark_sql
-from sensorstream.spark.snapshot import Place
+from sensorstream.spark.snapshot import HistoryPlace
 
 OPTIONAL = sorted({module for modules in EXTRAS.values() for module in modules})
 
@@ -57,7 +57,7 @@ def test_an_extra_that_is_installed_is_found_whole(extra: str) -> None:
 def test_sql_on_spark_without_spark_says_what_to_install(without: str) -> None:
     with pytest.raises(MissingExtra) as raised:
         run_spark_sql(
-            Place("postgresql://", Path("archive")),
+            HistoryPlace("postgresql://", Path("archive")),
             "SELECT 1",
             schema=Schema(),
             timeline=Timeline.INTEGER,

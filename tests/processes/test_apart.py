@@ -15,7 +15,7 @@ import pytest
 
 from sensorstream.errors import Busy, LanguageError, Overrun, Position
 from sensorstream.processes import apart
-from sensorstream.processes.apart import Turns, run_apart
+from sensorstream.processes.apart import ForkTurns, run_apart
 from tests.waiting import eventually
 
 
@@ -140,7 +140,7 @@ def test_a_process_is_forked_within_a_block_and_works_after_it() -> None:
 
 
 def test_of_those_who_ask_at_once_the_last_one_is_told_to_come_again() -> None:
-    turns = Turns(1, 0.01, "looking")
+    turns = ForkTurns(1, 0.01, "looking")
     with turns.turn(), pytest.raises(Busy, match="looking: too many ask at once"), turns.turn():
         pass
     with turns.turn():

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from sensorstream.model.timeline import Timeline
 from sensorstream.rules.conditions import Solution
 from sensorstream.rules.continuous import NetworkEvaluator, evaluated_anew
-from sensorstream.rules.memory import Holding, SolutionKey
+from sensorstream.rules.memory import SolutionKey, WaitingRule
 from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.rules.templates import shown
-from sensorstream.rules.triggers import NOW, Moment, Solutions, Trigger
+from sensorstream.rules.triggers import NOW, RoundChange, Solutions, Trigger
 from tests.rules.conftest import E, Play
 from tests.rules.test_edges import COLD, HOT, said
 
@@ -85,7 +85,7 @@ def naive(rule: CompiledRule, length: int) -> Trigger:
         values = dict(key)
         return shown(values["v" if "n" in values else "x"])
 
-    def trigger(moment: Moment) -> Solutions:
+    def trigger(moment: RoundChange) -> Solutions:
         run = moment.run
         now = {NOW: moment.now(Timeline.INTEGER)}
         due = run.due(name)
@@ -93,7 +93,7 @@ def naive(rule: CompiledRule, length: int) -> Trigger:
         for key in due:
             held = run.holding(name, key)
             assert held is not None
-            run.hold(name, key, Holding(held.since))
+            run.hold(name, key, WaitingRule(held.since))
         if not (run.begins(name) | bool(moment.delta or moment.departures)):
             return fires
         found = begins.test(run.host, (now,))
@@ -118,7 +118,7 @@ def naive(rule: CompiledRule, length: int) -> Trigger:
                     ended.append(key)
         for key in keys - before.keys():
             if not is_over(key):
-                run.hold(name, key, Holding(run.time, run.time + length if length else None))
+                run.hold(name, key, WaitingRule(run.time, run.time + length if length else None))
                 if not length:
                     fires.append({**dict(key), **now})
         going_on = {text_of(key) for key, each in run.held(name).items() if each.due is None}

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sensorstream.model import xsd
-from sensorstream.model.events import Alert, Basis, Since
+from sensorstream.model.events import Alert, Basis, RuleWait
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.rules.grounds import MOST_CHARACTERS, MOST_STATEMENTS
 from tests.rules.conftest import E, Play, written
@@ -185,7 +185,7 @@ def test_rules_of_one_digest_say_the_same(play: type[Play]) -> None:
     assert play(f"base <http://b.example/>\n{text}").rules[0].lineage.digest != digest
 
 
-def sinces(alerts: tuple[Alert, ...]) -> list[Since | None]:
+def sinces(alerts: tuple[Alert, ...]) -> list[RuleWait | None]:
     return [each.evidence.since for each in alerts if each.evidence is not None]
 
 
@@ -210,7 +210,7 @@ def test_an_alert_after_a_time_tells_since_when_its_condition_held(
         first = len(times)
         while first and holds[first - 1]:
             first -= 1
-        assert sinces(alerts) == [Since(times[first]) for _ in alerts]
+        assert sinces(alerts) == [RuleWait(times[first]) for _ in alerts]
         times.append(time)
         holds.append(value is not None and value > 30)
 
@@ -219,11 +219,11 @@ def test_an_alert_of_silence_tells_who_spoke_last(play: type[Play]) -> None:
     stage = play('rule r on silence of :Sensor as ?x for "5" then alert info "{?x}"')
     stage.say("a a Sensor", time=1)
     stage.say("b a Sensor", time=2)
-    assert sinces(stage.say("a a Sensor", time=6).alerts) == [Since(1, "m-a")]
+    assert sinces(stage.say("a a Sensor", time=6).alerts) == [RuleWait(1, "m-a")]
     # The message that is known is not the one at time 2.
-    assert sinces(stage.say(time=7).alerts) == [Since(2)]
+    assert sinces(stage.say(time=7).alerts) == [RuleWait(2)]
     stage.say(depart={"a": ["a Sensor"]}, time=8)
-    assert sinces(stage.say(time=11).alerts) == [Since(6)]
+    assert sinces(stage.say(time=11).alerts) == [RuleWait(6)]
 
 
 def test_what_fires_at_once_has_not_waited(play: type[Play]) -> None:
@@ -233,4 +233,4 @@ def test_what_fires_at_once_has_not_waited(play: type[Play]) -> None:
     text = edge % 'for "2" if select { SELECT ?last { ?x :in ?last } }'
     stage = play(text)
     stage.say("ann a Human", "ann in kitchen", time=3)
-    assert sinces(stage.say(time=5).alerts) == [Since(3)]
+    assert sinces(stage.say(time=5).alerts) == [RuleWait(3)]

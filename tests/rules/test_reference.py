@@ -12,7 +12,7 @@ from sensorstream.language import parse
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from sensorstream.rules.rule_compiler import compile_rules
-from sensorstream.stories.playing import Stage, standing_alone
+from sensorstream.stories.playing import StoryStage, standing_alone
 from sensorstream.stories.reading import read_stories
 
 PAGES = Path(__file__).parents[2] / "docs" / "use"
@@ -34,6 +34,6 @@ def test_every_example_compiles(page: str) -> None:
 def test_every_story_comes_true() -> None:
     stories = read_stories(PAGES / "semantic-rules.md")
     assert len(stories) >= 3
-    with closing(Stage(standing_alone(PAGES))) as stage:
+    with closing(StoryStage(standing_alone(PAGES))) as stage:
         verdicts = [stage.play(story) for story in stories]
     assert [each.differences for each in verdicts] == [()] * len(stories)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sensorstream.errors import RuleCycle
 from sensorstream.model.terms import Term
 from sensorstream.rules.conditions import ConditionEvaluator, ConditionQuery, Solution
-from sensorstream.rules.memory import News
+from sensorstream.rules.memory import RuleMemoryChange
 
 Play: TypeAlias = Callable[..., Any]
 
@@ -111,7 +111,7 @@ def test_solutions_are_taken_in_the_order_of_their_text(play: Play) -> None:
 
 def test_nothing_is_remembered_of_a_message_without_news(play: Play) -> None:
     stage = play('rule r on insert :A as ?x then alert info "x" for "10"')
-    assert stage.say("x p y").news == News()
+    assert stage.say("x p y").news == RuleMemoryChange()
 
 
 facts = st.lists(

@@ -14,7 +14,7 @@ from sensorstream.history.asking.answer import Answer
 from sensorstream.history.asking.question import read_question
 from sensorstream.spark.bulk_sql import prepare_session
 from sensorstream.spark.relations import over_tables
-from sensorstream.spark.snapshot import Place, snapshot_of
+from sensorstream.spark.snapshot import HistoryPlace, snapshot_of
 from sensorstream.spark.source_tables import SOURCE_TABLES
 from sensorstream.spark.sparql import run
 from sensorstream.spark.sparql.run import ask, check
@@ -24,7 +24,7 @@ from tests.history.test_one_meaning import LIMITS, LINE, Ask, Deployed, comparab
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from sensorstream.spark.snapshot import Snapshot
+    from sensorstream.spark.snapshot import HistorySnapshot
     from sensorstream.spark.source_tables import SourceTable
 
 TOGETHER: Final = 3
@@ -72,7 +72,7 @@ def deployed(new_database: Callable[[], str], folder: Path) -> Iterator[Deployed
 @pytest.fixture(scope="module")
 def of_spark(spark: SparkSession, deployed: Deployed, folder: Path) -> Iterator[Ask]:
     """Asks Spark, which reads the archive once: how it does is tested elsewhere."""
-    place = Place(deployed.moved, folder)
+    place = HistoryPlace(deployed.moved, folder)
     prepare_session(spark)
     tables: dict[str, DataFrame] = {}
     with snapshot_of(place) as snapshot:
@@ -81,7 +81,7 @@ def of_spark(spark: SparkSession, deployed: Deployed, folder: Path) -> Iterator[
             tables[name] = spark.createDataFrame(rows.toArrow()).coalesce(1)
 
     def over_held(
-        spark: SparkSession, _: Snapshot, text: str, names: Mapping[str, SourceTable]
+        spark: SparkSession, _: HistorySnapshot, text: str, names: Mapping[str, SourceTable]
     ) -> DataFrame:
         for name, table in names.items():
             tables[table.name].createOrReplaceTempView(name)

@@ -18,8 +18,13 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from sensorstream.spark import reading
 from sensorstream.spark.reading import HistoryReader
-from sensorstream.spark.snapshot import Place, Snapshot, snapshot_of
-from sensorstream.spark.source_tables import SOURCE_TABLES, Comparison, Condition, condition_of
+from sensorstream.spark.snapshot import HistoryPlace, HistorySnapshot, snapshot_of
+from sensorstream.spark.source_tables import (
+    SOURCE_TABLES,
+    ColumnComparison,
+    ColumnCondition,
+    condition_of,
+)
 from tests.waiting import eventually
 
 ROWS = 30_000
@@ -57,14 +62,16 @@ def large(new_database: Callable[[], str]) -> str:
     return url
 
 
-def _reader(snapshot: Snapshot, table: str, *columns: str, **equals: int) -> HistoryReader:
-    conditions = [Condition(name, Comparison.IN, (value,)) for name, value in equals.items()]
+def _reader(snapshot: HistorySnapshot, table: str, *columns: str, **equals: int) -> HistoryReader:
+    conditions = [
+        ColumnCondition(name, ColumnComparison.IN, (value,)) for name, value in equals.items()
+    ]
     source = SOURCE_TABLES[table]
     told = condition_of(source, conditions)
     return HistoryReader(source.only(columns), snapshot.url, snapshot.id, told)
 
 
-def _batches(reader: HistoryReader, snapshot: Snapshot) -> Iterator[pa.RecordBatch]:
+def _batches(reader: HistoryReader, snapshot: HistorySnapshot) -> Iterator[pa.RecordBatch]:
     return reader.read(reader.ranges(snapshot.cursor, 2))
 
 
@@ -74,7 +81,7 @@ def test_every_row_is_in_one_range_and_the_batches_are_small(
     monkeypatch.setattr(reading, "_MOST_PAGES", 16)
     monkeypatch.setattr(reading, "_FEWEST_PAGES", 4)
     monkeypatch.setattr(copied_rows, "_BLOCK", 1 << 12)
-    with snapshot_of(Place(large, Path())) as snapshot:
+    with snapshot_of(HistoryPlace(large, Path())) as snapshot:
         reader = _reader(snapshot, "statements", "subject", "number", "inferred")
         ranges = reader.ranges(snapshot.cursor, 2)
         assert len(ranges) > 8
@@ -89,7 +96,7 @@ def test_a_rare_value_is_found_by_its_index_and_a_common_one_by_pages(
     large: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reading, "_MOST_PAGES", 16)
-    with snapshot_of(Place(large, Path())) as snapshot:
+    with snapshot_of(HistoryPlace(large, Path())) as snapshot:
         rare = _reader(snapshot, "statements", "subject", predicate=7)
         assert [each.high for each in rare.ranges(snapshot.cursor, 2)] == [None, None]
         found = pa.Table.from_batches(_batches(rare, snapshot))["subject"].to_pylist()
@@ -99,7 +106,7 @@ def test_a_rare_value_is_found_by_its_index_and_a_common_one_by_pages(
 
 
 def test_texts_and_numbers_come_as_they_are(large: str) -> None:
-    with snapshot_of(Place(large, Path())) as snapshot:
+    with snapshot_of(HistoryPlace(large, Path())) as snapshot:
         reader = _reader(snapshot, "terms", "id", "text", "number", "language")
         rows = pa.Table.from_batches(_batches(reader, snapshot)).to_pylist()
     by_id = {row["id"]: (row["text"], row["number"], row["language"]) for row in rows}
@@ -111,7 +118,7 @@ def test_texts_and_numbers_come_as_they_are(large: str) -> None:
 
 
 def test_rows_of_later_and_partitions_that_would_go_do_not_change_the_answer(large: str) -> None:
-    with snapshot_of(Place(large, Path())) as snapshot:
+    with snapshot_of(HistoryPlace(large, Path())) as snapshot:
         reader = _reader(snapshot, "statements", "subject")
         with closing(connect(large)) as connection, connection.cursor() as cursor:
             cursor.execute(
@@ -129,7 +136,7 @@ def test_rows_of_later_and_partitions_that_would_go_do_not_change_the_answer(lar
 
 
 def test_a_snapshot_that_is_gone_is_an_error(large: str) -> None:
-    with snapshot_of(Place(large, Path())) as snapshot:
+    with snapshot_of(HistoryPlace(large, Path())) as snapshot:
         reader = _reader(snapshot, "statements", "subject")
         ranges = reader.ranges(snapshot.cursor, 2)
         snapshot.cursor.execute("select pg_backend_pid()")
@@ -147,7 +154,7 @@ def test_a_snapshot_that_is_gone_is_an_error(large: str) -> None:
 
 
 def test_a_reader_that_stops_half_way_ends_its_copy(large: str) -> None:
-    with snapshot_of(Place(large, Path())) as snapshot:
+    with snapshot_of(HistoryPlace(large, Path())) as snapshot:
         reader = _reader(snapshot, "statements", "subject")
         rows = _batches(reader, snapshot)
         assert next(iter(rows)).num_rows

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from sensorstream.spark.source_tables import Comparison, Condition
+from sensorstream.spark.source_tables import ColumnComparison, ColumnCondition
 from sensorstream.spark.wanted import Wanted, wanted_by
 
 Tree = list[dict[str, Any]]
@@ -63,15 +63,15 @@ def needs(plan: Tree) -> dict[int, Wanted]:
     return dict(wanted_by(json.dumps(plan)))
 
 
-def conditions(*tests: Tree) -> frozenset[Condition]:
+def conditions(*tests: Tree) -> frozenset[ColumnCondition]:
     condition = tests[0]
     for each in tests[1:]:
         condition = node("And", condition, each)
     return needs(project(kept(STATEMENTS, condition), SUBJECT))[0].conditions
 
 
-def of(name: str, comparison: Comparison, *values: int | str | bool) -> Condition:
-    return Condition(name, comparison, values)
+def of(name: str, comparison: ColumnComparison, *values: int | str | bool) -> ColumnCondition:
+    return ColumnCondition(name, comparison, values)
 
 
 def test_conditions_of_one_column_are_found_on_both_sides() -> None:
@@ -83,10 +83,10 @@ def test_conditions_of_one_column_are_found_on_both_sides() -> None:
         node("GreaterThanOrEqual", node("MicrosToTimestamp", FROM), moment),
         node("Not", INFERRED),
     ) == {
-        of("subject", Comparison.MORE, 7),
-        of("subject", Comparison.IN, 8, 9),
-        of("valid_from", Comparison.AT_LEAST, 86_400_500_000),
-        of("inferred", Comparison.IN, False),
+        of("subject", ColumnComparison.MORE, 7),
+        of("subject", ColumnComparison.IN, 8, 9),
+        of("valid_from", ColumnComparison.AT_LEAST, 86_400_500_000),
+        of("inferred", ColumnComparison.IN, False),
     }
 
 
@@ -117,7 +117,7 @@ def test_of_two_uses_the_columns_of_both_and_the_common_conditions_count() -> No
     two = project(kept(STATEMENTS, early), INFERRED)
     found = needs(joined(one, two, equal(SUBJECT, literal("1")), "Inner"))[0]
     assert found.columns == frozenset({"subject", "valid_from", "inferred"})
-    assert found.conditions == {of("valid_from", Comparison.LESS, 5)}
+    assert found.conditions == {of("valid_from", ColumnComparison.LESS, 5)}
     assert needs(node("Union", one, kept(STATEMENTS, early)))[0].columns is None
 
 

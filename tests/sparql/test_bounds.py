@@ -17,7 +17,7 @@ from sensorstream.sparql.algebra import Select
 from sensorstream.sparql.bounds import LONGEST, MOST_IN_LIST, MOST_PATTERNS, MOST_TOKENS
 from sensorstream.sparql.parser import parse_query, parse_update, read_query
 from sensorstream.sql.sparql.forms import compile_query
-from sensorstream.sql.sparql.scope import Scope
+from sensorstream.sql.sparql.scope import QueryRelations
 from sensorstream.sql.writing import text_of
 
 TRIPLES = [f"?s <urn:p{n}> ?o{n} ." for n in range(MOST_PATTERNS + 1)]
@@ -116,7 +116,7 @@ def test_what_the_server_parses_has_a_number_of_tokens() -> None:
         read(MOST_TOKENS - 7)
 
 
-def _scope() -> Scope:
+def _scope() -> QueryRelations:
     return scope_of(None, {}, live=False)
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sensorstream.app.control.exchange import Exchange
 from sensorstream.app.control.wiring import Deployment, build_machine, read_deployment
 from sensorstream.history.journal_rows import JournalRow, record_of
-from sensorstream.history.pipeline import Standing
+from sensorstream.history.pipeline import EngineStanding
 from sensorstream.journal.effects import effects_of, merged
 from sensorstream.journal.kinds import replay
 from sensorstream.journal.message import PassTime
@@ -76,7 +76,7 @@ class Keys:
         self._state: dict[str, tuple[EnginePlace, tuple[int, bytes] | None, list[bytes]]] = {}
         self._key_of = key_reader("source", {}, 64)
         self._rows: list[JournalRow] = []
-        self.standings: dict[str, Standing] = {}
+        self.standings: dict[str, EngineStanding] = {}
         self._start()
 
     def _start(self) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from sensorstream.engine.outcome import Status
-from sensorstream.history.pipeline import PositionReader, Standing, Writes
+from sensorstream.history.pipeline import EngineStanding, PositionReader, Writes
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model.events import Alert
@@ -27,7 +27,7 @@ class Frame:
 
     def toArrow(self) -> pa.Table:  # noqa: N802 - Spark's name
         keys = range(len(self._rows))
-        said = [pickle.dumps(Standing(f"={key}", 1, Waits(), 5, 5)) for key in keys]
+        said = [pickle.dumps(EngineStanding(f"={key}", 1, Waits(), 5, 5)) for key in keys]
         columns = {"effects": self._rows, "standing": said}
         return pa.table({name: pa.array(each, pa.binary()) for name, each in columns.items()})
 

@@ -15,7 +15,7 @@ from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.sparql.parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
-from sensorstream.streams.report import Operation, Report
+from sensorstream.streams.report import Report, RowOperation
 from sensorstream.streams.state import ProcessorState
 
 S = IRI("http://example.org/s")
@@ -158,7 +158,7 @@ def test_what_would_be_another_value_after_a_restart_is_taken_back_as_it_was_rep
     machine.processor.advance(20)
     reported: Counter[Any] = Counter()
     for each in machine.found:
-        sign = 1 if each.operation is Operation.ADDED else -1
+        sign = 1 if each.operation is RowOperation.ADDED else -1
         for row in each.rows:
             reported[row] += sign
     assert machine.found

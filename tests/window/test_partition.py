@@ -5,7 +5,7 @@ from __future__ import annotations
 from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
 from sensorstream.window.partition import partition_of
-from sensorstream.window.spec import Kind, Partition, Unit, WindowSpec
+from sensorstream.window.spec import WindowMove, WindowPartitioning, WindowSpec, WindowUnitKind
 from sensorstream.window.window import IndividualWindow
 
 ROOM = IRI("http://e/room")
@@ -16,8 +16,10 @@ def name(n: int) -> IRI:
     return IRI(f"http://e/{n}")
 
 
-def sliding(size: int, partition: Partition) -> IndividualWindow:
-    return IndividualWindow(WindowSpec(Kind.SLIDING, Unit.INDIVIDUALS, size), partition)
+def sliding(size: int, partition: WindowPartitioning) -> IndividualWindow:
+    return IndividualWindow(
+        WindowSpec(WindowMove.SLIDING, WindowUnitKind.INDIVIDUALS, size), partition
+    )
 
 
 def placed(subject: int, room: str) -> Triple:
@@ -34,19 +36,19 @@ def names(window: IndividualWindow) -> set[str]:
 
 def test_the_settings_name_a_property_or_the_source() -> None:
     assert partition_of("") is None
-    assert partition_of("source") == Partition()
-    assert partition_of(ROOM) == Partition(ROOM)
+    assert partition_of("source") == WindowPartitioning()
+    assert partition_of(ROOM) == WindowPartitioning(ROOM)
 
 
 def test_each_source_has_a_window_of_its_own() -> None:
-    window = sliding(1, Partition())
+    window = sliding(1, WindowPartitioning())
     for time, (subject, source) in enumerate([(1, "north"), (2, "south"), (3, "north")]):
         window.insert(Event(((name(subject), P, Literal("x")),), time, "m", source=source))
     assert names(window) == {name(2), name(3)}
 
 
 def test_each_value_of_a_property_has_a_window_of_its_own() -> None:
-    window = sliding(1, Partition(ROOM))
+    window = sliding(1, WindowPartitioning(ROOM))
     window.insert(Event((placed(1, "lab"), placed(2, "hall")), 1, "m1"))
     change = window.insert(Event((placed(3, "lab"),), 2, "m2"))
     assert [gone.name for gone in change.departures] == [name(1)]
@@ -54,21 +56,21 @@ def test_each_value_of_a_property_has_a_window_of_its_own() -> None:
 
 
 def test_individuals_without_a_value_share_a_window() -> None:
-    window = sliding(1, Partition(ROOM))
+    window = sliding(1, WindowPartitioning(ROOM))
     window.insert(Event(((name(1), P, Literal("x")), placed(2, "lab")), 1, "m1"))
     window.insert(Event(((name(3), P, Literal("x")),), 2, "m2"))
     assert keys(window) == {'"lab"': {name(2)}, None: {name(3)}}
 
 
 def test_an_individual_stays_in_the_partition_it_entered() -> None:
-    window = sliding(2, Partition(ROOM))
+    window = sliding(2, WindowPartitioning(ROOM))
     window.insert(Event((placed(1, "lab"),), 1, "m1"))
     window.insert(Event((placed(1, "hall"),), 2, "m2", frozenset({(name(1), ROOM)})))
     assert keys(window) == {'"lab"': {name(1)}}
 
 
 def test_a_blank_node_goes_where_its_owner_is() -> None:
-    window = sliding(1, Partition(ROOM))
+    window = sliding(1, WindowPartitioning(ROOM))
     node = BlankNode("_:b")
     inside = (node, P, Literal("x"))
     window.insert(Event((placed(1, "lab"), placed(2, "hall"), (name(1), P, node), inside), 1, "m"))
@@ -77,7 +79,7 @@ def test_a_blank_node_goes_where_its_owner_is() -> None:
 
 
 def test_a_message_for_several_partitions_is_one_change_and_is_undone_as_one() -> None:
-    window = sliding(1, Partition(ROOM))
+    window = sliding(1, WindowPartitioning(ROOM))
     window.insert(Event((placed(1, "lab"),), 1, "m1"))
     change = window.insert(Event((placed(2, "lab"), placed(3, "hall")), 2, "m2"))
     assert set(change.delta.added) == {placed(2, "lab"), placed(3, "hall")}
@@ -86,8 +88,8 @@ def test_a_message_for_several_partitions_is_one_change_and_is_undone_as_one() -
 
 
 def test_each_partition_counts_its_own_steps() -> None:
-    spec = WindowSpec(Kind.TUMBLING, Unit.INDIVIDUALS, 2)
-    window = IndividualWindow(spec, Partition(ROOM))
+    spec = WindowSpec(WindowMove.TUMBLING, WindowUnitKind.INDIVIDUALS, 2)
+    window = IndividualWindow(spec, WindowPartitioning(ROOM))
     for time, (subject, room) in enumerate([(1, "lab"), (2, "hall"), (3, "lab")]):
         window.insert(Event((placed(subject, room),), time, f"m{time}"))
     assert names(window) == {name(1), name(3)}
@@ -95,7 +97,7 @@ def test_each_partition_counts_its_own_steps() -> None:
 
 
 def test_a_partition_that_becomes_empty_is_forgotten() -> None:
-    window = sliding(3, Partition(ROOM))
+    window = sliding(3, WindowPartitioning(ROOM))
     for room in range(1000):
         window.insert(Event((placed(room, f"room {room}"),), room, f"m{room}"))
         window.retract([placed(room, f"room {room}")], room)
@@ -104,7 +106,9 @@ def test_a_partition_that_becomes_empty_is_forgotten() -> None:
 
 
 def test_a_logical_window_needs_no_panes_to_be_partitioned() -> None:
-    window = IndividualWindow(WindowSpec(Kind.SLIDING, Unit.TIME, 5), Partition(ROOM))
+    window = IndividualWindow(
+        WindowSpec(WindowMove.SLIDING, WindowUnitKind.TIME, 5), WindowPartitioning(ROOM)
+    )
     window.insert(Event((placed(1, "lab"),), 1, "m1"))
     window.insert(Event((placed(2, "hall"),), 9, "m2"))
     assert names(window) == {name(2)}, "all partitions expire by one clock"

@@ -10,14 +10,14 @@ from sensorstream.model.events import Ended, Event
 from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
 from sensorstream.window import past
 from sensorstream.window.change import WindowChange
-from sensorstream.window.spec import Kind, Unit, WindowSpec
+from sensorstream.window.spec import WindowMove, WindowSpec, WindowUnitKind
 from sensorstream.window.window import Window, make_window
 
 A, P, Q = IRI("http://e/a"), IRI("http://e/p"), IRI("http://e/q")
 
 
 def window() -> Window:
-    return make_window(WindowSpec(Kind.LANDMARK, Unit.INDIVIDUALS))
+    return make_window(WindowSpec(WindowMove.LANDMARK, WindowUnitKind.INDIVIDUALS))
 
 
 def update(time: int, *values: object) -> Event:

@@ -5,29 +5,53 @@ from __future__ import annotations
 import pytest
 
 from sensorstream.errors import SettingsError
-from sensorstream.window.spec import Elements, Kind, Unit, WindowSpec
+from sensorstream.window.spec import Elements, WindowMove, WindowSpec, WindowUnitKind
 
 
 def test_a_physical_window_is_made_of_what_it_counts() -> None:
-    assert WindowSpec(Kind.SLIDING, Unit.TRIPLES, 5).elements is Elements.TRIPLES
-    assert WindowSpec(Kind.SLIDING, Unit.INDIVIDUALS, 5).elements is Elements.INDIVIDUALS
+    assert WindowSpec(WindowMove.SLIDING, WindowUnitKind.TRIPLES, 5).elements is Elements.TRIPLES
+    assert (
+        WindowSpec(WindowMove.SLIDING, WindowUnitKind.INDIVIDUALS, 5).elements
+        is Elements.INDIVIDUALS
+    )
 
 
 def test_only_a_sliding_window_chooses_its_step() -> None:
-    assert [WindowSpec(kind, Unit.TIME, 5, 3).step for kind in Kind] == [3, 5, 1, 1]
+    assert [WindowSpec(kind, WindowUnitKind.TIME, 5, 3).step for kind in WindowMove] == [3, 5, 1, 1]
 
 
 @pytest.mark.parametrize(
     ("kind", "unit", "size", "step", "start", "expected"),
     [
-        (Kind.SLIDING, Unit.TIME, 0, 1, None, "window.size: expected at least 1, not 0"),
-        (Kind.SLIDING, Unit.TIME, 5, 0, None, "window.step: expected at least 1, not 0"),
-        (Kind.SLIDING, Unit.TRIPLES, 5, 1, 7, "window.start: a sliding window by count"),
-        (Kind.LANDMARK, Unit.TRIPLES, 0, 1, 0, "window.start: expected the number"),
+        (
+            WindowMove.SLIDING,
+            WindowUnitKind.TIME,
+            0,
+            1,
+            None,
+            "window.size: expected at least 1, not 0",
+        ),
+        (
+            WindowMove.SLIDING,
+            WindowUnitKind.TIME,
+            5,
+            0,
+            None,
+            "window.step: expected at least 1, not 0",
+        ),
+        (
+            WindowMove.SLIDING,
+            WindowUnitKind.TRIPLES,
+            5,
+            1,
+            7,
+            "window.start: a sliding window by count",
+        ),
+        (WindowMove.LANDMARK, WindowUnitKind.TRIPLES, 0, 1, 0, "window.start: expected the number"),
     ],
 )
 def test_a_definition_without_sense_is_refused(
-    kind: Kind, unit: Unit, size: int, step: int, start: int | None, expected: str
+    kind: WindowMove, unit: WindowUnitKind, size: int, step: int, start: int | None, expected: str
 ) -> None:
     with pytest.raises(SettingsError, match=expected):
         WindowSpec(kind, unit, size, step, start)
@@ -40,7 +64,7 @@ def test_a_definition_without_sense_is_refused(
     [(3, 3), (7, 3), (13, 3), (14, 13), (23, 13), (24, 23)],
 )
 def test_a_filling_window_keeps_what_equation_11_says(now: int, kept: int) -> None:
-    spec = WindowSpec(Kind.FILLING, Unit.TIME, 10, start=3)
+    spec = WindowSpec(WindowMove.FILLING, WindowUnitKind.TIME, 10, start=3)
     assert spec.lower_bound(spec.boundary(now)) == kept
 
 
@@ -50,6 +74,6 @@ def test_a_filling_window_keeps_what_equation_11_says(now: int, kept: int) -> No
     [(3, 3, 3), (7, 3, 3), (8, 8, 3), (13, 13, 3), (17, 13, 3), (18, 18, 8)],
 )
 def test_a_sliding_window_keeps_what_equation_3_says(now: int, computed: int, kept: int) -> None:
-    spec = WindowSpec(Kind.SLIDING, Unit.TIME, 10, 5, start=3)
+    spec = WindowSpec(WindowMove.SLIDING, WindowUnitKind.TIME, 10, 5, start=3)
     assert spec.boundary(now) == computed
     assert spec.lower_bound(computed) == kept

@@ -26,7 +26,7 @@ from sensorstream.errors import (
     TermError,
 )
 from sensorstream.language.parser import parse_with_recovery
-from sensorstream.language.syntax import Every, IndividualAction, Name, RuleFile
+from sensorstream.language.syntax import Every, IndividualAction, RuleFile, WrittenName
 from sensorstream.language.wellformed import same_names
 from sensorstream.mapping.check import check as mapping_faults
 from sensorstream.mapping.functions.definition import Definition
@@ -146,7 +146,7 @@ def axiom_notes(files: Iterable[RuleFile], profile: str) -> Iterator[Note]:
                     )
 
 
-def _said(rule: object) -> Iterator[Name]:
+def _said(rule: object) -> Iterator[WrittenName]:
     for action in nodes(rule, IndividualAction):
         yield from action.classes
         yield from (each.property for each in action.properties)

@@ -11,7 +11,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
-from sensorstream.analysis import Known, Note, query_notes, rules_notes
+from sensorstream.analysis import Note, QueryContext, query_notes, rules_notes
 from sensorstream.app.control.file_texts import (
     DATALOG,
     OVER_TIME,
@@ -23,7 +23,7 @@ from sensorstream.app.control.file_texts import (
 from sensorstream.app.control.rule_files import read_texts
 from sensorstream.app.recorded import build_engine
 from sensorstream.dotr.reader import check_classes_named, read_program
-from sensorstream.dotr.syntax import Program
+from sensorstream.dotr.syntax import TimedProgram
 from sensorstream.engine.engine import Engine
 from sensorstream.errors import (
     Position,
@@ -79,7 +79,7 @@ def check_query_files(
     """
     found = Found()
     texts = unsaved or {}
-    programs: dict[Path, Program] = {}
+    programs: dict[Path, TimedProgram] = {}
     queries: dict[Path, Parsed[Query]] = {}
     with closing(build_engine(profile="none", line=line)) as engine:
         for path in files:
@@ -97,7 +97,9 @@ def check_query_files(
                 found.faults.append(_placed(error, path))
         for path, parsed in queries.items():
             beside = {each.stem: queries[each].meaning for each in queries if each != path}
-            found.notes.extend(query_notes(parsed, Known(schema, continuous=True, beside=beside)))
+            found.notes.extend(
+                query_notes(parsed, QueryContext(schema, continuous=True, beside=beside))
+            )
         if programs:
             _check_rules(programs, _beside(programs, texts), schema, engine, found)
     return found
@@ -148,9 +150,11 @@ def _is_continuous(query: Query) -> bool:
     )
 
 
-def _beside(programs: Mapping[Path, Program], unsaved: Mapping[Path, str]) -> dict[Path, Program]:
+def _beside(
+    programs: Mapping[Path, TimedProgram], unsaved: Mapping[Path, str]
+) -> dict[Path, TimedProgram]:
     """The other files with rules over time of the same folders, as far as they can be read."""
-    found: dict[Path, Program] = {}
+    found: dict[Path, TimedProgram] = {}
     for folder in dict.fromkeys(path.parent for path in programs):
         for path in sorted(filter(is_over_time, folder.glob("*"))):
             if path not in programs:
@@ -160,13 +164,13 @@ def _beside(programs: Mapping[Path, Program], unsaved: Mapping[Path, str]) -> di
 
 
 def _check_rules(
-    programs: Mapping[Path, Program],
-    beside: Mapping[Path, Program],
+    programs: Mapping[Path, TimedProgram],
+    beside: Mapping[Path, TimedProgram],
     schema: Schema,
     engine: Engine,
     found: Found,
 ) -> None:
-    known = Known(schema, continuous=True)
+    known = QueryContext(schema, continuous=True)
     everything = {**beside, **programs}
     everywhere = tuple(
         clause
@@ -185,7 +189,7 @@ def _check_rules(
             found.faults.append(_placed(error, path))
 
 
-def _program(path: Path, text: str) -> Program:
+def _program(path: Path, text: str) -> TimedProgram:
     base = path.absolute().as_uri()
     return read_program(text, name=path.stem, start=Position(str(path), 1, 1), base=base)
 

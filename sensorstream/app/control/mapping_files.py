@@ -19,7 +19,7 @@ from sensorstream.errors import (
     SensorStreamError,
     SettingsError,
 )
-from sensorstream.language.syntax import RuleFile, Table
+from sensorstream.language.syntax import LookupTable, RuleFile
 from sensorstream.mapping.document import Document, parse_document
 from sensorstream.mapping.functions.definition import NO_LIBRARY, Definition, Library
 from sensorstream.mapping.functions.own import own_function
@@ -177,11 +177,11 @@ def read_reference_with_faults(
     return reference_data(parsed, triples, own), tuple(faults)
 
 
-def _table_path(file: RuleFile, table: Table) -> Path:
+def _table_path(file: RuleFile, table: LookupTable) -> Path:
     return (Path(file.file).parent / table.path).resolve()
 
 
-def _given(file: RuleFile, table: Table, tables: Mapping[Path, str]) -> str:
+def _given(file: RuleFile, table: LookupTable, tables: Mapping[Path, str]) -> str:
     text = tables.get(_table_path(file, table))
     if text is None:
         raise LanguageError(
@@ -191,7 +191,7 @@ def _given(file: RuleFile, table: Table, tables: Mapping[Path, str]) -> str:
     return text
 
 
-def _table_text(file: RuleFile, table: Table) -> str:
+def _table_text(file: RuleFile, table: LookupTable) -> str:
     path = _table_path(file, table)
     try:
         return path.read_text(encoding="utf-8")

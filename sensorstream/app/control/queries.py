@@ -13,12 +13,12 @@ from typing import Any, Final, NoReturn
 
 from sensorstream.alerts.feed import AlertFeed
 from sensorstream.alerts.formats import plain_time
-from sensorstream.analysis import Known, Note, query_notes
-from sensorstream.app.control.versions import Match, Versions, check_match
+from sensorstream.analysis import Note, QueryContext, query_notes
+from sensorstream.app.control.versions import Match, ResourceVersions, check_match
 from sensorstream.app.handle import Handle
 from sensorstream.app.why.trials import QueryTrial, Trials
 from sensorstream.dotr.reader import check_classes_named, is_rules, read_program
-from sensorstream.engine.live_queries import QueryReport, Stopped
+from sensorstream.engine.live_queries import EngineReport, Stopped
 from sensorstream.errors import Busy, Position, SensorStreamError, UnknownQuery
 from sensorstream.history.asking.answer import Answer, answer_now
 from sensorstream.journal.registration import MOST_QUERIES, RegisterQuery, RemoveQuery, checked_name
@@ -26,7 +26,7 @@ from sensorstream.model.timeline import Instant
 from sensorstream.processes.apart import held
 from sensorstream.sparql.bounds import MOST_TOKENS, check_length
 from sensorstream.sparql.described import check_named
-from sensorstream.sparql.lexer import Source, check_tokens
+from sensorstream.sparql.lexer import QueryText, check_tokens
 from sensorstream.sparql.parser import parse_query, read_query
 from sensorstream.sparql.scope import group_keys
 from sensorstream.streams.continuous_query import ContinuousQuery
@@ -52,7 +52,7 @@ class QueryView:
     """``SELECT``, ``CONSTRUCT`` or ``ASK``."""
     reports: int
     reported: int
-    """The number of its last :class:`QueryReport`; a report may consist of several."""
+    """The number of its last :class:`EngineReport`; a report may consist of several."""
     relation: str | None = None
     """``RSTREAM``, ``ISTREAM`` or ``DSTREAM``; None: additions and removals."""
     variables: tuple[str, ...] = ()
@@ -79,12 +79,12 @@ class Queries:
     """
 
     def __init__(
-        self, app: Handle, log: ReportLog, known: Callable[[], Known], trials: Trials
+        self, app: Handle, log: ReportLog, known: Callable[[], QueryContext], trials: Trials
     ) -> None:
         """``known`` gives the context that notes on texts use."""
         self._app = app
         self._trials = trials
-        self.versions = Versions(
+        self.versions = ResourceVersions(
             lambda: app.url,
             (RegisterQuery.kind, RemoveQuery.kind),
             "the query '{}'".format,
@@ -141,7 +141,7 @@ class Queries:
         """
         if is_rules(text):
             check_length(text, _START)
-            check_tokens(Source(text, _START), MOST_TOKENS)
+            check_tokens(QueryText(text, _START), MOST_TOKENS)
             program = read_program(text, name="rules", start=_START)
             if self._app.deployment.names_only:
                 check_classes_named(program)
@@ -262,7 +262,7 @@ class Queries:
         with self.locked(name) as running, self._slow_reads.turn(name), budget.alone():
             return answer_now(running)
 
-    def reports(self, entry: str, after: int) -> Sequence[QueryReport]:
+    def reports(self, entry: str, after: int) -> Sequence[EngineReport]:
         """The kept reports of a registration whose number is above ``after``."""
         return self.log.after(entry, after)
 
@@ -402,10 +402,10 @@ class ReportLog:
         self.feed = AlertFeed()
         """Notifies followers of new reports."""
         self._lock = Lock()
-        self._reports: dict[str, deque[QueryReport]] = {}
+        self._reports: dict[str, deque[EngineReport]] = {}
         self._rows: dict[str, int] = {}
 
-    def publish(self, reports: Sequence[QueryReport]) -> None:
+    def publish(self, reports: Sequence[EngineReport]) -> None:
         """Add reports whose effects are committed."""
         if not reports:
             return
@@ -419,7 +419,7 @@ class ReportLog:
                 self._rows[report.entry] = rows
         self.feed.announce()
 
-    def after(self, entry: str, number: int) -> list[QueryReport]:
+    def after(self, entry: str, number: int) -> list[EngineReport]:
         """The kept reports of a registration whose number is above ``number``, in order."""
         with self._lock:
             return [each for each in self._reports.get(entry, ()) if each.number > number]
@@ -433,5 +433,5 @@ class ReportLog:
         self.feed.announce()
 
 
-def _size(report: QueryReport) -> int:
+def _size(report: EngineReport) -> int:
     return len(report.report.rows) + len(report.report.triples or ())

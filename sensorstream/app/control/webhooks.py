@@ -17,7 +17,7 @@ from sensorstream.alerts.poster import Attempt
 from sensorstream.alerts.records import Delivery, LoggedDelivery, RaisedAlert, Webhook, WebhookState
 from sensorstream.alerts.sender import OUTPUT
 from sensorstream.alerts.signing import check_secret, new_secret
-from sensorstream.app.control.versions import Match, Versions, check_match
+from sensorstream.app.control.versions import Match, ResourceVersions, check_match
 from sensorstream.app.handle import Handle
 from sensorstream.errors import SensorStreamError, UnknownWebhook, WebhookError
 from sensorstream.history.journal_rows import journal_changes, record_of
@@ -30,7 +30,7 @@ from sensorstream.model.webhook_definition import (
     ALERTMANAGER,
     CLOUD_EVENTS,
     FORMATS,
-    Telling,
+    WebhookContent,
     WebhookDefinition,
 )
 
@@ -63,7 +63,7 @@ class Webhooks:
         self._registered = registered
         self._dispatcher = dispatcher
         self._changing = Lock()
-        self.versions = Versions(
+        self.versions = ResourceVersions(
             lambda: app.url,
             _KINDS,
             "the webhook {}".format,
@@ -182,7 +182,7 @@ class Webhooks:
         return webhook
 
     def _webhook(self, entry: PutWebhook, secret: str) -> Webhook:
-        told = {each.name: getattr(entry.definition, each.name) for each in fields(Telling)}
+        told = {each.name: getattr(entry.definition, each.name) for each in fields(WebhookContent)}
         url, queries = entry.definition.url, entry.definition.queries
         return Webhook(entry.webhook, url, secret, self._app.clock.now(), queries, **told)
 

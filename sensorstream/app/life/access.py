@@ -12,7 +12,7 @@ from typing import Final
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 
-from sensorstream.access.audit import Change, Refusals
+from sensorstream.access.audit import AuditedChange, Refusals
 from sensorstream.access.keys import MARK, KeyRing
 from sensorstream.access.roles import ANYBODY, Identity
 from sensorstream.access.tokens import Tokens, Trust, admits
@@ -126,23 +126,23 @@ class Access:
             return self._ring.admits(identity, self.clock.now())
         return identity.kind != "token" or admits(identity, self.clock.now())
 
-    def note(self, change: Change) -> None:
+    def note(self, change: AuditedChange) -> None:
         """Write a request into the server's log; of many that are refused, see Refusals."""
         if self._refused.admits(change):
             AUDIT.info("%s", told(change))
 
-    def record(self, change: Change) -> None:
+    def record(self, change: AuditedChange) -> None:
         """Write a change into the audit log, and into the server's; there alone if the database
         fails. Of many that are refused, see Refusals.
         """
         if self._refused_changes.admits(change):
             self._keep(change)
 
-    def changes(self, before: int | None, limit: int) -> Sequence[Change]:
+    def changes(self, before: int | None, limit: int) -> Sequence[AuditedChange]:
         """Changes, newest first, with a number below ``before``."""
         return self._changes.before(before, limit)
 
-    def _keep(self, change: Change) -> None:
+    def _keep(self, change: AuditedChange) -> None:
         AUDIT.info("%s", told(change))
         try:
             self._changes.add(change)
@@ -189,7 +189,7 @@ def tokens_of(settings: HttpSettings, clock: Clock) -> Tokens | None:
     return Tokens(trust, clock)
 
 
-def told(change: Change) -> str:
+def told(change: AuditedChange) -> str:
     """A change as one line; the path cannot forge another one."""
     who = change.who if change.kind == "anonymous" else f"{change.kind} {change.who}"
     return f"{who!r} {change.address} {change.method} {change.path!r} {change.status}"

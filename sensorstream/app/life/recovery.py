@@ -14,7 +14,7 @@ from sensorstream.app.life.in_work import Death, InWork
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.elapsing import elapse
 from sensorstream.engine.engine import EngineState
-from sensorstream.engine.live_queries import QueryReport
+from sensorstream.engine.live_queries import EngineReport
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import DamagedCheckpoint, HistoryError, JournalError
 from sensorstream.history.journal_rows import JournalEntry, entry_at, pass_over
@@ -78,7 +78,7 @@ def recover(
     target: Target,
     store: Store,
     start: Start,
-    publish: Callable[[Sequence[QueryReport]], None],
+    publish: Callable[[Sequence[EngineReport]], None],
     now: datetime,
     progress: Callable[[int], None] = lambda _: None,
     in_work: InWork | None = None,
@@ -148,7 +148,7 @@ class _Replay:
         target: Target,
         store: Store,
         start: Start,
-        publish: Callable[[Sequence[QueryReport]], None],
+        publish: Callable[[Sequence[EngineReport]], None],
         in_work: InWork,
     ) -> None:
         engine = target.engine

@@ -13,7 +13,7 @@ from sensorstream.app.control.queries import ReportLog
 from sensorstream.app.control.rule_files import with_rule_sets
 from sensorstream.app.control.wiring import Deployment, Substitutes, read_deployment, version_of
 from sensorstream.app.life.in_work import InWork
-from sensorstream.app.life.progress import Progress, rebuilding
+from sensorstream.app.life.progress import TellProgress, rebuilding
 from sensorstream.app.life.recovery import Start, find_start, recover, skip_deadly
 from sensorstream.clock import Clock
 from sensorstream.errors import HistoryError, LanguageError, OntologyError, SettingsError
@@ -157,7 +157,7 @@ def fill(
     store: PostgresStore,
     start: Start,
     log: ReportLog,
-    progress: Progress,
+    progress: TellProgress,
     in_work: InWork,
     clock: Clock,
     own: Callable[[], Iterable[Entry]],

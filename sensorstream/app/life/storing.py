@@ -24,7 +24,7 @@ from sensorstream.app.life.metrics import Metrics
 from sensorstream.clock import Clock
 from sensorstream.engine.checkpoint import dump
 from sensorstream.engine.engine import Engine
-from sensorstream.engine.live_queries import QueryReport
+from sensorstream.engine.live_queries import EngineReport
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import HistoryError, SensorStreamError, Unavailable, Unstorable, shortened
 from sensorstream.journal.effects import effects_of, in_order, reports_of
@@ -330,7 +330,7 @@ class Outlets:
     """
 
     on_commit: Callable[[bool], None]
-    publish: Callable[[Sequence[QueryReport]], None]
+    publish: Callable[[Sequence[EngineReport]], None]
     reopen: Callable[[], Store]
     elsewhere: Callable[[Instant], Entry | None] | None = None
 

@@ -24,9 +24,14 @@ from sensorstream.errors import (
     UnknownJob,
 )
 from sensorstream.history.asking.answer import Answer
-from sensorstream.history.asking.question import Question, QuestionPlan, question_plan
-from sensorstream.history.asking.relations import FOREVER, LiveStay, Present, Standing
-from sensorstream.history.asking.run import Limits, answered, plan_of
+from sensorstream.history.asking.question import CheckedQuestion, QuestionPlan, question_plan
+from sensorstream.history.asking.relations import (
+    FOREVER,
+    LiveStay,
+    PresentStatements,
+    StandingTriple,
+)
+from sensorstream.history.asking.run import AskingLimits, answered, plan_of
 from sensorstream.history.read_only_sql import SqlResult, SqlStream, names_live, open_sql
 from sensorstream.history.view_definitions import view_definitions
 from sensorstream.installation import require
@@ -67,7 +72,7 @@ class AskedText:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RunningQuestion:
     """A question that is being answered."""
 
     id: str
@@ -76,7 +81,7 @@ class Run:
     stop: Stop = field(default_factory=Stop)
 
 
-class Running:
+class RunningQuestions:
     """The questions that are being answered. Thread-safe."""
 
     def __init__(self, clock: Clock, overrun: Callable[[str], None]) -> None:
@@ -84,7 +89,7 @@ class Running:
         self._clock = clock
         self._overrun = overrun
         self._lock = Lock()
-        self._runs: dict[str, Run] = {}
+        self._runs: dict[str, RunningQuestion] = {}
         self._closed = False
 
     @contextmanager
@@ -94,7 +99,7 @@ class Running:
         Raises:
             Unavailable: the server stops.
         """
-        run = Run(f"{_PREFIX}{token_hex(8)}", asked, self._clock.now())
+        run = RunningQuestion(f"{_PREFIX}{token_hex(8)}", asked, self._clock.now())
         with self._lock:
             if self._closed:
                 raise _stops()
@@ -108,12 +113,12 @@ class Running:
             with self._lock:
                 del self._runs[run.id]
 
-    def runs(self) -> Sequence[Run]:
+    def runs(self) -> Sequence[RunningQuestion]:
         """All of them, newest first."""
         with self._lock:
             return list(reversed(self._runs.values()))
 
-    def run(self, run_id: str) -> Run:
+    def run(self, run_id: str) -> RunningQuestion:
         """One of them.
 
         Raises:
@@ -163,7 +168,7 @@ class Asking:
     def __init__(self, app: Handle, cache: Cache) -> None:
         self._app = app
         self._cache = cache
-        self._limits = Limits(app.seconds, app.settings.limits.question_rows)
+        self._limits = AskingLimits(app.seconds, app.settings.limits.question_rows)
         self._asked: Archive | None = None
 
     def cache(self, question: CacheQuestion, out: IO[bytes], stop: Stop) -> Answered:
@@ -193,7 +198,7 @@ class Asking:
         return question_plan(query, "", f"{_OXIGRAPH}\n{query_text(query)}")
 
     def history(
-        self, question: Question, *, live: bool, stop: Stop | None = None
+        self, question: CheckedQuestion, *, live: bool, stop: Stop | None = None
     ) -> AbstractContextManager[Answer]:
         """SPARQL over history; with ``live``, over what holds now too. See :func:`.answered`."""
         if live:
@@ -202,14 +207,14 @@ class Asking:
             self._app.url, question, self._limits, self._present if live else None, stop
         )
 
-    def history_plan(self, question: Question, live: bool, stop: Stop) -> QuestionPlan:
+    def history_plan(self, question: CheckedQuestion, live: bool, stop: Stop) -> QuestionPlan:
         """How :meth:`history` answers a question; see :func:`.plan_of`."""
         if live:
             self._app.check_here("what holds now", "ask on=history")
         return plan_of(self._app.url, question, self._limits, self._present if live else None, stop)
 
     def archive(
-        self, question: Question, stop: Stop | None = None
+        self, question: CheckedQuestion, stop: Stop | None = None
     ) -> AbstractContextManager[Answer]:
         """SPARQL over the archive; see :func:`.archive_answered`."""
         archive = self._archive()
@@ -217,7 +222,7 @@ class Asking:
 
         return archive_answered(archive, question, self._limits, stop)
 
-    def archive_plan(self, question: Question, stop: Stop) -> QuestionPlan:
+    def archive_plan(self, question: CheckedQuestion, stop: Stop) -> QuestionPlan:
         """How :meth:`archive` answers a question; raises as it does."""
         archive = self._archive()
         from sensorstream.archive.asking import archive_plan
@@ -273,10 +278,10 @@ class Asking:
         if self._asked is not None:
             self._asked.duckdb.close()
 
-    def _present(self, fix: Callable[[], None]) -> Present:
+    def _present(self, fix: Callable[[], None]) -> PresentStatements:
         """What holds now, and the database's snapshot of the same instant."""
 
-        def read() -> Present:
+        def read() -> PresentStatements:
             fix()
             return present(self._app.engine)
 
@@ -284,7 +289,7 @@ class Asking:
         return self._app.settled(read, self._limits.timeout, late)
 
 
-def present(engine: Engine) -> Present:
+def present(engine: Engine) -> PresentStatements:
     """The statements of the knowledge base; the engine must not change meanwhile.
 
     A statement that is in several graphs comes once for each. O(knowledge base).
@@ -293,19 +298,23 @@ def present(engine: Engine) -> Present:
         LiveStay(each.stay, each.name, each.entered, each.time, _number(each.message))
         for each in engine.window
     ]
-    return Present(list(_standing(engine)), stays)
+    return PresentStatements(list(_standing(engine)), stays)
 
 
-def _standing(engine: Engine) -> Iterator[Standing]:
+def _standing(engine: Engine) -> Iterator[StandingTriple]:
     for one in engine.window:
         for triple, said in one.statements.items():
-            yield Standing(triple, int(Origin.WINDOW), said.time, one.stay, _number(said.message))
+            yield StandingTriple(
+                triple, int(Origin.WINDOW), said.time, one.stay, _number(said.message)
+            )
     for triple, begun in engine.inferences.begun().items():
         cause = begun.provenance
-        yield Standing(triple, int(Origin.INFERRED), cause.time, begun.stay, _number(cause.message))
+        yield StandingTriple(
+            triple, int(Origin.INFERRED), cause.time, begun.stay, _number(cause.message)
+        )
     for origin in (Origin.STATIC, Origin.STATIC_INFERRED):
         for triple in engine.kb.triples(origin):
-            yield Standing(triple, int(origin), FOREVER)
+            yield StandingTriple(triple, int(origin), FOREVER)
 
 
 def _number(message: str) -> int:

@@ -115,7 +115,7 @@ class KnownIndividuals:
     after: str | None
 
 
-class Individuals:
+class IndividualQuestions:
     """Asks the window first, and history for what is not there. Thread-safe.
 
     It raises :class:`.Unavailable` if the window cannot be read now, :class:`.HistoryError` if

@@ -11,17 +11,17 @@ from typing import Any, Final
 
 from sensorstream.alerts.records import LoggedDelivery, RaisedAlert
 from sensorstream.app.handle import Handle
-from sensorstream.app.life.entry_queue import Sender
-from sensorstream.app.questions.individuals import Individuals
+from sensorstream.app.life.entry_queue import MessageSender
+from sensorstream.app.questions.individuals import IndividualQuestions
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import Busy, RepeatedMessage, SensorStreamError, UnknownMessage
 from sensorstream.history.incidents import alerts_named
 from sensorstream.history.kept_messages import (
     NOT_WHOLE,
     Choice,
-    Chosen,
     KeptMessage,
     Left,
+    QuarantineChoice,
     choose,
     content_of_message,
     dismiss,
@@ -95,7 +95,7 @@ class Messages:
     cannot be now, and :class:`.UnknownMessage` if the journal has no message of a name.
     """
 
-    def __init__(self, app: Handle, individuals: Individuals | None) -> None:
+    def __init__(self, app: Handle, individuals: IndividualQuestions | None) -> None:
         """``individuals``: None where the window is not here."""
         self._app = app
         self._individuals = individuals
@@ -112,7 +112,7 @@ class Messages:
             for origin, (each, digest) in found.items()
         }
 
-    def page(self, chosen: Chosen, limit: int) -> Sequence[KeptMessage]:
+    def page(self, chosen: QuarantineChoice, limit: int) -> Sequence[KeptMessage]:
         """Some messages, newest first."""
         return kept_messages(self._app.database, chosen, limit, self._app.seconds)
 
@@ -137,7 +137,7 @@ class Messages:
         replay = replay_of_message(self._app.database, message.id)
         return Life(message, facts, raised, deliveries, live, left, replay)
 
-    def replay(self, name: str, content: bytes | None, sender: Sender) -> Future[Outcome]:
+    def replay(self, name: str, content: bytes | None, sender: MessageSender) -> Future[Outcome]:
         """Take one message in anew, as it came or with another content.
 
         The future raises what a new message would, and :class:`.RepeatedMessage` if it was replayed
@@ -153,11 +153,11 @@ class Messages:
         origin = origin_of_replay(message.id)
         return self._app.pipeline.submit(found, message.source, sender, origin=origin)
 
-    def choose(self, chosen: Chosen, limit: int) -> Choice:
+    def choose(self, chosen: QuarantineChoice, limit: int) -> Choice:
         """Some messages in quarantine, oldest first."""
         return choose(self._app.database, chosen, limit, self._app.seconds)
 
-    def replay_all(self, choice: Choice, sender: Sender) -> Sequence[Replayed]:
+    def replay_all(self, choice: Choice, sender: MessageSender) -> Sequence[Replayed]:
         """Take chosen messages in anew, as they came, in their order; waits until all is done.
 
         Raises:
@@ -194,11 +194,11 @@ class Messages:
             UnknownMessage: it is not in quarantine.
         """
         seq = kept_message(self._app.database, name).seq
-        gone, _ = self.dismiss_all(Chosen(after=seq - 1, before=seq + 1))
+        gone, _ = self.dismiss_all(QuarantineChoice(after=seq - 1, before=seq + 1))
         if not gone:
             raise UnknownMessage(f"message {name} is not in quarantine")
 
-    def dismiss_all(self, chosen: Chosen) -> tuple[int, int]:
+    def dismiss_all(self, chosen: QuarantineChoice) -> tuple[int, int]:
         """Take many messages out of quarantine; how many they are, and how many are left."""
         return dismiss(
             self._app.database, chosen, _DISMISSED, self._app.clock.now(), self._app.seconds

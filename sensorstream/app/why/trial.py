@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from sensorstream.engine.arrival import Arrived, Unmapped
+from sensorstream.engine.arrival import Arrived, UnmappedMessage
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome
 from sensorstream.kb.graph import Origin
@@ -24,7 +24,7 @@ _Triples: TypeAlias = tuple[Triple, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Trace:
+class TrialTrace:
     """What one step came to: the outcome, and the change of the knowledge base.
 
     ``made`` is what the mapping rules made of the message, or what the event says; the message
@@ -41,7 +41,7 @@ class Trace:
     revoked: _Triples = ()
 
 
-class Trial:
+class EngineTrial:
     """An engine under observation; it is not closed here."""
 
     def __init__(self, engine: Engine) -> None:
@@ -49,7 +49,7 @@ class Trial:
         self._before: dict[Triple, int] = {}
         engine.kb.subscribe(self._note)
 
-    def take(self, arrived: Event | Arrived | Unmapped) -> Trace:
+    def take(self, arrived: Event | Arrived | UnmappedMessage) -> TrialTrace:
         """Take an event in, or what the mapping rules made of a message."""
         made: _Triples = ()
         if isinstance(arrived, Event):
@@ -58,15 +58,15 @@ class Trial:
             made = tuple(triple for event in arrived.mapped.events for triple in event.triples)
         return self.seen(self.engine.take(arrived), made)
 
-    def advance(self, time: Instant) -> Trace:
+    def advance(self, time: Instant) -> TrialTrace:
         """Let application time pass; see :meth:`.Engine.advance`."""
         return self.seen(self.engine.advance(time))
 
-    def finish(self) -> Trace:
+    def finish(self) -> TrialTrace:
         """The streams have ended; see :meth:`.Engine.finish`."""
         return self.seen(self.engine.finish())
 
-    def seen(self, outcome: Outcome, made: _Triples = ()) -> Trace:
+    def seen(self, outcome: Outcome, made: _Triples = ()) -> TrialTrace:
         """What has changed by an outcome, which may come from elsewhere."""
         before, self._before = self._before, {}
         now = {triple: self.engine.kb.marks(triple) for triple in before}
@@ -76,7 +76,7 @@ class Trial:
 
         asserted, withdrawn = new(_WINDOW, before, now), new(_WINDOW, now, before)
         inferred, revoked = new(_INFERRED, before, now), new(_INFERRED, now, before)
-        return Trace(outcome, made, asserted, withdrawn, inferred, revoked)
+        return TrialTrace(outcome, made, asserted, withdrawn, inferred, revoked)
 
     def _note(self, triple: Triple, old: int, _new: int) -> None:
         self._before.setdefault(triple, old)

@@ -17,10 +17,10 @@ from sensorstream.app.control.mapping_files import MappingFiles
 from sensorstream.app.control.rule_files import mapping_paths, parse_texts
 from sensorstream.app.control.wiring import Deployment, Machine, build_machine, message_limits
 from sensorstream.app.handle import Handle
-from sensorstream.app.why.trial import Trial
+from sensorstream.app.why.trial import EngineTrial
 from sensorstream.clock import thread_seconds
 from sensorstream.engine.arrival import Arrived
-from sensorstream.engine.live_queries import QueryReport
+from sensorstream.engine.live_queries import EngineReport
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import Busy, MessageError, SensorStreamError
 from sensorstream.history.journal_rows import last_messages, record_of
@@ -101,7 +101,7 @@ class QueryTrial:
     faults: tuple[SensorStreamError, ...] = ()
     messages: int = 0
     count: int = 0
-    reports: tuple[QueryReport, ...] = ()
+    reports: tuple[EngineReport, ...] = ()
     stopped: str = ""
 
 
@@ -207,7 +207,7 @@ class _Side:
         self._machine = machine
         self.engine = machine.engine
         self.effects: dict[str, Effect] = {}
-        self.reports: list[QueryReport] = []
+        self.reports: list[EngineReport] = []
         self.count = 0
 
     def take(self, record: Record) -> None:
@@ -363,7 +363,7 @@ def try_message(
         first.update(_take(machine, each))
         preceding += 1
     arrived = machine.mapper.map(message)
-    trial = Trial(machine.engine)
+    trial = EngineTrial(machine.engine)
     # A message may have to wait for others; here none come.
     traces = [trial.take(arrived), trial.finish()]
     outcomes = [each for trace in traces for each in in_order(trace.outcome)]

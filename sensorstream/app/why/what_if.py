@@ -42,7 +42,7 @@ from sensorstream.settings.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class AlertComparison:
     """An alert: ``did`` it fire, and ``would`` it with the rules that were tried."""
 
     alert: Alert
@@ -62,7 +62,7 @@ class WhatIf:
     entries: int
     since: datetime | None
     whole: bool
-    alerts: tuple[Comparison, ...]
+    alerts: tuple[AlertComparison, ...]
     reports: Counter[str]
     unanswered: Counter[str]
 
@@ -147,7 +147,7 @@ def what_if(
 
 def _compared(
     would: Counter[Alert], url: str, start: Instant | None, end: Instant | None
-) -> tuple[Comparison, ...]:
+) -> tuple[AlertComparison, ...]:
     """The alerts of now beside those that history has, in the order of their times."""
     database = database_engine(url, pool_size=1)
     try:
@@ -156,9 +156,9 @@ def _compared(
         database.dispose()
     did = Counter(_comparable(each.alert) for each in raised)
     alerts = [
-        *(Comparison(each, True, True) for each in (did & would).elements()),
-        *(Comparison(each, True, False) for each in (did - would).elements()),
-        *(Comparison(each, False, True) for each in (would - did).elements()),
+        *(AlertComparison(each, True, True) for each in (did & would).elements()),
+        *(AlertComparison(each, True, False) for each in (did - would).elements()),
+        *(AlertComparison(each, False, True) for each in (would - did).elements()),
     ]
     alerts.sort(key=lambda each: (each.alert.time, len(each.alert.message), each.alert.message))
     return tuple(alerts)

@@ -23,7 +23,7 @@ class ClaimFailed(click.ClickException):
     exit_code = 3
 
 
-class Output:
+class DemoOutput:
     """Prints what happens, with the seconds since the beginning."""
 
     def __init__(self) -> None:

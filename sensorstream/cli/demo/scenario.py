@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from sensorstream.cli.client import Client
-from sensorstream.cli.demo.output import Output, Receiver
+from sensorstream.cli.client import CommandClient
+from sensorstream.cli.demo.output import DemoOutput, Receiver
 from sensorstream.cli.demo.server_process import ServerProcess, run_stream
 from sensorstream.cli.init import TEMPLATES, make_workspace
 from sensorstream.cli.query import on_history, on_spark
@@ -73,7 +73,7 @@ class RunningDeployment:
     name: str
     config: Path
     process: ServerProcess
-    client: Client
+    client: CommandClient
 
 
 class Scenario:
@@ -94,7 +94,7 @@ class Scenario:
         self._data = data
         self._stack = stack
         self._look_around = look_around
-        self._output = Output()
+        self._output = DemoOutput()
 
     def run(self) -> None:
         """Run everything.
@@ -136,7 +136,7 @@ class Scenario:
         deployments = []
         with out.waiting("starting"):
             for name, config, process in started:
-                client = self._stack.enter_context(Client(process.url()))
+                client = self._stack.enter_context(CommandClient(process.url()))
                 deployments.append(RunningDeployment(name, config, process, client))
         for each in deployments:
             out.expect(each.client.url, f"{each.name} listens on {each.client.url}")
@@ -296,7 +296,7 @@ class Scenario:
         with ExitStack() as stack:
             process = stack.enter_context(ServerProcess(config))
             with out.waiting("starting"):
-                client = stack.enter_context(Client(process.url()))
+                client = stack.enter_context(CommandClient(process.url()))
             messages = [PAPER_MESSAGE, *tracker_messages(_TRACKER_MESSAGES, start=2679)]
             tally = self._send(client, messages, len(messages))
             out.expect(
@@ -343,7 +343,7 @@ class Scenario:
             codes = [each.process.stop() for each in deployments]
         out.expect(codes == [0, 0], "both left cleanly on SIGTERM")
 
-    def _send(self, client: Client, messages: Iterable[bytes], total: int) -> Tally:
+    def _send(self, client: CommandClient, messages: Iterable[bytes], total: int) -> Tally:
         tally = deliver(client, numbered(messages), total)
         rate = tally.sent / tally.seconds
         self._output.say(f"{total} messages sent by REST, {rate:.0f} a second, each on disk.")

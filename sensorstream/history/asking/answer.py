@@ -29,13 +29,13 @@ class Solutions:
 
 
 @dataclass(frozen=True, slots=True)
-class Graph:
+class GraphAnswer:
     """The answer to CONSTRUCT or DESCRIBE; can be read once."""
 
     triples: Iterator[Triple]
 
 
-Answer: TypeAlias = Solutions | Graph | bool
+Answer: TypeAlias = Solutions | GraphAnswer | bool
 
 
 def answer_now(query: ContinuousQuery) -> Answer:
@@ -44,7 +44,7 @@ def answer_now(query: ContinuousQuery) -> Answer:
         case Ask():
             return next(iter(query.root.rows()), None) is not None
         case Construct():
-            return Graph(iter(query.graph()))
+            return GraphAnswer(iter(query.graph()))
     return Solutions(query.variables, iter(query.result()))
 
 
@@ -56,7 +56,7 @@ def answer_of(query: SqlQuery, rows: Iterator[Sequence[Any]]) -> Answer:
     found = (tuple(column.term(row) for column in query.columns) for row in rows)
     if query.form == "SELECT":
         return Solutions(tuple(column.name for column in query.columns), found)
-    return Graph(cast(Iterator[Triple], found))
+    return GraphAnswer(cast(Iterator[Triple], found))
 
 
 def rows_of_batch(batch: pyarrow.RecordBatch) -> list[tuple[Any, ...]]:

@@ -19,7 +19,7 @@ from xml.sax.saxutils import escape, quoteattr
 import pyoxigraph as ox
 
 from sensorstream.errors import QueryError, TermError
-from sensorstream.history.asking.answer import Answer, Graph, Row, Solutions
+from sensorstream.history.asking.answer import Answer, GraphAnswer, Row, Solutions
 from sensorstream.installation import require
 from sensorstream.kb.oxigraph import subject_to_oxigraph, to_oxigraph
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
@@ -186,7 +186,7 @@ def _number(literal: Literal) -> float | None:
 
 def _graph(form: ox.RdfFormat) -> Writer:
     def write(answer: Answer, out: IO[bytes]) -> None:
-        assert isinstance(answer, Graph), "only a graph is written as triples"
+        assert isinstance(answer, GraphAnswer), "only a graph is written as triples"
         triples = (
             ox.Triple(subject_to_oxigraph(s), ox.NamedNode(p), to_oxigraph(o))
             for s, p, o in answer.triples
@@ -225,7 +225,7 @@ def writers(answer: Answer) -> Mapping[str, Writer]:
     match answer:
         case Solutions():
             return SOLUTIONS
-        case Graph():
+        case GraphAnswer():
             return GRAPHS
         case _:
             return BOOLEANS

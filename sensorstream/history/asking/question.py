@@ -31,7 +31,7 @@ _BEGINNING: Final[Instant] = -(2**63) + 1
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class AtInstant:
     """A query sees what held at an instant: ``valid_from <= at < valid_to``."""
 
     at: Instant
@@ -46,7 +46,7 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class CheckedQuestion:
     """A checked query.
 
     ``time`` None: what ever held. ``parsed`` has the places of the query's parts, for errors.
@@ -54,7 +54,7 @@ class Question:
 
     query: Query
     parsed: Parsed[Query]
-    time: Moment | Interval | None = None
+    time: AtInstant | Interval | None = None
 
 
 def read_question(
@@ -65,7 +65,7 @@ def read_question(
     during: str | None = None,
     default_graphs: Sequence[str] = (),
     named_graphs: Sequence[str] = (),
-) -> Question:
+) -> CheckedQuestion:
     """Read a query over history.
 
     Args:
@@ -88,10 +88,10 @@ def read_question(
     if default_graphs or named_graphs:
         dataset = Dataset(tuple(map(IRI, default_graphs)), tuple(map(IRI, named_graphs)))
         query = replace(query, dataset=dataset)
-    return Question(query, parsed, _valid_time(parsed, timeline, at, during))
+    return CheckedQuestion(query, parsed, _valid_time(parsed, timeline, at, during))
 
 
-def question_before(parsed: Parsed[Query], timeline: Timeline, end: Instant) -> Question:
+def question_before(parsed: Parsed[Query], timeline: Timeline, end: Instant) -> CheckedQuestion:
     """A question that sees what held before ``end``, unless it has a valid time of its own.
 
     ``parsed`` is checked, and its valid time has no variables.
@@ -100,7 +100,7 @@ def question_before(parsed: Parsed[Query], timeline: Timeline, end: Instant) -> 
         QueryError: a time that is not of the time line.
     """
     time = _valid_time(parsed, timeline, None, None)
-    return Question(parsed.meaning, parsed, time or Interval(_BEGINNING, end))
+    return CheckedQuestion(parsed.meaning, parsed, time or Interval(_BEGINNING, end))
 
 
 def check_no_time(at: str | None, during: str | None, place: str) -> None:
@@ -119,7 +119,7 @@ def check_no_time(at: str | None, during: str | None, place: str) -> None:
 
 def _valid_time(
     parsed: Parsed[Query], timeline: Timeline, at: str | None, during: str | None
-) -> Moment | Interval | None:
+) -> AtInstant | Interval | None:
     written = parsed.meaning.valid_time
     given = [name for name, value in (("at", at), ("during", during)) if value is not None]
     if len(given) == 2:
@@ -149,7 +149,7 @@ def _asked(at: str | None, during: str | None) -> ValidTime | None:
 
 def _instants(
     time: ValidTime | None, timeline: Timeline, place: Position | None
-) -> Moment | Interval | None:
+) -> AtInstant | Interval | None:
     if time is None:
         return None
     for each in (time.start, time.end):
@@ -165,7 +165,7 @@ def _instants(
     except TermError as error:
         raise QueryError(error.message, position=place) from None
     if end is None:
-        return Moment(start)
+        return AtInstant(start)
     if end <= start:
         raise QueryError(
             f"DURING: '{time.end}' is not after '{time.start}': expected an interval, or AT for a "

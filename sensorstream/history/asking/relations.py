@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 from psycopg2 import extensions
 from sqlglot import exp
 
-from sensorstream.history.asking.question import Interval, Moment
+from sensorstream.history.asking.question import AtInstant, Interval
 from sensorstream.history.copying import RowShape
 from sensorstream.history.terms import TermKey, look_up, number_of, rounded, term_key, term_rows
 from sensorstream.kb.graph import Origin
@@ -27,7 +27,7 @@ from sensorstream.model.vocabulary import (
     GRAPH_WINDOW,
 )
 from sensorstream.sparql.answerable import HISTORY_GRAPHS
-from sensorstream.sql.sparql.scope import Id, Scope
+from sensorstream.sql.sparql.scope import Id, QueryRelations
 
 LIVE_STATEMENTS: Final = "live_statements"
 LIVE_TERMS: Final = "live_terms"
@@ -43,31 +43,31 @@ _MARKS: Final = {
 
 
 def scope_of(
-    time: Moment | Interval | None, ids: Mapping[Term, Id], *, live: bool, beside: bool = True
-) -> Scope:
+    time: AtInstant | Interval | None, ids: Mapping[Term, Id], *, live: bool, beside: bool = True
+) -> QueryRelations:
     """What a query reads; the default graph is the union of all.
 
     Args:
         time: when a statement must have held; None: ever.
         ids: of the query's constants.
         live: whether the temporary tables of what is in the window now are read too.
-        beside: as in :class:`.Scope`.
+        beside: as in :class:`.QueryRelations`.
     """
     named = {graph: _union(_parts(graph, time, live=live)) for graph in HISTORY_GRAPHS}
     default = _union([_statements(time), *([_statements(time, live=True)] if live else ())])
     terms = [_terms("store", "terms")]
     if live:
         terms.append(_terms("pg_temp", LIVE_TERMS))
-    return Scope(default, _union(terms), ids, named, beside)
+    return QueryRelations(default, _union(terms), ids, named, beside)
 
 
-def tell_spans(scope: Scope, time: Moment | Interval | None) -> None:
+def tell_spans(scope: QueryRelations, time: AtInstant | Interval | None) -> None:
     """Say "as of an instant" once more, so that PostgreSQL's planner expects the right number.
 
     It takes ``valid_from <= at`` and ``valid_to > at`` to be independent, and so half of all
     statements to hold at an instant; of spans it has statistics (``statements_span_idx``).
     """
-    if not isinstance(time, Moment):
+    if not isinstance(time, AtInstant):
         return
     for tree in (scope.default, *scope.named.values()):
         for table in list(tree.find_all(exp.Table)):
@@ -78,7 +78,7 @@ def tell_spans(scope: Scope, time: Moment | Interval | None) -> None:
                 select.where(told, copy=False, dialect="postgres")
 
 
-def _parts(graph: IRI, time: Moment | Interval | None, *, live: bool) -> list[exp.Select]:
+def _parts(graph: IRI, time: AtInstant | Interval | None, *, live: bool) -> list[exp.Select]:
     """The selects whose union is a graph."""
     parts: list[exp.Select] = []
     if graph == GRAPH_PERSISTENT:
@@ -91,7 +91,7 @@ def _parts(graph: IRI, time: Moment | Interval | None, *, live: bool) -> list[ex
     return parts
 
 
-def _statements(time: Moment | Interval | None, *, live: bool = False) -> exp.Select:
+def _statements(time: AtInstant | Interval | None, *, live: bool = False) -> exp.Select:
     """Statements that have left the window, or ended within it.
 
     ``live``: those that hold now instead; they began at ``valid_from`` and have no end yet.
@@ -99,7 +99,7 @@ def _statements(time: Moment | Interval | None, *, live: bool = False) -> exp.Se
     schema, name = ("pg_temp", LIVE_STATEMENTS) if live else ("store", "statements")
     tree = exp.select(*_TRIPLE).from_(exp.table_(name, db=schema))
     match time:
-        case Moment(at):
+        case AtInstant(at):
             begun, ended = f"valid_from <= {at:d}", f"valid_to > {at:d}"
         case Interval(start, end):
             begun, ended = f"valid_from < {end:d}", f"valid_to > {start:d}"
@@ -126,7 +126,7 @@ def _union(parts: Sequence[exp.Select]) -> exp.Select:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class StandingTriple:
     """A triple that holds now: the graphs that it is in (a sum of :class:`.Origin`), since when.
 
     ``stay`` and ``message`` are the numbers of the stay that it belongs to, and of the message that
@@ -152,14 +152,14 @@ class LiveStay:
 
 
 @dataclass(frozen=True, slots=True)
-class Present:
+class PresentStatements:
     """What holds now, at one instant."""
 
-    statements: Sequence[Standing]
+    statements: Sequence[StandingTriple]
     stays: Sequence[LiveStay]
 
 
-LiveSource: TypeAlias = Callable[[Callable[[], None]], Present]
+LiveSource: TypeAlias = Callable[[Callable[[], None]], PresentStatements]
 """Gives what holds now, after it called the function that fixes the snapshot of the database: both
 are of the same instant."""
 
@@ -221,7 +221,7 @@ def begin_question(
     return _fill(cursor, live(begin))
 
 
-def _fill(cursor: extensions.cursor, present: Present) -> Mapping[TermKey, int]:
+def _fill(cursor: extensions.cursor, present: PresentStatements) -> Mapping[TermKey, int]:
     keys: dict[Term, TermKey] = {each.name: term_key(each.name) for each in present.stays}
     for each in present.statements:
         for term in each.triple:

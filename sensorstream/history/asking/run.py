@@ -11,7 +11,7 @@ from typing import Final
 from psycopg2 import extensions
 
 from sensorstream.history.asking.answer import Answer, answer_of, limited
-from sensorstream.history.asking.question import Question, QuestionPlan, question_plan
+from sensorstream.history.asking.question import CheckedQuestion, QuestionPlan, question_plan
 from sensorstream.history.asking.relations import LiveSource, begin_question, scope_of, tell_spans
 from sensorstream.history.read_only_sql import (
     bounded,
@@ -39,7 +39,7 @@ _BEGIN: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class AskingLimits:
     """``timeout``: seconds PostgreSQL may work; ``rows``: the most solutions or triples."""
 
     timeout: float
@@ -49,8 +49,8 @@ class Limits:
 @contextmanager
 def answered(
     url: str,
-    question: Question,
-    limits: Limits,
+    question: CheckedQuestion,
+    limits: AskingLimits,
     live: LiveSource | None = None,
     stop: Stop | None = None,
 ) -> Iterator[Answer]:
@@ -80,8 +80,8 @@ def answered(
 
 def plan_of(
     url: str,
-    question: Question,
-    limits: Limits,
+    question: CheckedQuestion,
+    limits: AskingLimits,
     live: LiveSource | None = None,
     stop: Stop | None = None,
     *,
@@ -106,8 +106,8 @@ def plan_of(
 @contextmanager
 def _compiled(
     url: str,
-    question: Question,
-    limits: Limits,
+    question: CheckedQuestion,
+    limits: AskingLimits,
     live: LiveSource | None,
     stop: Stop | None = None,
 ) -> Iterator[tuple[extensions.cursor, SqlQuery, float]]:

@@ -18,7 +18,7 @@ from enum import Enum
 from typing import Final, Literal, TypeAlias
 
 from sensorstream.errors import LanguageError, Position, TermError
-from sensorstream.language.syntax import Argument, Call
+from sensorstream.language.syntax import Argument, ValueCall
 
 FUNCTION: Final = "urn:sensorstream:function#"
 PARAMETER: Final = "urn:sensorstream:parameter#"
@@ -72,7 +72,7 @@ class Function:
     @classmethod
     def on_all(
         cls,
-        call: Call,
+        call: ValueCall,
         takes: Iterable[ValueKind],
         gives: ValueKind,
         run: Values,
@@ -92,7 +92,11 @@ class Function:
 
     @classmethod
     def on_each(
-        cls, call: Call, takes: Iterable[ValueKind], gives: ValueKind, one: Callable[[str], str]
+        cls,
+        call: ValueCall,
+        takes: Iterable[ValueKind],
+        gives: ValueKind,
+        one: Callable[[str], str],
     ) -> Function:
         """A function from one value to one value."""
         return cls.on_all(
@@ -100,7 +104,7 @@ class Function:
         )
 
     @classmethod
-    def on_texts(cls, call: Call, one: EachText) -> Function:
+    def on_texts(cls, call: ValueCall, one: EachText) -> Function:
         """A function from one text to any number of texts."""
         return cls.on_all(
             call,
@@ -111,7 +115,7 @@ class Function:
         )
 
     @classmethod
-    def on_numbers(cls, call: Call, one: EachNumber) -> Function:
+    def on_numbers(cls, call: ValueCall, one: EachNumber) -> Function:
         """A function from one number to one number."""
 
         def written(text: str) -> str:
@@ -156,7 +160,7 @@ class Definition:
     meaning: str
     form: str
     parameters: tuple[Parameter, ...]
-    compiled: Callable[[Call, Library], Function]
+    compiled: Callable[[ValueCall, Library], Function]
     position: Position | None = None
 
     @property

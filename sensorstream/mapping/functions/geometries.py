@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Final, TypeAlias
 
 from sensorstream.errors import LanguageError, TermError
-from sensorstream.language.syntax import Call
+from sensorstream.language.syntax import ValueCall
 from sensorstream.mapping.functions.definition import (
     Definition,
     Function,
@@ -162,7 +162,7 @@ def _circle(text: str, axes: _Axes) -> str:
 _DEGREES: Final = "(?:lat lon|lon lat)"
 
 
-def _wkt(call: Call, _: Library) -> Function:
+def _wkt(call: ValueCall, _: Library) -> Function:
     words = [each.text for each in call.arguments]
     crs = call.arguments[-1] if words[-2] == "in" else None
     shape = words.pop(0) if words[0] in _SHAPES else "point"

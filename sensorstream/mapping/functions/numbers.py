@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final
 
 from sensorstream.errors import LanguageError, Position, TermError
-from sensorstream.language.syntax import Call
+from sensorstream.language.syntax import ValueCall
 from sensorstream.mapping.functions.definition import (
     NUMBER,
     READS_NUMBERS,
@@ -52,7 +52,7 @@ _UNIT: Final = re.compile(rf"{_NAME}(?:[/*]{_NAME}){{0,4}}")
 _WITH_UNIT: Final = re.compile(rf"\s*(?P<number>{NUMBER.pattern})\s*(?P<unit>\S+)\s*")
 
 
-def _arithmetic(call: Call, _: Library) -> Function:
+def _arithmetic(call: ValueCall, _: Library) -> Function:
     (argument,) = call.arguments
     operand = Decimal(argument.text)
     if call.function == "/" and not operand:
@@ -61,7 +61,7 @@ def _arithmetic(call: Call, _: Library) -> Function:
     return Function.on_numbers(call, lambda number: calculate(number, operand))
 
 
-def _round(call: Call, _: Library) -> Function:
+def _round(call: ValueCall, _: Library) -> Function:
     digits = whole(call.arguments[0], zero=True) if call.arguments else 0
     if not 0 <= digits <= 20:
         raise LanguageError(
@@ -78,7 +78,7 @@ def _round(call: Call, _: Library) -> Function:
     return Function.on_numbers(call, rounded)
 
 
-def _number(call: Call, _: Library) -> Function:
+def _number(call: ValueCall, _: Library) -> Function:
     given = {
         name.text: value.text
         for name, value in zip(call.arguments[::2], call.arguments[1::2], strict=True)
@@ -120,7 +120,7 @@ def _formatted(decimal: str, thousands: str) -> Callable[[str], str]:
     return read
 
 
-def _unit(call: Call, _: Library) -> Function:
+def _unit(call: ValueCall, _: Library) -> Function:
     if len(call.arguments) == 2:
         target = call.arguments[1]
         own = _conversion_of_its_own(target.text, target.position)
@@ -207,7 +207,7 @@ def _registry() -> UnitRegistry[Fraction]:
     return pint.UnitRegistry(non_int_type=Fraction, cache_folder=None)
 
 
-def _boolean(call: Call, _: Library) -> Function:
+def _boolean(call: ValueCall, _: Library) -> Function:
     if not call.arguments:
         read = _truth(_TRUE, _FALSE, str.lower)
     else:

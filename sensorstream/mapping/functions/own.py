@@ -20,7 +20,7 @@ from typing import Any, Final, Literal
 
 from sensorstream.errors import LanguageError, Position, TermError
 from sensorstream.language.hole import is_function_name
-from sensorstream.language.syntax import Argument, Call
+from sensorstream.language.syntax import Argument, ValueCall
 from sensorstream.mapping.functions.definition import (
     VALUE,
     Definition,
@@ -124,8 +124,8 @@ def _usage(name: str, types: Sequence[object], required: Sequence[bool]) -> str:
 
 def _compiled(
     function: Callable[..., object], types: Sequence[object]
-) -> Callable[[Call, Library], Function]:
-    def compiled(call: Call, _: Library) -> Function:
+) -> Callable[[ValueCall, Library], Function]:
+    def compiled(call: ValueCall, _: Library) -> Function:
         arguments = [
             _argument(call, given, kind) for given, kind in zip(call.arguments, types, strict=False)
         ]
@@ -134,7 +134,7 @@ def _compiled(
     return compiled
 
 
-def _argument(call: Call, given: Argument, kind: object) -> Any:
+def _argument(call: ValueCall, given: Argument, kind: object) -> Any:
     if kind is bool:
         return given.text == "true"
     try:

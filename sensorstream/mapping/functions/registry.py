@@ -9,7 +9,7 @@ from functools import cache
 from typing import Final
 
 from sensorstream.errors import LanguageError, Position, TermError
-from sensorstream.language.syntax import NOWHERE, Argument, Call
+from sensorstream.language.syntax import NOWHERE, Argument, ValueCall
 from sensorstream.mapping.functions.definition import (
     FUNCTION,
     Definition,
@@ -56,7 +56,7 @@ def definition_of(iri: str, library: Library, position: Position = NOWHERE) -> D
 
 def call_of(
     definition: Definition, given: Mapping[str, Sequence[str]], position: Position = NOWHERE
-) -> Call:
+) -> ValueCall:
     """A call with arguments by their parameters' names, as FnO has them; without the value.
 
     A parameter of words takes several in one text, such as ``lat lon``.
@@ -89,7 +89,7 @@ def call_of(
             if word:
                 arguments.append(Argument("word", word, position=position))
             arguments += _arguments(definition, parameter, value, position)
-    return Call(definition.name, tuple(arguments), position=position)
+    return ValueCall(definition.name, tuple(arguments), position=position)
 
 
 def _arguments(
@@ -105,7 +105,7 @@ def _arguments(
     return [Argument(parameter.kind, value, position=position)]
 
 
-def compile_call(call: Call, library: Library) -> Function:
+def compile_call(call: ValueCall, library: Library) -> Function:
     """The function that a call means.
 
     Raises:
@@ -148,7 +148,7 @@ _TAKEN: Final = frozenset().union(*_SUITABLE.values())
 
 
 def compile_calls(
-    calls: Sequence[Call], library: Library, *, valid: bool = False
+    calls: Sequence[ValueCall], library: Library, *, valid: bool = False
 ) -> Callable[[list[str]], list[str]]:
     """All values through all functions, in order; ``TermError`` for an invalid one.
 
@@ -171,7 +171,7 @@ def compile_calls(
 
 
 def call_faults(
-    calls: Sequence[Call],
+    calls: Sequence[ValueCall],
     library: Library,
     datatype: str | None = None,
     make: Callable[[str], Literal] | None = None,
@@ -182,7 +182,7 @@ def call_faults(
     must be valid for ``datatype``. ``make`` makes the literal, if the value consists of this hole
     only.
     """
-    compiled: list[tuple[Call, Function]] = []
+    compiled: list[tuple[ValueCall, Function]] = []
     for call in calls:
         try:
             compiled.append((call, compile_call(call, library)))
@@ -216,7 +216,7 @@ def _shown(datatype: str) -> str:
 
 
 def _constant(
-    call: Call, functions: Sequence[Function], make: Callable[[str], Literal] | None
+    call: ValueCall, functions: Sequence[Function], make: Callable[[str], Literal] | None
 ) -> Iterator[LanguageError]:
     values: list[str] = []
     try:

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from typing import Any, Final
 
 from sensorstream.errors import LanguageError, TermError
-from sensorstream.language.syntax import Argument, Call
+from sensorstream.language.syntax import Argument, ValueCall
 from sensorstream.mapping.functions.definition import (
     Definition,
     Function,
@@ -32,7 +32,7 @@ def _title(text: str) -> str:
     return " ".join(word[:1].upper() + word[1:].lower() for word in text.split(" "))
 
 
-def _replace(call: Call, _: Library) -> Function:
+def _replace(call: ValueCall, _: Library) -> Function:
     r"""``\1`` to ``\9`` in the new text are the groups, ``\0`` is the match."""
     written, _by, new = call.arguments
     expression, by = _expression(written), new.text
@@ -55,7 +55,7 @@ def _replace(call: Call, _: Library) -> Function:
     return Function.on_texts(call, lambda text: (expression.replaced(text, written_out),))
 
 
-def _extract(call: Call, _: Library) -> Function:
+def _extract(call: ValueCall, _: Library) -> Function:
     expression = _expression(call.arguments[0])
     group = min(1, expression.groups)
 
@@ -66,7 +66,7 @@ def _extract(call: Call, _: Library) -> Function:
     return Function.on_texts(call, found)
 
 
-def _match(call: Call, _: Library) -> Function:
+def _match(call: ValueCall, _: Library) -> Function:
     (written,) = call.arguments
     expression = _expression(written)
 
@@ -78,12 +78,12 @@ def _match(call: Call, _: Library) -> Function:
     return Function.on_texts(call, checked)
 
 
-def _split(call: Call, _: Library) -> Function:
+def _split(call: ValueCall, _: Library) -> Function:
     separator = _separator(call.arguments[0])
     return Function.on_texts(call, lambda text: tuple(text.split(separator)))
 
 
-def _join(call: Call, _: Library) -> Function:
+def _join(call: ValueCall, _: Library) -> Function:
     (separator,) = call.arguments
     return Function.on_all(
         call,
@@ -93,7 +93,7 @@ def _join(call: Call, _: Library) -> Function:
     )
 
 
-def _part(call: Call, _: Library) -> Function:
+def _part(call: ValueCall, _: Library) -> Function:
     number, _of, between = call.arguments
     place, separator = whole(number, zero=False), _separator(between)
 
@@ -105,7 +105,7 @@ def _part(call: Call, _: Library) -> Function:
     return Function.on_texts(call, piece)
 
 
-def _substring(call: Call, _: Library) -> Function:
+def _substring(call: ValueCall, _: Library) -> Function:
     first, *rest = call.arguments
     last = whole(rest[1], zero=False) if rest else None
     start = whole(first, zero=False)
@@ -117,7 +117,7 @@ def _substring(call: Call, _: Library) -> Function:
     return Function.on_texts(call, lambda text: (text[start - 1 : last],))
 
 
-def _lookup(call: Call, library: Library) -> Function:
+def _lookup(call: ValueCall, library: Library) -> Function:
     (name,) = call.arguments
     table = library.tables.get(name.text)
     if table is None:
@@ -136,7 +136,7 @@ def _lookup(call: Call, library: Library) -> Function:
     return Function.on_texts(call, found)
 
 
-def _default(call: Call, _: Library) -> Function:
+def _default(call: ValueCall, _: Library) -> Function:
     (given,) = call.arguments
     return Function(frozenset(ValueKind), ValueKind.ANY, lambda values: values or [given.text])
 
@@ -155,14 +155,14 @@ def _separator(argument: Argument) -> str:
 
 
 def _plain(name: str, meaning: str, one: Callable[[str], str]) -> Definition:
-    def compiled(call: Call, _: Library) -> Function:
+    def compiled(call: ValueCall, _: Library) -> Function:
         return Function.on_texts(call, lambda text: (one(text),))
 
     return Definition(name, name, meaning, "", (), compiled)
 
 
 def _of_one_text(
-    name: str, parameter: str, meaning: str, compiled: Callable[[Call, Library], Function]
+    name: str, parameter: str, meaning: str, compiled: Callable[[ValueCall, Library], Function]
 ) -> Definition:
     usage = f'{name} "{parameter.upper()}"'
     return Definition(name, usage, meaning, '"', (needs(parameter, "text"),), compiled)

@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from sensorstream.errors import LanguageError, TermError
-from sensorstream.language.syntax import Argument, Call
+from sensorstream.language.syntax import Argument, ValueCall
 from sensorstream.mapping.functions.definition import (
     READS_NUMBERS,
     Definition,
@@ -50,7 +50,7 @@ _FORMATS: Final = ("iso", *_UNITS, "between")
 _LONGEST, _FINEST, _PRECISION = Decimal(10**15), -30, 80
 
 
-def _duration(call: Call, _: Library) -> Function:
+def _duration(call: ValueCall, _: Library) -> Function:
     """The first format that fits, in canonical form: ``PT90S`` becomes ``PT1M30S``."""
     formats = [each.text for each in call.arguments[::2]]
     readers = [_duration_reader(each) for each in formats]
@@ -68,7 +68,7 @@ def _duration(call: Call, _: Library) -> Function:
     return Function.on_each(call, READS_NUMBERS | {ValueKind.DURATION}, ValueKind.DURATION, read)
 
 
-def _seconds(call: Call, _: Library) -> Function:
+def _seconds(call: ValueCall, _: Library) -> Function:
     """The number of seconds of an ISO duration: ``PT2M30S`` becomes ``150``."""
     takes = (ValueKind.ANY, ValueKind.DURATION)
     return Function.on_each(
@@ -158,7 +158,7 @@ _FAR: Final = "outside the years 1 to 9999"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def _date(call: Call, _: Library) -> Function:
+def _date(call: ValueCall, _: Library) -> Function:
     """The first format that fits, as ``xsd:dateTime`` in UTC.
 
     A time without a zone is in the zone that the call names (default UTC), or that stands behind
@@ -193,7 +193,7 @@ def _date(call: Call, _: Library) -> Function:
     return Function.on_each(call, READS_NUMBERS, ValueKind.TIME, lambda text: read(text, here))
 
 
-def _day(call: Call, _: Library) -> Function:
+def _day(call: ValueCall, _: Library) -> Function:
     """The first format that fits, as ``xsd:date`` without a zone."""
     first = _first_of(call.arguments[::2])
     return Function.on_each(

@@ -13,7 +13,7 @@ from itertools import product
 from typing import Final, TypeAlias, cast
 
 from sensorstream.errors import LanguageError, MappingError
-from sensorstream.language.syntax import Call, Hole, MappingRule
+from sensorstream.language.syntax import Hole, MappingRule, ValueCall
 from sensorstream.mapping.document import Document, Element
 from sensorstream.mapping.expressions import HoleCompiler
 from sensorstream.mapping.functions.definition import NO_LIBRARY, Library
@@ -61,7 +61,7 @@ def steep_of_map(
         degree = subject + _several(each.predicates) + objects + graphs
         if degree > 1:
             yield Steep(degree, iterator)
-    if any(call.function in own for call in nodes(triples_map, Call)):
+    if any(call.function in own for call in nodes(triples_map, ValueCall)):
         yield Steep(2, iterator)
 
 

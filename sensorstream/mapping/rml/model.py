@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import field
 from typing import Literal, TypeAlias
 
-from sensorstream.language.syntax import Hole, Node
+from sensorstream.language.syntax import Hole, SyntaxNode
 from sensorstream.mapping.recipe import Expression, FunctionValue, Reference, TermMap
 from sensorstream.model.terms import IRI
 
@@ -19,14 +19,14 @@ def makes_literals(
     return typed or isinstance(expression, Reference | FunctionValue)
 
 
-class JoinCondition(Node):
+class JoinCondition(SyntaxNode):
     """``rml:joinCondition``: child and parent have a value in common."""
 
     child: Expression
     parent: Expression
 
 
-class ParentMap(Node):
+class ParentMap(SyntaxNode):
     """``rml:parentTriplesMap``: the subjects of another triples map (a referencing object map).
 
     ``parent`` is the key of the triples map in :class:`Mapping`.
@@ -37,7 +37,7 @@ class ParentMap(Node):
     where: str = field(default="", compare=False)
 
 
-class PredicateObjects(Node):
+class PredicateObjects(SyntaxNode):
     """``rml:predicateObjectMap``: every predicate with every object.
 
     ``graphs`` are its graph maps: its triples are in their graphs and in those of the subject map.
@@ -52,7 +52,7 @@ Root: TypeAlias = Literal["mapping", "working"]
 """``rml:root``: the folder of the mapping document, or the one in which the program runs."""
 
 
-class LogicalSource(Node):
+class LogicalSource(SyntaxNode):
     """``rml:logicalSource``: the messages, or those of one source of messages, or a file.
 
     ``name`` names the source, "" if it has no name. With a ``root`` it is the path of a file, from
@@ -65,7 +65,7 @@ class LogicalSource(Node):
     root: Root | None = None
 
 
-class TriplesMap(Node):
+class TriplesMap(SyntaxNode):
     """``rml:TriplesMap``: how each iteration becomes triples of one subject.
 
     ``key`` is its IRI, or its label if it has none. ``rule`` is the name that outcomes show.
@@ -92,7 +92,7 @@ class TriplesMap(Node):
             yield from (each for each in values.objects if isinstance(each, ParentMap))
 
 
-class RmlMapping(Node):
+class RmlMapping(SyntaxNode):
     """One RML document. ``prefixes`` are those of the file, for printing."""
 
     maps: tuple[TriplesMap, ...]

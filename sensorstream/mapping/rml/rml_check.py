@@ -80,7 +80,7 @@ def _functions(triples_map: TriplesMap, library: Library) -> Iterator[LanguageEr
             yield from call_faults(calls, library, datatypes.get(id(each)))
 
 
-def _chain(value: FunctionValue) -> Iterator[syntax.Call]:
+def _chain(value: FunctionValue) -> Iterator[syntax.ValueCall]:
     yield value.call
     if isinstance(value.value, FunctionValue):
         yield from _chain(value.value)
@@ -119,8 +119,8 @@ def _as_rules(mapping: RmlMapping, triples_map: TriplesMap) -> syntax.RuleFile:
     """The constant classes, properties and datatypes as a rule that only names them."""
     place_ = triples_map.position
 
-    def name(term: str) -> syntax.Name:
-        return syntax.Name(None, (term,), position=place_)
+    def name(term: str) -> syntax.WrittenName:
+        return syntax.WrittenName(None, (term,), position=place_)
 
     classes = [name(each) for each in triples_map.classes]
     properties = []
@@ -140,7 +140,7 @@ def _as_rules(mapping: RmlMapping, triples_map: TriplesMap) -> syntax.RuleFile:
             for kind in [None if term.datatype is None else term.datatype.constant]
         )
         links = tuple(
-            syntax.Name(None, ("x:",), position=place_)
+            syntax.WrittenName(None, ("x:",), position=place_)
             for each in values.objects
             if not isinstance(each, TermMap) or each.type != "Literal"
         )

@@ -30,7 +30,7 @@ _MOST_WAYS: Final = 64
 class _Way:
     """One of the alternatives of a block: all its steps, and what must be true of them."""
 
-    steps: tuple[plans.Known, ...] = ()
+    steps: tuple[plans.KnownPlan, ...] = ()
     filters: tuple[Expression, ...] = ()
 
 
@@ -63,7 +63,7 @@ def block(patterns: Iterable[TriplePattern], fresh: Iterator[int], where: Where)
     if where.stream is not None:
         _check_paths(ways)
     found = [_planned(way, where) for way in ways]
-    return found[0] if len(found) == 1 else plans.Union(tuple(found))
+    return found[0] if len(found) == 1 else plans.UnionPlan(tuple(found))
 
 
 def _check_paths(ways: _Ways) -> None:
@@ -107,19 +107,19 @@ def _of_path(subject: End, path: Path | Variable, object_: End, fresh: Iterator[
             if backward:
                 ways.append(_other_than(object_, subject, backward, fresh))
             return ways
-    return [_Way((plans.Known(subject, path, object_),))]
+    return [_Way((plans.KnownPlan(subject, path, object_),))]
 
 
 def _other_than(subject: End, object_: End, names: tuple[IRI, ...], fresh: Iterator[int]) -> _Way:
     step = Variable(f".path{next(fresh)}")
     filters = (algebra.Not(algebra.In(step, names)),) if names else ()
-    return _Way((plans.Known(subject, step, object_),), filters)
+    return _Way((plans.KnownPlan(subject, step, object_),), filters)
 
 
 def _planned(way: _Way, where: Where) -> Plan:
     steps = list(dict.fromkeys(way.steps))
     if not steps:
-        return plans.Constant(TIMES, (ALWAYS,))
+        return plans.ConstantPlan(TIMES, (ALWAYS,))
     happening = [
         place for place, each in enumerate(steps) if where.graph is None and each.path is None
     ]
@@ -143,7 +143,7 @@ def _planned(way: _Way, where: Where) -> Plan:
         )
         found = plans.Once(found, labels)
     for condition in way.filters:
-        found = plans.Filter(found, condition)
+        found = plans.FilterPlan(found, condition)
     return projected(found, visible(found))
 
 
@@ -152,7 +152,7 @@ def visible(plan: Plan) -> list[str]:
     return [n for n in plan.variables if n in TIMES or not n.startswith((".", "_:"))]
 
 
-def _may_be_one(one: plans.Known, other: plans.Known) -> bool:
+def _may_be_one(one: plans.KnownPlan, other: plans.KnownPlan) -> bool:
     """Whether two triple patterns may become the same triple."""
     ends = zip(one.ends, other.ends, strict=True)
     return all(isinstance(a, Variable) or isinstance(b, Variable) or a == b for a, b in ends)

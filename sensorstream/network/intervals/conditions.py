@@ -19,10 +19,10 @@ from sensorstream.errors import UnsupportedQuery
 from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal, Term, valued
 from sensorstream.model.timeline import Instant, Timeline
-from sensorstream.model.xsd import EXACT, Duration, Moment, duration_text, moved
+from sensorstream.model.xsd import EXACT, Duration, TimelineMoment, duration_text, moved
 from sensorstream.network.expressions.expression_functions import test_of, value_of
 from sensorstream.network.expressions.order import OPERATORS
-from sensorstream.network.plan.nodes import Seq
+from sensorstream.network.plan.nodes import SeqPlan
 from sensorstream.network.rows import TimedRow, slots_of
 from sensorstream.sparql.algebra import Arithmetic, Call, Comparison, Expression, Variable
 from sensorstream.sparql.functions import OF_EVENTS
@@ -36,7 +36,7 @@ _MOST_DAYS_OF_A_MONTH: Final = 31
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
+class IntervalTime:
     """The time line of intervals: ``second`` is the length of a second on it."""
 
     line: Timeline
@@ -61,7 +61,7 @@ class Clock:
         if not length.months:
             return start + length.units
         whole, rest = divmod(start, self.second)
-        end = moved(Moment(Decimal(whole), 0), Duration(length.months, Decimal(0)))
+        end = moved(TimelineMoment(Decimal(whole), 0), Duration(length.months, Decimal(0)))
         return int(end.clock) * self.second + rest + length.units
 
 
@@ -73,7 +73,7 @@ class Length:
     units: int
 
 
-def length_of(literal: Literal, clock: Clock, part: object = None) -> Length | None:
+def length_of(literal: Literal, clock: IntervalTime, part: object = None) -> Length | None:
     """The length that a constant means, in some ``part`` of the query; None if it is none.
 
     Raises:
@@ -97,7 +97,7 @@ def asks_for_time(node: object) -> bool:
     return any(isinstance(each, Call) and each.name in OF_EVENTS for each in nodes(node))
 
 
-def longest(condition: Expression, clock: Clock) -> int | None:
+def longest(condition: Expression, clock: IntervalTime) -> int | None:
     """The length beyond which no row passes a condition; None if it does not bound it."""
     found = _against_constant(condition, clock)
     if found is None:
@@ -109,7 +109,7 @@ def longest(condition: Expression, clock: Clock) -> int | None:
     return max(days * 86_400 * clock.second + length.units, 0)
 
 
-def _against_constant(condition: Expression, clock: Clock) -> tuple[str, Length] | None:
+def _against_constant(condition: Expression, clock: IntervalTime) -> tuple[str, Length] | None:
     match condition:
         case Comparison(compared, Call("GETDURATION"), Literal() as constant):
             length = length_of(constant, clock, condition)
@@ -118,7 +118,7 @@ def _against_constant(condition: Expression, clock: Clock) -> tuple[str, Length]
 
 
 def timed_test(
-    condition: Expression, names: Sequence[str], clock: Clock | None
+    condition: Expression, names: Sequence[str], clock: IntervalTime | None
 ) -> Callable[[TimedRow], bool]:
     """Whether a condition is true of a row; an error is not.
 
@@ -136,7 +136,7 @@ def timed_test(
 
 
 def timed_value(
-    expression: Expression, names: Sequence[str], clock: Clock | None
+    expression: Expression, names: Sequence[str], clock: IntervalTime | None
 ) -> Callable[[TimedRow], Term | None]:
     """The value of an expression for a row; None is an error.
 
@@ -154,7 +154,7 @@ def _with_times(
     made: Callable[[Expression, Mapping[str, int]], Callable[[TimedRow], _Found]],
     expression: Expression,
     names: Sequence[str],
-    clock: Clock,
+    clock: IntervalTime,
 ) -> Callable[[TimedRow], _Found]:
     """What is made of an expression for rows that have what the three functions give, too."""
     calls = (each.name for each in nodes(expression) if isinstance(each, Call))
@@ -163,7 +163,7 @@ def _with_times(
     return lambda row: found((*row, *[clock.literal(each, row) for each in asked]))
 
 
-def check_lengths(condition: Expression, clock: Clock) -> None:
+def check_lengths(condition: Expression, clock: IntervalTime) -> None:
     """Refuse what getDURATION() is compared with, if it can never be a length of time.
 
     Raises:
@@ -195,7 +195,7 @@ def _with_variables(expression: Expression) -> Expression:
     return replaced(expression, change)
 
 
-def _length_test(compared: str, length: Length, clock: Clock) -> Callable[[TimedRow], bool]:
+def _length_test(compared: str, length: Length, clock: IntervalTime) -> Callable[[TimedRow], bool]:
     units = length.units
     if length.months:
         return _compared(compared, lambda row: clock.after(row[0], length) - row[0])
@@ -245,7 +245,7 @@ class Rank:
         return value - slack if self.above else value + slack
 
 
-def rank_of(plan: Seq) -> Rank | None:
+def rank_of(plan: SeqPlan) -> Rank | None:
     """The order that a test of SEQ asks for, if it compares a value of either side."""
     for test in plan.tests:
         if not isinstance(test, Comparison) or test.operator not in _ABOVE or asks_for_time(test):

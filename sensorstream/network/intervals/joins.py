@@ -23,8 +23,8 @@ from sensorstream.network.intervals.node import (
     order_of_use,
 )
 from sensorstream.network.node import Node, Past
-from sensorstream.network.operators.join import Join, JoinSide, Sides
-from sensorstream.network.operators.matching import Question
+from sensorstream.network.operators.join import JoinOperator, JoinSide, Sides
+from sensorstream.network.operators.matching import MatchTest
 from sensorstream.network.plan import nodes as plans
 from sensorstream.network.rows import TIMES, TimedRow, key_of, slots_of
 from sensorstream.sparql.algebra import Consumption
@@ -33,21 +33,21 @@ from sensorstream.sparql.scope import names_in
 Test = Callable[[TimedRow], bool]
 
 
-class TimedJoin(TimedNode, Join):
+class TimedJoin(TimedNode, JoinOperator):
     """Solutions of both sides that agree, in the hull of their intervals; of EQUALS, in the same.
 
     What holds always is equal to nothing.
     """
 
-    def __init__(self, plan: plans.Join | plans.Equals, left: Node, right: Node) -> None:
-        self._equal = isinstance(plan, plans.Equals)
+    def __init__(self, plan: plans.JoinPlan | plans.EqualsPlan, left: Node, right: Node) -> None:
+        self._equal = isinstance(plan, plans.EqualsPlan)
         # What can only meet what holds always need not be remembered.
         idle = {left: plan.left.is_timeless, right: plan.right.is_timeless}
         self._sides_kept: list[Lasting] = []
 
         def memory(key: Callable[[TimedRow], Any], other: Node) -> Lasting:
             made: Lasting = Present(key)
-            if isinstance(plan, plans.Join):
+            if isinstance(plan, plans.JoinPlan):
                 made = Kept(key, plan.longest, idle=idle[other])
             self._sides_kept.append(made)
             return made
@@ -98,7 +98,7 @@ class TimedJoin(TimedNode, Join):
 class TimedSeq(TimedNode):
     """The right starts strictly after the left has ended."""
 
-    def __init__(self, plan: plans.Seq, left: Node, right: Node, test: Test | None) -> None:
+    def __init__(self, plan: plans.SeqPlan, left: Node, right: Node, test: Test | None) -> None:
         super().__init__((left, right), plan.variables, plan.certain)
         sides = Sides(left, right)
         self._right_key, self._joined = sides.right_key, sides.joined(backward=True)
@@ -237,19 +237,19 @@ class TimedMatching(TimedNode):
 
     def __init__(
         self,
-        plan: plans.LeftJoin | plans.Minus | plans.Mark,
+        plan: plans.LeftJoinPlan | plans.MinusPlan | plans.Mark,
         left: Node,
         right: Node,
-        question: Question,
+        question: MatchTest,
     ) -> None:
         super().__init__((left, right), plan.variables, plan.certain)
         self._question = question
         self._left_key = question.sides.left_key
-        self._operator = plan.operator if isinstance(plan, plans.LeftJoin) else ""
+        self._operator = plan.operator if isinstance(plan, plans.LeftJoinPlan) else ""
         self._rights: Lasting
         self._before: Kept | None = None
         right_key = question.sides.right_key
-        if isinstance(plan, plans.LeftJoin):
+        if isinstance(plan, plans.LeftJoinPlan):
             kept = Kept(right_key, plan.longest, last=True)
             self._rights = kept if plan.remembers else Present(right_key)
             self._before = kept if plan.operator == "OPTIONALSEQ" else None

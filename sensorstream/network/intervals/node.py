@@ -28,7 +28,7 @@ ended: Final[Callable[[TimedRow], Any]] = itemgetter(1)
 _NO_ROWS: Final[Sequence[TimedRow]] = ()
 
 
-class Telling(Node):
+class OncePerInstant(Node):
     """Gives out a solution once an instant, however often it is found: results are sets."""
 
     _instant: Instant | None = None
@@ -53,7 +53,7 @@ class Telling(Node):
                 added.append(row)
 
 
-class TimedNode(Telling):
+class TimedNode(OncePerInstant):
     """An operator that remembers what has happened.
 
     ``always`` are the solutions that background knowledge makes by itself.

@@ -11,7 +11,7 @@ from sensorstream.model.terms import IRI
 from sensorstream.network.expressions.expression_functions import with_base
 from sensorstream.network.intervals.blocks import Where, block, visible
 from sensorstream.network.intervals.conditions import (
-    Clock,
+    IntervalTime,
     asks_for_time,
     check_lengths,
     longest,
@@ -40,7 +40,7 @@ def is_in_time(query: Query) -> bool:
 
 
 def plan_in_time(
-    pattern: Pattern, clock: Clock, base: IRI | None = None, graphs: Iterable[IRI] = ()
+    pattern: Pattern, clock: IntervalTime, base: IRI | None = None, graphs: Iterable[IRI] = ()
 ) -> Plan:
     """The plan whose rows are a query's solutions with their intervals.
 
@@ -59,7 +59,7 @@ def plan_in_time(
 class _Planner(PatternPlanner[Where]):
     """Plans over what happens: each row has two hidden columns."""
 
-    def __init__(self, clock: Clock, graphs: Iterable[IRI]) -> None:
+    def __init__(self, clock: IntervalTime, graphs: Iterable[IRI]) -> None:
         super().__init__({each: Where(graph=each) for each in graphs})
         self._clock = clock
 
@@ -71,18 +71,18 @@ class _Planner(PatternPlanner[Where]):
                 return join(self.planned(left, where), self.planned(right, where))
             case algebra.Seq(_, _, consumption):
                 one, other = self._happening("SEQ", pattern, where)
-                return plans.Seq(one, other, consumption=consumption)
+                return plans.SeqPlan(one, other, consumption=consumption)
             case algebra.Equals():
-                return plans.Equals(*self._happening("EQUALS", pattern, where))
+                return plans.EqualsPlan(*self._happening("EQUALS", pattern, where))
             case algebra.LeftJoin(left, right, condition):
                 one, other = self.planned(left, where), self.planned(right, where)
-                return plans.LeftJoin(one, other, _plain(condition), "OPTIONAL")
+                return plans.LeftJoinPlan(one, other, _plain(condition), "OPTIONAL")
             case algebra.OptionalSeq(_, _, condition):
                 one, other = self._happening("OPTIONALSEQ", pattern, where)
-                return plans.LeftJoin(other, one, _plain(condition), "OPTIONALSEQ")
+                return plans.LeftJoinPlan(other, one, _plain(condition), "OPTIONALSEQ")
             case algebra.EqualsOptional(_, _, condition):
                 one, other = self._happening("EQUALSOPTIONAL", pattern, where)
-                return plans.LeftJoin(one, other, _plain(condition), "EQUALSOPTIONAL")
+                return plans.LeftJoinPlan(one, other, _plain(condition), "EQUALSOPTIONAL")
             case algebra.Filter(condition, inner):
                 below, condition = self.marked(self.planned(inner, where), condition, where)
                 return filtered(below, condition, self._clock)
@@ -90,7 +90,7 @@ class _Planner(PatternPlanner[Where]):
                 return self.planned(inner, Where(stream=name))
             case algebra.Slice(inner, offset, limit):
                 _check_order(inner)
-                return plans.Slice(self.planned(inner, where), (), offset, limit)
+                return plans.SlicePlan(self.planned(inner, where), (), offset, limit)
             case algebra.Group():
                 return self._group(pattern, where)
             case algebra.Project(inner, variables):
@@ -105,7 +105,7 @@ class _Planner(PatternPlanner[Where]):
 
     def constant(self, names: Sequence[str], rows: Sequence[Row]) -> Plan:
         lasting = dict.fromkeys((*ALWAYS, *row) for row in rows)
-        return plans.Constant((*TIMES, *names), tuple(lasting))
+        return plans.ConstantPlan((*TIMES, *names), tuple(lasting))
 
     def graph(self, pattern: algebra.Graph) -> Plan:
         return super().graph(pattern) if self.named else _refuse(pattern)
@@ -119,7 +119,7 @@ class _Planner(PatternPlanner[Where]):
         below, keys = self.keyed(below, pattern.keys, where)
         for _, aggregate in pattern.aggregates:
             _plain(aggregate.expression)
-        return plans.Group(below, keys, pattern.aggregates)
+        return plans.GroupPlan(below, keys, pattern.aggregates)
 
     def extend(self, below: Plan, name: str, expression: Expression, where: Where) -> Plan:
         below, expression = self.marked(below, expression, where)
@@ -213,35 +213,35 @@ def _plain(expression: _Given) -> _Given:
 
 def _extended(plan: Plan, name: str, expression: Expression) -> Plan:
     """The plan with one value more: an aggregate under another name is given out by its group."""
-    if isinstance(plan, plans.Group) and isinstance(expression, Variable):
+    if isinstance(plan, plans.GroupPlan) and isinstance(expression, Variable):
         for variable, aggregate in plan.aggregates:
             if variable == expression:
                 return replace(plan, aggregates=(*plan.aggregates, (Variable(name), aggregate)))
-    return plans.Extend(plan, name, expression)
+    return plans.ExtendPlan(plan, name, expression)
 
 
 def _without_unused(plan: Plan, names: frozenset[str]) -> Plan:
     """The plan without values that nobody asks for."""
     match plan:
-        case plans.Extend(source, name, expression):
+        case plans.ExtendPlan(source, name, expression):
             if name not in names:
                 return _without_unused(source, names)
             asked = names | names_in(expression)
             return replace(plan, source=_without_unused(source, asked))
-        case plans.Filter(source, condition):
+        case plans.FilterPlan(source, condition):
             return replace(plan, source=_without_unused(source, names | names_in(condition)))
-        case plans.Group():
+        case plans.GroupPlan():
             used = tuple(each for each in plan.aggregates if each[0].name in names)
             return replace(plan, aggregates=used)
     return plan
 
 
-def _check(plan: Plan, clock: Clock) -> None:
+def _check(plan: Plan, clock: IntervalTime) -> None:
     """Refuse expressions that cannot be evaluated, before any operator is made."""
     try:
         for each in plans.parts(plan):
             for expression in expressions_of(each):
-                if not isinstance(each, plans.Group) or expression in each.lengths:
+                if not isinstance(each, plans.GroupPlan) or expression in each.lengths:
                     check_lengths(expression, clock)
                 timed_value(expression, each.variables, clock)
     except NotIncremental as error:
@@ -249,7 +249,7 @@ def _check(plan: Plan, clock: Clock) -> None:
         raise UnsupportedQuery(told, part=error.part) from None
 
 
-def filtered(plan: Plan, condition: Expression, clock: Clock) -> Plan:
+def filtered(plan: Plan, condition: Expression, clock: IntervalTime) -> Plan:
     """A plan with a condition of its solutions: it goes down to the smallest part that binds its
     variables.
 
@@ -259,7 +259,7 @@ def filtered(plan: Plan, condition: Expression, clock: Clock) -> Plan:
     lowered = _chosen(plan, condition) or _taken_together(plan, condition, clock)
     if lowered is None and not asks_for_time(condition):
         lowered = _lowered(plan, condition)
-    return plans.Filter(plan, condition) if lowered is None else lowered
+    return plans.FilterPlan(plan, condition) if lowered is None else lowered
 
 
 def _chosen(plan: Plan, condition: Expression) -> Plan | None:
@@ -268,10 +268,10 @@ def _chosen(plan: Plan, condition: Expression) -> Plan | None:
     A consuming policy filters first, then consumes.
     """
     match plan:
-        case plans.Seq() if not plan.unrestricted and asks_for_time(condition):
+        case plans.SeqPlan() if not plan.unrestricted and asks_for_time(condition):
             if names_in(condition) <= plan.certain:
                 return replace(plan, tests=(*plan.tests, condition))
-        case plans.Filter(source, _):
+        case plans.FilterPlan(source, _):
             found = _chosen(source, condition)
             return None if found is None else replace(plan, source=found)
         case plans.Mark(left):
@@ -280,15 +280,15 @@ def _chosen(plan: Plan, condition: Expression) -> Plan | None:
     return None
 
 
-def _taken_together(plan: Plan, condition: Expression, clock: Clock) -> Plan | None:
+def _taken_together(plan: Plan, condition: Expression, clock: IntervalTime) -> Plan | None:
     """A GROUP BY with a filter on its length, which says what is taken together; or None."""
     at_most = isinstance(condition, Comparison) and condition.operator != "="
     if not at_most or longest(condition, clock) is None:
         return None
     match plan:
-        case plans.Group():
+        case plans.GroupPlan():
             return replace(plan, lengths=(*plan.lengths, condition))
-        case plans.Filter() | plans.Extend() | plans.Project():
+        case plans.FilterPlan() | plans.ExtendPlan() | plans.ProjectPlan():
             found = _taken_together(plan.source, condition, clock)
             return None if found is None else replace(plan, source=found)
         case plans.Mark(left):
@@ -302,40 +302,42 @@ def _lowered(plan: Plan, condition: Expression) -> Plan | None:
     names = names_in(condition)
 
     def into(part: Plan) -> Plan:
-        return _lowered(part, condition) or plans.Filter(part, condition)
+        return _lowered(part, condition) or plans.FilterPlan(part, condition)
 
     match plan:
-        case plans.Seq() | plans.Join() | plans.Equals():
+        case plans.SeqPlan() | plans.JoinPlan() | plans.EqualsPlan():
             if names <= plan.left.certain:
                 return replace(plan, left=into(plan.left))
             if names <= plan.right.certain:
                 return replace(plan, right=into(plan.right))
-            if isinstance(plan, plans.Seq) and names <= plan.certain:
+            if isinstance(plan, plans.SeqPlan) and names <= plan.certain:
                 return replace(plan, tests=(*plan.tests, condition))
-        case plans.LeftJoin() | plans.Minus() | plans.Mark() if names <= plan.left.certain:
+        case plans.LeftJoinPlan() | plans.MinusPlan() | plans.Mark() if names <= plan.left.certain:
             return replace(plan, left=into(plan.left))
-        case plans.Filter() | plans.Project() | plans.Once() if names <= plan.source.certain:
+        case plans.FilterPlan() | plans.ProjectPlan() | plans.Once() if (
+            names <= plan.source.certain
+        ):
             return replace(plan, source=into(plan.source))
-        case plans.Extend() if names <= plan.source.certain and plan.name not in names:
+        case plans.ExtendPlan() if names <= plan.source.certain and plan.name not in names:
             return replace(plan, source=into(plan.source))
     return None
 
 
-def bounded(plan: Plan, most: int | None, clock: Clock) -> Plan:
+def bounded(plan: Plan, most: int | None, clock: IntervalTime) -> Plan:
     """The plan with the length beyond which its solutions are not wanted.
 
     A part of a solution is never longer than the whole.
     """
     match plan:
-        case plans.Filter(source, condition):
+        case plans.FilterPlan(source, condition):
             return replace(plan, source=bounded(source, _least(most, (condition,), clock), clock))
-        case plans.Extend() | plans.Project() | plans.Once():
+        case plans.ExtendPlan() | plans.ProjectPlan() | plans.Once():
             return replace(plan, source=bounded(plan.source, most, clock))
-        case plans.Group():
+        case plans.GroupPlan():
             # What is counted must not depend on what is wanted of it further up.
             return replace(plan, source=bounded(plan.source, longest_of(plan, clock), clock))
-        case plans.Seq(left, right) | plans.Join(left, right):
-            if isinstance(plan, plans.Seq):
+        case plans.SeqPlan(left, right) | plans.JoinPlan(left, right):
+            if isinstance(plan, plans.SeqPlan):
                 # What is chosen must not depend on what is wanted of it further up.
                 most = _least(most if plan.unrestricted else None, plan.tests, clock)
             return replace(
@@ -344,33 +346,35 @@ def bounded(plan: Plan, most: int | None, clock: Clock) -> Plan:
                 right=bounded(right, most, clock),
                 longest=most,
             )
-        case plans.Union(parts):
+        case plans.UnionPlan(parts):
             return replace(plan, parts=tuple(bounded(each, most, clock) for each in parts))
-        case plans.Equals(left, right):
+        case plans.EqualsPlan(left, right):
             return replace(plan, left=bounded(left, most, clock), right=bounded(right, most, clock))
-        case plans.Slice(source):
+        case plans.SlicePlan(source):
             # Which are the first must not depend on what is wanted of them further up.
             return replace(plan, source=bounded(source, None, clock))
-        case plans.Minus(left, right) | plans.Mark(left, right) | plans.LeftJoin(left, right):
+        case (
+            plans.MinusPlan(left, right) | plans.Mark(left, right) | plans.LeftJoinPlan(left, right)
+        ):
             left, right = bounded(left, most, clock), bounded(right, None, clock)
-            if isinstance(plan, plans.LeftJoin):
+            if isinstance(plan, plans.LeftJoinPlan):
                 plan = replace(plan, longest=most if _only_existence(plan) else None)
             return replace(plan, left=left, right=right)
     return plan
 
 
-def longest_of(plan: plans.Group, clock: Clock) -> int | None:
+def longest_of(plan: plans.GroupPlan, clock: IntervalTime) -> int | None:
     """The length beyond which nothing is taken together; None: there is none."""
     return _least(None, plan.lengths, clock)
 
 
-def _least(most: int | None, conditions: Iterable[Expression], clock: Clock) -> int | None:
+def _least(most: int | None, conditions: Iterable[Expression], clock: IntervalTime) -> int | None:
     """The least of a length and those beyond which nothing passes conditions."""
     bounds = (most, *(longest(each, clock) for each in conditions))
     return min((each for each in bounds if each is not None), default=None)
 
 
-def _only_existence(plan: plans.LeftJoin) -> bool:
+def _only_existence(plan: plans.LeftJoinPlan) -> bool:
     """Whether any old optional row of the same key stands for all others.
 
     What is joined with an old one is too long to be wanted; but that there is one must be known.

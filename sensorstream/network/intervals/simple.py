@@ -15,21 +15,21 @@ from operator import itemgetter
 from typing import Any, Final
 
 from sensorstream.model.timeline import Instant
-from sensorstream.network.intervals.node import Telling, TimedNode, ended, order_of_use
+from sensorstream.network.intervals.node import OncePerInstant, TimedNode, ended, order_of_use
 from sensorstream.network.node import Node, Past
-from sensorstream.network.operators.group import Column, Columns, GroupState
-from sensorstream.network.operators.simple import RowByRow, Union
+from sensorstream.network.operators.group import AggregateColumn, AggregatedGroup, GroupColumns
+from sensorstream.network.operators.simple import RowByRow, UnionOperator
 from sensorstream.network.plan import nodes as plans
 from sensorstream.network.rows import TimedRow, key_of, slots_of
 
 _start: Final[Callable[[TimedRow], Any]] = itemgetter(0)
 
 
-class TimedProject(Telling, RowByRow):
+class TimedProject(OncePerInstant, RowByRow):
     """SELECT: rows that become equal are one solution."""
 
 
-class TimedUnion(Telling, Union):
+class TimedUnion(OncePerInstant, UnionOperator):
     """The rows of all inputs; where one lacks a variable it is unbound."""
 
     def describe(self) -> str:
@@ -44,7 +44,7 @@ class TimedFirst(TimedNode):
     of the later ones are wanted.
     """
 
-    def __init__(self, plan: plans.Slice, source: Node) -> None:
+    def __init__(self, plan: plans.SlicePlan, source: Node) -> None:
         super().__init__((source,), plan.variables, plan.certain)
         self._offset = plan.offset
         self._limit = plan.limit
@@ -106,12 +106,12 @@ def same_occurrence(
     return test
 
 
-class _Members(GroupState):
+class _Members(AggregatedGroup):
     """The rows of one group in the order of their starts; the first ``head`` are gone already."""
 
     __slots__ = ("end", "head", "rows")
 
-    def __init__(self, kept: Iterable[Column]) -> None:
+    def __init__(self, kept: Iterable[AggregateColumn]) -> None:
         super().__init__(kept)
         self.rows: list[TimedRow] = []
         self.head = 0
@@ -148,9 +148,9 @@ class TimedGroup(TimedNode):
 
     def __init__(
         self,
-        plan: plans.Group,
+        plan: plans.GroupPlan,
         source: Node,
-        columns: Sequence[Column],
+        columns: Sequence[AggregateColumn],
         fits: Callable[[TimedRow], bool] | None,
         longest: int | None,
     ) -> None:
@@ -158,7 +158,7 @@ class TimedGroup(TimedNode):
         slots = slots_of(source.variables)
         self._keys = len(plan.keys)
         self._key = key_of([slots[name] for name in plan.keys])
-        self._aggregates = Columns(columns)
+        self._aggregates = GroupColumns(columns)
         self._fits = fits
         self._members = _Kept(self._key, self._aggregates, longest)
 
@@ -190,7 +190,7 @@ class _Kept:
     """The rows of all groups."""
 
     def __init__(
-        self, key: Callable[[TimedRow], Any], aggregates: Columns, longest: int | None
+        self, key: Callable[[TimedRow], Any], aggregates: GroupColumns, longest: int | None
     ) -> None:
         # In the order of their ends.
         self._groups: OrderedDict[Any, _Members] = OrderedDict()

@@ -24,7 +24,7 @@ from sensorstream.model.terms import IRI, Term, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.components import prune
 from sensorstream.network.intervals.node import TimedNode
-from sensorstream.network.plan.nodes import Known as KnownPlan
+from sensorstream.network.plan.nodes import KnownPlan as KnownPlan
 from sensorstream.network.plan.nodes import Occurrence, constant
 from sensorstream.network.recursion.reads import Conclusions, steps
 from sensorstream.network.rows import ALWAYS, Row, compiled
@@ -42,7 +42,7 @@ _MOST_TYPES: Final = 65_536
 Fit: TypeAlias = Callable[[Term, Term, Term, Any, Any], Any]
 
 
-class Occurrences(TimedNode):
+class PatternOccurrences(TimedNode):
     """The occurrences that fit a pattern; what of it holds always, if it is of no one stream.
 
     It keeps nothing. ``predicate`` and ``object`` None stand for any term, ``stream`` None for all,
@@ -51,7 +51,7 @@ class Occurrences(TimedNode):
     after that began.
     """
 
-    def __init__(self, pattern: Occurrence, source: Occurring, knowledge: Knowledge) -> None:
+    def __init__(self, pattern: Occurrence, source: OccurrenceSource, knowledge: Knowledge) -> None:
         super().__init__((), pattern.variables, pattern.certain)
         self._pattern = pattern
         self._source = source
@@ -81,7 +81,7 @@ class Occurrences(TimedNode):
         self._source.forget(self)
 
 
-class Known(TimedNode):
+class KnownRows(TimedNode):
     """The triples, or the ends of the paths, that hold always and fit a pattern: no interval.
 
     ``ends`` gives those of its path over some triples. Solutions are a set, so that of equal ends
@@ -156,29 +156,29 @@ class _Readers:
 
     def __init__(self) -> None:
         self._by_predicate: dict[
-            Term | None, dict[Term | None, dict[Hashable, dict[Occurrences, None]]]
+            Term | None, dict[Term | None, dict[Hashable, dict[PatternOccurrences, None]]]
         ] = {}
         # The answers of `of` for predicates that somebody names, and nobody with an object.
-        self._whatever: dict[Term, list[dict[Occurrences, None]]] = {}
+        self._whatever: dict[Term, list[dict[PatternOccurrences, None]]] = {}
 
     def __bool__(self) -> bool:
         return bool(self._by_predicate)
 
-    def add(self, reader: Occurrences) -> None:
+    def add(self, reader: PatternOccurrences) -> None:
         self._whatever.clear()
         by_object = self._by_predicate.setdefault(reader.predicate, {})
         by_object.setdefault(reader.object, {}).setdefault(reader.shape, {})[reader] = None
 
-    def remove(self, reader: Occurrences) -> None:
+    def remove(self, reader: PatternOccurrences) -> None:
         self._whatever.clear()
         prune(self._by_predicate, reader.predicate, reader.object, reader.shape, reader)
 
-    def of(self, predicate: Term, object_: Term) -> list[dict[Occurrences, None]]:
+    def of(self, predicate: Term, object_: Term) -> list[dict[PatternOccurrences, None]]:
         """The readers of triples with these terms, those of one shape together."""
         known = self._whatever.get(predicate)
         if known is not None:
             return known
-        found: list[dict[Occurrences, None]] = []
+        found: list[dict[PatternOccurrences, None]] = []
         by_objects = [self._by_predicate.get(predicate, {}), self._by_predicate.get(None, {})]
         for by_object in by_objects:
             if (same := by_object.get(object_)) is not None:
@@ -199,7 +199,7 @@ class _Readers:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class OpenOccurrences:
     """Occurrences whose interval is not over: those of one interval together."""
 
     start: Instant
@@ -217,7 +217,7 @@ _Streams: TypeAlias = dict[IRI | None, _Readers]
 _ALL: Final = (None,)
 
 
-class Occurring:
+class OccurrenceSource:
     """Hands occurrences to the patterns that read them; owned by a stream processor.
 
     ``conclusions`` are the triples that follow from one triple: they occur when it does; those of
@@ -249,7 +249,7 @@ class Occurring:
         self._order: tuple[int, ...] = ()
         # Those of all strata.
         self._all: _Streams = {None: _Readers()}
-        self._strata: dict[Occurrences, int] = {}
+        self._strata: dict[PatternOccurrences, int] = {}
         # How much of the instant at work each stratum has got.
         self._given: dict[int, int] = {}
         self._rounds = 0
@@ -265,7 +265,7 @@ class Occurring:
         """Whether nobody reads."""
         return not self._strata
 
-    def subscribe(self, reader: Occurrences) -> None:
+    def subscribe(self, reader: PatternOccurrences) -> None:
         """Begin to hand occurrences to a reader of the query that begins next."""
         reader.since = self._number + 1
         self._place(reader, 0)
@@ -274,7 +274,7 @@ class Occurring:
         """A query begins."""
         self._number += 1
 
-    def forget(self, reader: Occurrences) -> None:
+    def forget(self, reader: PatternOccurrences) -> None:
         """Hand nothing more to a reader."""
         stratum = self._strata.pop(reader, None)
         if stratum is None:
@@ -297,13 +297,13 @@ class Occurring:
             self._ends.clear()
             self._given.clear()
 
-    def move(self, reader: Occurrences, stratum: int) -> None:
+    def move(self, reader: PatternOccurrences, stratum: int) -> None:
         """Let a reader have each instant after all lower strata are done with it."""
         if self._strata.get(reader) != stratum:
             self.forget(reader)
             self._place(reader, stratum)
 
-    def _place(self, reader: Occurrences, stratum: int) -> None:
+    def _place(self, reader: PatternOccurrences, stratum: int) -> None:
         self._strata[reader] = stratum
         for streams in (self._all, self._readers.setdefault(stratum, {})):
             streams.setdefault(reader.stream, _Readers()).add(reader)
@@ -448,9 +448,9 @@ class Occurring:
 
     # -- at rest ----------------------------------------------------------------------------
 
-    def state(self) -> tuple[Waiting, ...]:
+    def state(self) -> tuple[OpenOccurrences, ...]:
         """What waits, in order; between two events."""
-        found: list[Waiting] = []
+        found: list[OpenOccurrences] = []
         began = self._began()
         for end in sorted(self._ends):
             alike: dict[tuple[Instant, int, IRI | None], list[Triple]] = {}
@@ -458,7 +458,7 @@ class Occurring:
                 seen = bisect_right(began, number)
                 alike.setdefault((start, seen, stream), []).append(triple)
             found += [
-                Waiting(start, end, tuple(triples), seen, stream)
+                OpenOccurrences(start, end, tuple(triples), seen, stream)
                 for (start, seen, stream), triples in alike.items()
             ]
         return tuple(found)
@@ -467,7 +467,7 @@ class Occurring:
         """The numbers of the queries, in order."""
         return sorted({reader.since for reader in self._strata})
 
-    def restore(self, waiting: Iterable[Waiting]) -> None:
+    def restore(self, waiting: Iterable[OpenOccurrences]) -> None:
         """Go on from a :meth:`state`; the readers are there already."""
         began, latest = [0, *self._began()], self._number
         for each in waiting:
@@ -478,6 +478,6 @@ class Occurring:
         self._number = latest
 
 
-def _nobody(_predicate: Term, _object: Term) -> list[dict[Occurrences, None]]:
+def _nobody(_predicate: Term, _object: Term) -> list[dict[PatternOccurrences, None]]:
     """The readers where there are none."""
     return []

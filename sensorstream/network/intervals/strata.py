@@ -18,28 +18,37 @@ from sensorstream.model.terms import IRI
 from sensorstream.network import components
 from sensorstream.network.plan import nodes as plans
 from sensorstream.network.plan.nodes import Plan, constant
-from sensorstream.network.recursion.reads import Conclusions, Kind, KindIndex, with_conclusions
+from sensorstream.network.recursion.reads import (
+    Conclusions,
+    KindIndex,
+    TriplesRead,
+    with_conclusions,
+)
 from sensorstream.sparql.algebra import Construct, Query, TriplePattern
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
+class InstantKinds:
     """What a query adds to an instant and what it reads of it, as kinds of triples.
 
     ``asked`` are those of whose absence something depends.
     """
 
-    adds: frozenset[Kind]
-    reads: frozenset[Kind]
-    asked: frozenset[Kind]
+    adds: frozenset[TriplesRead]
+    reads: frozenset[TriplesRead]
+    asked: frozenset[TriplesRead]
 
 
-def ends_of(query: Query, plan: Plan, conclusions: Conclusions) -> Ends:
+def ends_of(query: Query, plan: Plan, conclusions: Conclusions) -> InstantKinds:
     """What a query adds and reads at the end of its intervals."""
     form = query.form
-    adds = _added(form.template, conclusions) if isinstance(form, Construct) else frozenset[Kind]()
+    adds = (
+        _added(form.template, conclusions)
+        if isinstance(form, Construct)
+        else frozenset[TriplesRead]()
+    )
     found = list(_read(plan, asked=False))
-    return Ends(
+    return InstantKinds(
         adds,
         frozenset(kind for kind, asked in found if not asked),
         frozenset(kind for kind, asked in found if asked),
@@ -47,13 +56,13 @@ def ends_of(query: Query, plan: Plan, conclusions: Conclusions) -> Ends:
 
 
 def ends_of_rules(
-    templates: Iterable[TriplePattern], read: Iterable[Kind], conclusions: Conclusions
-) -> Ends:
+    templates: Iterable[TriplePattern], read: Iterable[TriplesRead], conclusions: Conclusions
+) -> InstantKinds:
     """What rules over time add to a moment, and what they read of it: it must be whole by then."""
-    return Ends(_added(templates, conclusions), frozenset(), frozenset(read))
+    return InstantKinds(_added(templates, conclusions), frozenset(), frozenset(read))
 
 
-def feeding(queries: Mapping[str, Ends], rules: Ends) -> frozenset[str]:
+def feeding(queries: Mapping[str, InstantKinds], rules: InstantKinds) -> frozenset[str]:
     """The queries that add to a moment what rules over time read of it."""
     index = KindIndex[None]()
     for kind in rules.asked:
@@ -65,7 +74,9 @@ def feeding(queries: Mapping[str, Ends], rules: Ends) -> frozenset[str]:
     )
 
 
-def strata(queries: Mapping[str, Ends], rules: Ends | None = None) -> dict[str | None, int]:
+def strata(
+    queries: Mapping[str, InstantKinds], rules: InstantKinds | None = None
+) -> dict[str | None, int]:
     """The stratum of each query: it gets an instant after all lower ones are done with it.
 
     That of None is the one of all rules over time together, which have an order of their own.
@@ -73,7 +84,7 @@ def strata(queries: Mapping[str, Ends], rules: Ends | None = None) -> dict[str |
     Raises:
         UnsupportedQuery: what a query adds depends on its own absence at the same moment.
     """
-    everything: dict[str | None, Ends] = dict(queries.items())
+    everything: dict[str | None, InstantKinds] = dict(queries.items())
     if rules is not None:
         everything[None] = rules
     adding = KindIndex[str | None]()
@@ -97,7 +108,7 @@ def strata(queries: Mapping[str, Ends], rules: Ends | None = None) -> dict[str |
     return components.strata(everything, lambda name: waits[name].items(), check)
 
 
-def _adding(index: KindIndex[str | None], kinds: Iterable[Kind]) -> set[str | None]:
+def _adding(index: KindIndex[str | None], kinds: Iterable[TriplesRead]) -> set[str | None]:
     return {name for kind in kinds for name in index.meeting(kind)}
 
 
@@ -110,21 +121,24 @@ def _refusal(name: str | None, other: str | None) -> UnsupportedQuery:
     )
 
 
-def _read(plan: Plan, *, asked: bool) -> Iterator[tuple[Kind, bool]]:
+def _read(plan: Plan, *, asked: bool) -> Iterator[tuple[TriplesRead, bool]]:
     """The kinds of triples that may end a solution, and whether their absence matters."""
     match plan:
         case plans.Occurrence(_, predicate, object_):
-            yield Kind(predicate if isinstance(predicate, IRI) else None, constant(object_)), asked
-        case plans.Seq(left, right):
+            yield (
+                TriplesRead(predicate if isinstance(predicate, IRI) else None, constant(object_)),
+                asked,
+            )
+        case plans.SeqPlan(left, right):
             yield from _read(right, asked=asked)
             yield from _asked(left)
-        case plans.LeftJoin(mandatory, optional, operator="OPTIONALSEQ"):
+        case plans.LeftJoinPlan(mandatory, optional, operator="OPTIONALSEQ"):
             yield from _read(mandatory, asked=asked)
             yield from _asked(optional)
-        case plans.Slice(source) | plans.Group(source):
+        case plans.SlicePlan(source) | plans.GroupPlan(source):
             # What else ends at the same moment decides which are the first, or what a group is.
             yield from _read(source, asked=True)
-        case plans.LeftJoin(one, other) | plans.Minus(one, other) | plans.Mark(one, other):
+        case plans.LeftJoinPlan(one, other) | plans.MinusPlan(one, other) | plans.Mark(one, other):
             yield from _read(one, asked=asked)
             yield from _read(other, asked=True)
         case _:
@@ -132,14 +146,14 @@ def _read(plan: Plan, *, asked: bool) -> Iterator[tuple[Kind, bool]]:
                 yield from _read(each, asked=asked)
 
 
-def _asked(past: Plan) -> Iterator[tuple[Kind, bool]]:
+def _asked(past: Plan) -> Iterator[tuple[TriplesRead, bool]]:
     """Of what must have ended before: what is asked for in it, each time something ends there."""
     return (each for each in _read(past, asked=False) if each[1])
 
 
-def _added(template: Iterable[TriplePattern], conclusions: Conclusions) -> frozenset[Kind]:
+def _added(template: Iterable[TriplePattern], conclusions: Conclusions) -> frozenset[TriplesRead]:
     kinds = [
-        Kind(
+        TriplesRead(
             each.predicate if isinstance(each.predicate, IRI) else None,
             each.object if isinstance(each.object, IRI) else None,
         )

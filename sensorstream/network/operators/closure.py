@@ -7,11 +7,11 @@ from typing import cast
 
 from sensorstream.model.terms import Term
 from sensorstream.network.node import Node
-from sensorstream.network.reachability import AllPairs, OneOrigin, Pair, Reach, Steps
+from sensorstream.network.reachability import AllPairs, OneOrigin, Pair, Reach, StepGraph
 from sensorstream.network.rows import Bag, Row, net
 
 
-class Closure(Node):
+class ClosureOperator(Node):
     """The transitive closure of the pairs its input gives, each pair once.
 
     With ``start`` only what can be reached from there is kept; with ``end``, only from where
@@ -26,7 +26,7 @@ class Closure(Node):
         super().__init__((source,), ends, ends)
         self._start = start
         self._end = end if start is None else None
-        self._steps = Steps()
+        self._steps = StepGraph()
         self._reach = self._reachable()
 
     def flush(self) -> None:

@@ -10,7 +10,7 @@ from typing import Final
 from sensorstream.model.timeline import Instant
 from sensorstream.network.agenda import Agenda
 from sensorstream.network.node import Node
-from sensorstream.network.operators.group import Group
+from sensorstream.network.operators.group import GroupOperator
 from sensorstream.network.rows import Row, cancelled, slots_of
 
 
@@ -23,7 +23,7 @@ class LaterChange:
     removed: tuple[Row, ...]
 
 
-class Delayed(Node):
+class DelayedOperator(Node):
     """Gives out the changes of a group ``delay`` units of the time line later.
 
     All changes of one instant are one, at the end of the instant that is so much later. Before the
@@ -34,7 +34,7 @@ class Delayed(Node):
 
     def __init__(
         self,
-        group: Group,
+        group: GroupOperator,
         names: Sequence[str],
         delay: int,
         now: Callable[[], Instant | None],

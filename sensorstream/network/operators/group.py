@@ -6,56 +6,58 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sensorstream.network.aggregates import Kind, kind_of
+from sensorstream.network.aggregates import AggregationKind, kind_of
 from sensorstream.network.node import Node
-from sensorstream.network.plan.nodes import Group as GroupPlan
+from sensorstream.network.plan.nodes import GroupPlan as GroupPlan
 from sensorstream.network.rows import Row, key_of, slots_of
 from sensorstream.sparql.algebra import Aggregate
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class AggregateColumn:
     """One aggregate: its variable, how it is kept, and what of a row it takes.
 
     Columns of the same ``values`` take the same of every row.
     """
 
     variable: str
-    kind: Kind
+    kind: AggregationKind
     values: Hashable
     value: Callable[[Row], Any]
 
 
-def columns_of(plan: GroupPlan, value: Callable[[Aggregate], Callable[[Row], Any]]) -> list[Column]:
+def columns_of(
+    plan: GroupPlan, value: Callable[[Aggregate], Callable[[Row], Any]]
+) -> list[AggregateColumn]:
     """The aggregates of a plan; ``value`` tells what one takes of a row."""
     return [
-        Column(name.name, kind_of(each), each.expression, value(each))
+        AggregateColumn(name.name, kind_of(each), each.expression, value(each))
         for name, each in plan.aggregates
     ]
 
 
-class Columns:
+class GroupColumns:
     """The aggregates of a GROUP BY; those kept alike, of the same values, share a state."""
 
-    def __init__(self, columns: Iterable[Column]) -> None:
+    def __init__(self, columns: Iterable[AggregateColumn]) -> None:
         kept = {(c.kind.made, c.values): c for c in columns}
         self.kept = tuple(kept.values())
         """Those that have a state of their own."""
         places = {each: place for place, each in enumerate(kept)}
         self._results = tuple((c.kind.result, places[c.kind.made, c.values]) for c in columns)
 
-    def results(self, group: GroupState) -> Row:
+    def results(self, group: AggregatedGroup) -> Row:
         """The aggregates of a group."""
         states = group.states
         return tuple([result(states[place]) for result, place in self._results])
 
 
-class GroupState:
+class AggregatedGroup:
     """How many rows a group has, their aggregations, and the row they make together."""
 
     __slots__ = ("count", "row", "states", "takes")
 
-    def __init__(self, kept: Iterable[Column]) -> None:
+    def __init__(self, kept: Iterable[AggregateColumn]) -> None:
         self.count = 0
         self.states = [column.kind.make() for column in kept]
         self.takes = [(c.value, each.take) for c, each in zip(kept, self.states, strict=True)]
@@ -69,14 +71,16 @@ class GroupState:
             take(value(row), weight)
 
 
-class Group(Node):
+class GroupOperator(Node):
     """Keeps the aggregates of each group; O(1) per row, MIN and MAX O(log n).
 
     ``keys`` are variables of the input. Without keys there is one group, always. A group's row
     is made once an instant, after all its changes.
     """
 
-    def __init__(self, source: Node, keys: Sequence[str], columns: Sequence[Column]) -> None:
+    def __init__(
+        self, source: Node, keys: Sequence[str], columns: Sequence[AggregateColumn]
+    ) -> None:
         super().__init__(
             (source,), (*keys, *(c.variable for c in columns)), source.certain.intersection(keys)
         )
@@ -84,10 +88,10 @@ class Group(Node):
         self._keys = tuple(keys)
         self._key = key_of([slots[name] for name in keys])
         self._columns = tuple(columns)
-        self._aggregates = Columns(columns)
-        self._groups: dict[Any, GroupState] = {}
+        self._aggregates = GroupColumns(columns)
+        self._groups: dict[Any, AggregatedGroup] = {}
         if not keys:
-            self._groups[None] = GroupState(self._aggregates.kept)
+            self._groups[None] = AggregatedGroup(self._aggregates.kept)
 
     def flush(self) -> None:
         (source,) = self.inputs
@@ -100,7 +104,7 @@ class Group(Node):
                 group.take(row, -1)
             self._give(group, self._row(None, group))
             return
-        touched: dict[Any, GroupState] = {}
+        touched: dict[Any, AggregatedGroup] = {}
         self._take(source.added, 1, touched)
         self._take(source.removed, -1, touched)
         for key, group in touched.items():
@@ -110,7 +114,7 @@ class Group(Node):
                 del self._groups[key]
                 self._give(group, None)
 
-    def _take(self, rows: Iterable[Row], weight: int, touched: dict[Any, GroupState]) -> None:
+    def _take(self, rows: Iterable[Row], weight: int, touched: dict[Any, AggregatedGroup]) -> None:
         groups, key = self._groups, self._key
         for row in rows:
             at = key(row)
@@ -118,17 +122,17 @@ class Group(Node):
             if group is None:
                 group = groups.get(at)
                 if group is None:
-                    group = groups[at] = GroupState(self._aggregates.kept)
+                    group = groups[at] = AggregatedGroup(self._aggregates.kept)
                 touched[at] = group
             group.take(row, weight)
 
-    def _row(self, key: Any, group: GroupState) -> Row:
+    def _row(self, key: Any, group: AggregatedGroup) -> Row:
         results = self._aggregates.results(group)
         if not self._keys:
             return results
         return (key, *results) if len(self._keys) == 1 else (*key, *results)
 
-    def _give(self, group: GroupState, new: Row | None) -> None:
+    def _give(self, group: AggregatedGroup, new: Row | None) -> None:
         old = group.row
         if old != new:
             group.row = new
@@ -146,7 +150,7 @@ class Group(Node):
         """The rows of it if its input had none."""
         if self._keys:
             return []
-        return [self._row(None, GroupState(self._aggregates.kept))]
+        return [self._row(None, AggregatedGroup(self._aggregates.kept))]
 
     def load(self) -> None:
         self._take(self.inputs[0].rows(), 1, {})

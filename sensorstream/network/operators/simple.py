@@ -15,7 +15,7 @@ _LONG: Final = 100
 """Characters of a text that count as a row."""
 
 
-class Constant(Node):
+class ConstantOperator(Node):
     """Rows that never change: VALUES, and the one empty solution."""
 
     def __init__(self, variables: Sequence[str], rows: Sequence[Row]) -> None:
@@ -74,7 +74,7 @@ class RowByRow(Node):
         return self._given(self.inputs[0].rows())
 
 
-class Extend(RowByRow):
+class ExtendOperator(RowByRow):
     """BIND and SELECT expressions: each row with one more value, unbound where it is an error."""
 
     def __init__(self, source: Node, name: str, value: Callable[[Row], Term | None]) -> None:
@@ -109,7 +109,7 @@ def ends_of(
     return made(first, second)  # type: ignore[no-any-return]
 
 
-class Union(Node):
+class UnionOperator(Node):
     """The rows of every input; where an input lacks a variable it is unbound."""
 
     def __init__(self, inputs: Sequence[Node]) -> None:
@@ -133,7 +133,7 @@ class Union(Node):
             yield from rearrange(source.rows())
 
 
-class Distinct(Node):
+class DistinctOperator(Node):
     """DISTINCT: each row once, as long as it occurs at all; remembers how often that is."""
 
     def __init__(self, source: Node) -> None:
@@ -173,7 +173,7 @@ class Distinct(Node):
         return len(self._counts)
 
 
-class Slice(Node):
+class SliceOperator(Node):
     """LIMIT and OFFSET, with ORDER BY where there is one: a part of the rows in order.
 
     Keeps its input in order; the output changes by O(limit) per instant.

@@ -13,19 +13,19 @@ from typing import Final, TypeAlias
 from sensorstream.model import rdf
 from sensorstream.network.components import reached as reached_by
 from sensorstream.network.recursion.linear import FlatClosure
-from sensorstream.network.recursion.reads import Kind, written
-from sensorstream.network.recursion.rule import Clause, Invention, Sort
+from sensorstream.network.recursion.reads import TriplesRead, written
+from sensorstream.network.recursion.rule import ComputedSort, Invention, RuleClause
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Expression, Pattern, TriplePattern, Variable
 from sensorstream.sparql.scope import certain, names_in
 from sensorstream.sparql.walk import triple_variables
 
-_Place: TypeAlias = tuple[Kind, int]
+_Place: TypeAlias = tuple[TriplesRead, int]
 """Triples of a kind, and which of their three parts."""
 _TRUE_FOR: Final = {
-    "ISBLANK": (Sort.NODE,),
-    "ISIRI": (Sort.NAME,),
-    "ISURI": (Sort.NAME,),
+    "ISBLANK": (ComputedSort.NODE,),
+    "ISIRI": (ComputedSort.NAME,),
+    "ISURI": (ComputedSort.NAME,),
     "ISLITERAL": (),
 }
 """By function, which sorts of computed terms it is true for; of a term of any sort all may be."""
@@ -40,8 +40,8 @@ class _Move:
 
 
 def endless(
-    members: Sequence[Clause], linear: FlatClosure | None
-) -> Iterator[tuple[Clause, Invention]]:
+    members: Sequence[RuleClause], linear: FlatClosure | None
+) -> Iterator[tuple[RuleClause, Invention]]:
     """The inventions of recursive clauses whose terms may get to where these are computed from.
 
     ``linear`` is what follows at once from each triple that a clause writes. Where properties or
@@ -75,10 +75,10 @@ class _Body:
     """Where a body reads its variables, for terms of one sort; ``never`` are never of that."""
 
     def __init__(
-        self, patterns: Sequence[TriplePattern], never: frozenset[str], sort: Sort
+        self, patterns: Sequence[TriplePattern], never: frozenset[str], sort: ComputedSort
     ) -> None:
         self._patterns = patterns
-        self._node = sort is Sort.NODE
+        self._node = sort is ComputedSort.NODE
         self._never = never
         named = [part.name for each in patterns for part in triple_variables(each)]
         self._joined = {name for name in named if named.count(name) > 1}
@@ -103,13 +103,15 @@ class _Body:
         )
 
 
-def _reached(clause: Clause, invention: Invention, moves: Sequence[_Move]) -> list[_Place]:
+def _reached(clause: RuleClause, invention: Invention, moves: Sequence[_Move]) -> list[_Place]:
     """Where the new terms may come to stand."""
     found: dict[_Place, None] = {}
 
     def add(places: Iterable[_Place]) -> None:
         found.update(
-            (each, None) for each in places if invention.sort is not Sort.NODE or _is_definite(each)
+            (each, None)
+            for each in places
+            if invention.sort is not ComputedSort.NODE or _is_definite(each)
         )
 
     add(_places(clause.head, invention.variable))
@@ -121,13 +123,15 @@ def _reached(clause: Clause, invention: Invention, moves: Sequence[_Move]) -> li
     return list(found)
 
 
-def _takes(clause: Clause, invention: Invention, sort: Sort, reached: Sequence[_Place]) -> bool:
+def _takes(
+    clause: RuleClause, invention: Invention, sort: ComputedSort, reached: Sequence[_Place]
+) -> bool:
     """Whether a term that may stand at these places may be one that another is computed from."""
     body = _body(clause, sort)
     return any(_is_within(body.places(name), reached) for name in invention.sources)
 
 
-def _body(clause: Clause, sort: Sort) -> _Body:
+def _body(clause: RuleClause, sort: ComputedSort) -> _Body:
     pattern = clause.body.pattern
     return _Body(tuple(_patterns(pattern)), _never(pattern, sort), sort)
 
@@ -148,7 +152,7 @@ def _is_definite(place: _Place) -> bool:
     return kind.predicate is not None and (kind.predicate != rdf.TYPE or kind.object is not None)
 
 
-def _moves(clause: Clause, sort: Sort) -> Iterator[_Move]:
+def _moves(clause: RuleClause, sort: ComputedSort) -> Iterator[_Move]:
     body = _body(clause, sort)
     yield from _of_variables(body, clause.head)
     invented = {each.variable for each in clause.invented}
@@ -190,7 +194,7 @@ def _patterns(body: Pattern) -> Iterator[TriplePattern]:
             yield from _patterns(inner)
 
 
-def _never(body: Pattern, sort: Sort) -> frozenset[str]:
+def _never(body: Pattern, sort: ComputedSort) -> frozenset[str]:
     """The variables that a body keeps from having a computed term of a sort.
 
     By its conditions, or because it reads them in a graph that rules do not write.
@@ -207,7 +211,7 @@ def _never(body: Pattern, sort: Sort) -> frozenset[str]:
     return frozenset()
 
 
-def _kept(condition: Expression, sort: Sort) -> Iterator[str]:
+def _kept(condition: Expression, sort: ComputedSort) -> Iterator[str]:
     match condition:
         case algebra.And(left, right):
             yield from _kept(left, sort)
@@ -216,6 +220,8 @@ def _kept(condition: Expression, sort: Sort) -> Iterator[str]:
             function, ()
         ):
             yield name
-        case algebra.Call(function, (Variable(name),)) if sort not in _TRUE_FOR.get(function, Sort):
-            if sort is not Sort.ANY:
+        case algebra.Call(function, (Variable(name),)) if sort not in _TRUE_FOR.get(
+            function, ComputedSort
+        ):
+            if sort is not ComputedSort.ANY:
                 yield name

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from sensorstream.network.expressions.expression_functions import test_of
-from sensorstream.network.recursion.reads import Kind, KindIndex, written
+from sensorstream.network.recursion.reads import KindIndex, TriplesRead, written
 from sensorstream.network.recursion.rule import DerivationRule, meant
 from sensorstream.network.rows import compiled
 from sensorstream.sparql import algebra
@@ -57,7 +57,7 @@ class LinearTable(Protocol):
         """That of the premises."""
 
     @property
-    def heads(self) -> Sequence[Kind]:
+    def heads(self) -> Sequence[TriplesRead]:
         """The kinds of all conclusions."""
 
     def said(self, object_: Term) -> Sequence[tuple[IRI, Term]]:
@@ -212,7 +212,7 @@ class FlatClosure:
         for rule in self.rules:
             yield rule.premise, rule.head
 
-    def kinds(self, kind: Kind) -> frozenset[Kind]:
+    def kinds(self, kind: TriplesRead) -> frozenset[TriplesRead]:
         """A kind, and those of what may follow from triples of it."""
         found = {kind}
         ahead = [kind]
@@ -223,7 +223,7 @@ class FlatClosure:
                     ahead.append(new)
         return frozenset(found)
 
-    def _kinds_after(self, kind: Kind) -> Iterator[Kind]:
+    def _kinds_after(self, kind: TriplesRead) -> Iterator[TriplesRead]:
         """The kinds of what may follow in one step."""
         for rule in self._rules.meeting(kind):
             for head in rule.head:
@@ -234,7 +234,7 @@ class FlatClosure:
                     if kind.object is None:
                         yield from table.heads
                     else:
-                        yield from (Kind(p, o) for p, o in table.said(kind.object))
+                        yield from (TriplesRead(p, o) for p, o in table.said(kind.object))
 
     def _is_constant(self, term: Term) -> bool:
         return term in self._constants or any(table.names(term) for table in self.tables)
@@ -287,7 +287,7 @@ class FlatClosure:
     def _after(self, triple: Triple) -> Iterator[Triple]:
         """What follows in one step."""
         subject, predicate, object_ = triple
-        for rule in self._rules.meeting(Kind(predicate, object_)):
+        for rule in self._rules.meeting(TriplesRead(predicate, object_)):
             yield from _applied(rule, triple)
         for table in self._tables.get(predicate, ()):
             yield from ((subject, p, o) for p, o in table.said(object_))
@@ -417,7 +417,7 @@ def _applied(rule: LinearRule, triple: Triple) -> list[Triple]:
     return found
 
 
-def _made(kind: Kind, premise: TriplePattern, head: TriplePattern) -> Kind:
+def _made(kind: TriplesRead, premise: TriplePattern, head: TriplePattern) -> TriplesRead:
     """The kind of what a rule concludes from triples of a kind."""
     own = written(head)
     predicate, object_ = own.predicate, own.object
@@ -428,14 +428,14 @@ def _made(kind: Kind, premise: TriplePattern, head: TriplePattern) -> Kind:
             object_ = kind.object
         elif head.object == premise.predicate:
             object_ = kind.predicate
-    return Kind(predicate, object_)
+    return TriplesRead(predicate, object_)
 
 
-def _covering(kind: Kind) -> tuple[Kind, ...]:
+def _covering(kind: TriplesRead) -> tuple[TriplesRead, ...]:
     """A kind, and the more general ones."""
     return (
         kind,
-        Kind(kind.predicate, None),
-        Kind(None, kind.object),
-        Kind(None, None),
+        TriplesRead(kind.predicate, None),
+        TriplesRead(None, kind.object),
+        TriplesRead(None, None),
     )

@@ -20,7 +20,7 @@ from sensorstream.network.node import Node
 from sensorstream.network.operators.delta_join import DeltaJoin, Pattern
 from sensorstream.network.recursion.derived import Derived
 from sensorstream.network.recursion.linear import FlatClosure
-from sensorstream.network.recursion.rule import Clause
+from sensorstream.network.recursion.rule import RuleClause
 from sensorstream.sparql.algebra import BGP, TriplePattern, Variable
 
 _X: Final = Variable("x")
@@ -28,7 +28,7 @@ _Y: Final = Variable("y")
 _Z: Final = Variable("z")
 
 
-def transitive(clause: Clause) -> IRI | None:
+def transitive(clause: RuleClause) -> IRI | None:
     """The property that a clause says is transitive, if it says just that."""
     body = clause.body.pattern
     if not isinstance(body, BGP) or len(body.patterns) != 2 or len(clause.head) != 1:

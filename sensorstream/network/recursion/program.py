@@ -20,7 +20,7 @@ from sensorstream.network.recursion.stratum import BrokenRules, Build, Stratum
 _NO_GRAPH: Final = Origin(0)
 
 
-class Program:
+class DerivationProgram:
     """Derivation rules, whose conclusions are maintained as a knowledge base and windows change.
 
     The graph ``origin`` of the knowledge base belongs to the program: after :meth:`settle` it holds

@@ -26,13 +26,13 @@ _NAMES: Final[Mapping[type, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class TriplesRead:
     """Triples with this predicate and object (the class, of ``rdf:type``); None is any."""
 
     predicate: IRI | None
     object: Term | None
 
-    def meets(self, other: Kind) -> bool:
+    def meets(self, other: TriplesRead) -> bool:
         """Whether a triple may be of both kinds."""
         return (
             self.predicate is None or other.predicate is None or self.predicate == other.predicate
@@ -52,11 +52,11 @@ class Read:
     separately. Only reads with ``through`` None may be recursive.
     """
 
-    kind: Kind
+    kind: TriplesRead
     through: str | None
 
 
-def written(triple: TriplePattern) -> Kind:
+def written(triple: TriplePattern) -> TriplesRead:
     """The kind of triple that a template makes."""
     return _kind(triple.predicate, triple.object)
 
@@ -100,7 +100,7 @@ def _of_triple(triple: TriplePattern, through: str | None) -> Iterator[Read]:
         yield Read(_kind(path, triple.object), through)
     else:
         for step in steps(path):
-            yield Read(Kind(step, None), through or "a property path")
+            yield Read(TriplesRead(step, None), through or "a property path")
 
 
 def steps(path: Path) -> Iterator[IRI | None]:
@@ -118,8 +118,8 @@ def steps(path: Path) -> Iterator[IRI | None]:
             yield path
 
 
-def _kind(predicate: Path | Variable, object_: PatternTerm) -> Kind:
-    return Kind(
+def _kind(predicate: Path | Variable, object_: PatternTerm) -> TriplesRead:
+    return TriplesRead(
         predicate if isinstance(predicate, IRI) else None,
         None if isinstance(object_, Variable | BlankNode) else object_,
     )
@@ -131,16 +131,16 @@ class KindIndex(Generic[T]):
     def __init__(self) -> None:
         self._found: dict[IRI | None, dict[Term | None, dict[T, None]]] = {}
 
-    def add(self, kind: Kind, thing: T) -> None:
+    def add(self, kind: TriplesRead, thing: T) -> None:
         """Note a thing under a kind."""
         objects = self._found.setdefault(kind.predicate, {})
         objects.setdefault(kind.object, {})[thing] = None
 
-    def remove(self, kind: Kind, thing: T) -> None:
+    def remove(self, kind: TriplesRead, thing: T) -> None:
         """Forget what was added."""
         prune(self._found, kind.predicate, kind.object, thing)
 
-    def meeting(self, kind: Kind) -> Iterator[T]:
+    def meeting(self, kind: TriplesRead) -> Iterator[T]:
         """The things under kinds that a triple of this kind may be of; some perhaps twice."""
         predicate, object_ = kind.predicate, kind.object
         near: Iterable[dict[Term | None, dict[T, None]]] = self._found.values()
@@ -155,13 +155,15 @@ class KindIndex(Generic[T]):
                 yield from objects.get(None, ())
 
 
-def with_conclusions(kinds: Iterable[Kind], conclusions: Conclusions) -> frozenset[Kind]:
+def with_conclusions(
+    kinds: Iterable[TriplesRead], conclusions: Conclusions
+) -> frozenset[TriplesRead]:
     """Kinds of triples, and those of what the reasoner concludes from such triples."""
 
-    def following(kind: Kind) -> Iterator[Kind]:
+    def following(kind: TriplesRead) -> Iterator[TriplesRead]:
         if kind.predicate is not None:
             sample = _ANY if kind.object is None else kind.object
             for _, predicate, object_ in conclusions((_ANY, kind.predicate, sample)):
-                yield Kind(predicate, None if object_ == _ANY else object_)
+                yield TriplesRead(predicate, None if object_ == _ANY else object_)
 
     return frozenset(reached(kinds, following))

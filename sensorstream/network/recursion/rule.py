@@ -33,7 +33,7 @@ class DerivationRule:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Clause:
+class RuleClause:
     """One alternative of a rule; its rows contain every variable, so each row is one derivation.
 
     ``head`` are the triples of the rule's head whose variables this alternative can bind. Clauses
@@ -73,7 +73,7 @@ class Clause:
         return found
 
 
-class Sort(Enum):
+class ComputedSort(Enum):
     """What a computed term is."""
 
     NODE = "a blank node"
@@ -94,11 +94,11 @@ def _uncast(expression: Expression) -> Expression:
     return expression
 
 
-def _sort(expression: Expression) -> Sort:
+def _sort(expression: Expression) -> ComputedSort:
     if is_node(expression):
-        return Sort.NODE
+        return ComputedSort.NODE
     named = isinstance(expression, algebra.Call) and expression.name in _GIVE_NAMES
-    return Sort.NAME if named else Sort.ANY
+    return ComputedSort.NAME if named else ComputedSort.ANY
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class Invention:
 
     variable: str
     sources: frozenset[str]
-    sort: Sort
+    sort: ComputedSort
 
 
 def node_of(key: str, variables: Iterable[str]) -> algebra.Call:
@@ -139,7 +139,7 @@ def meant(constant: IRI | Literal) -> Term:
     return constant
 
 
-def clauses(rule: DerivationRule) -> list[Clause]:
+def clauses(rule: DerivationRule) -> list[RuleClause]:
     """A rule without UNION, and without paths that equal triples: one clause per alternative.
 
     No two solutions of a clause agree in all variables, so a row that is removed and added in one
@@ -157,7 +157,7 @@ def clauses(rule: DerivationRule) -> list[Clause]:
         head = tuple(triple for triple in rule.head if names_in(triple) <= bound)
         if head:
             found.append(
-                Clause(rule, head, algebra.Project(body, tuple(map(Variable, sorted(bound)))))
+                RuleClause(rule, head, algebra.Project(body, tuple(map(Variable, sorted(bound)))))
             )
     return found
 

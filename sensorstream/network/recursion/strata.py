@@ -11,8 +11,8 @@ from sensorstream.network.components import strata
 from sensorstream.network.recursion.endless import endless
 from sensorstream.network.recursion.equality_rules import EqualityRules, equality_among
 from sensorstream.network.recursion.linear import FlatClosure
-from sensorstream.network.recursion.reads import Kind, Read, reads, written
-from sensorstream.network.recursion.rule import Clause, DerivationRule, Sort, clauses
+from sensorstream.network.recursion.reads import Read, TriplesRead, reads, written
+from sensorstream.network.recursion.rule import ComputedSort, DerivationRule, RuleClause, clauses
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Layer:
     ``equality`` are rules that belong to them, too, and are not evaluated.
     """
 
-    clauses: tuple[Clause, ...]
+    clauses: tuple[RuleClause, ...]
     recursive: bool
     equality: EqualityRules | None = None
 
@@ -47,22 +47,22 @@ def stratified(rules: Iterable[DerivationRule], linear: FlatClosure | None = Non
     needed = {clause: list(reads(clause.body.pattern)) for clause in found}
     feeds = _feeds(found, needed, linear)
     sources = _reversed(feeds)
-    recursive = dict[Clause, bool]()
+    recursive = dict[RuleClause, bool]()
 
-    def check(members: list[Clause]) -> None:
+    def check(members: list[RuleClause]) -> None:
         circular = len(members) > 1 or members[0] in feeds[members[0]]
         recursive.update(dict.fromkeys(members, circular))
         if circular:
             _check(members, feeds, linear)
 
-    layers: dict[tuple[int, bool], list[Clause]] = {}
+    layers: dict[tuple[int, bool], list[RuleClause]] = {}
     # Edges go to the needed clauses.
     for clause, level in strata(found, lambda each: sources[each].items(), check).items():
         layers.setdefault((level, recursive[clause]), []).append(clause)
     return [_layer(layers[key], key[1], equality) for key in sorted(layers)]
 
 
-def _layer(members: list[Clause], recursive: bool, equality: EqualityRules | None) -> Layer:
+def _layer(members: list[RuleClause], recursive: bool, equality: EqualityRules | None) -> Layer:
     if equality is not None:
         rest = tuple(clause for clause in members if clause.rule not in equality.rules)
         if len(rest) < len(members):
@@ -71,14 +71,16 @@ def _layer(members: list[Clause], recursive: bool, equality: EqualityRules | Non
     return Layer(tuple(members), recursive)
 
 
-Feeds = dict[Clause, dict[Clause, Read]]
+Feeds = dict[RuleClause, dict[RuleClause, Read]]
 """For each clause, the clauses that read what it writes, each with such a read."""
 
 
 def _feeds(
-    found: Sequence[Clause], needed: Mapping[Clause, Sequence[Read]], linear: FlatClosure | None
+    found: Sequence[RuleClause],
+    needed: Mapping[RuleClause, Sequence[Read]],
+    linear: FlatClosure | None,
 ) -> Feeds:
-    readers: dict[IRI | None, list[tuple[Clause, Read]]] = {}
+    readers: dict[IRI | None, list[tuple[RuleClause, Read]]] = {}
     for clause, its_reads in needed.items():
         for read in its_reads:
             readers.setdefault(read.kind.predicate, []).append((clause, read))
@@ -97,8 +99,8 @@ def _feeds(
 
 
 def _candidates(
-    readers: Mapping[IRI | None, list[tuple[Clause, Read]]], kind: Kind
-) -> Iterator[tuple[Clause, Read]]:
+    readers: Mapping[IRI | None, list[tuple[RuleClause, Read]]], kind: TriplesRead
+) -> Iterator[tuple[RuleClause, Read]]:
     if kind.predicate is None:
         for each in readers.values():
             yield from each
@@ -107,16 +109,16 @@ def _candidates(
         yield from readers.get(None, ())
 
 
-def _reversed(feeds: Feeds) -> dict[Clause, dict[Clause, int]]:
+def _reversed(feeds: Feeds) -> dict[RuleClause, dict[RuleClause, int]]:
     """For each clause those that feed it, a stratum below it."""
-    sources: dict[Clause, dict[Clause, int]] = {clause: {} for clause in feeds}
+    sources: dict[RuleClause, dict[RuleClause, int]] = {clause: {} for clause in feeds}
     for source, fed in feeds.items():
         for reader in fed:
             sources[reader][source] = 1
     return sources
 
 
-def _check(members: Sequence[Clause], feeds: Feeds, linear: FlatClosure | None) -> None:
+def _check(members: Sequence[RuleClause], feeds: Feeds, linear: FlatClosure | None) -> None:
     inside = set(members)
     for clause in members:
         for reader, read in feeds[clause].items():
@@ -128,10 +130,14 @@ def _check(members: Sequence[Clause], feeds: Feeds, linear: FlatClosure | None) 
                 )
     for clause, invention in endless(members, linear):
         reader = next(each for each in feeds[clause] if each in inside)
-        values = invention.sort.value if invention.sort is Sort.NODE else f"?{invention.variable}"
+        values = (
+            invention.sort.value
+            if invention.sort is ComputedSort.NODE
+            else f"?{invention.variable}"
+        )
         way = (
             "keep the nodes that rules make out of the body, e.g. with FILTER(!isBlank(?x))"
-            if invention.sort is Sort.NODE
+            if invention.sort is ComputedSort.NODE
             else "compute the value in a rule that is not recursive"
         )
         raise ProgramError(
@@ -140,7 +146,7 @@ def _check(members: Sequence[Clause], feeds: Feeds, linear: FlatClosure | None) 
         )
 
 
-def _circle(reader: Clause, writer: Clause, feeds: Feeds) -> str:
+def _circle(reader: RuleClause, writer: RuleClause, feeds: Feeds) -> str:
     """The rules on a shortest path from a reader to the writer that feeds it, and back."""
     came = {reader: reader}
     for clause in (queue := [reader]):

@@ -19,7 +19,7 @@ from sensorstream.network.recursion.derived import Derived
 from sensorstream.network.recursion.equality import Equality, UnitWriter
 from sensorstream.network.recursion.linear import FlatClosure
 from sensorstream.network.recursion.links import Links, transitive
-from sensorstream.network.recursion.rule import Clause, meant
+from sensorstream.network.recursion.rule import RuleClause, meant
 from sensorstream.network.recursion.strata import Layer
 from sensorstream.network.rows import Row, cancelled
 from sensorstream.sparql.algebra import Pattern, PatternTerm, TriplePattern, Variable
@@ -61,7 +61,7 @@ class Stratum:
         self._linear = linear
         self._budget = budget
         self._network = Network(budget=budget)
-        self._writers: list[tuple[Clause, Node, Listener]] = []
+        self._writers: list[tuple[RuleClause, Node, Listener]] = []
         # In this instant: triples derived for the first time; with a lost derivation; with a new
         # one.
         self._new: dict[Triple, None] = {}
@@ -210,7 +210,7 @@ class Stratum:
             raise overrun
 
     def _operator(
-        self, clause: Clause, property: IRI | None, build: Build
+        self, clause: RuleClause, property: IRI | None, build: Build
     ) -> tuple[Node, Listener]:
         """What finds a clause's solutions, and what counts them."""
         linear = self._linear

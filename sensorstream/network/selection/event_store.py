@@ -39,7 +39,7 @@ def key_of(terms: Iterable[Term | None]) -> Hashable:
     return tuple(found)
 
 
-class Store(Kept):
+class EventRows(Kept):
     """The events of one selector that some rule wants, by the values at some places.
 
     They are rows that begin with the time, twice, as of what starts and ends then; :attr:`longest`

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from sensorstream.dotr.syntax import Clause
+from sensorstream.dotr.syntax import DatalogClause
 from sensorstream.errors import InternalFault, NotIncremental, ProgramError, UnsupportedQuery
 from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
@@ -17,8 +17,8 @@ from sensorstream.network.network import Network
 from sensorstream.network.node import Node
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.plan.planner import plan_in_step
-from sensorstream.network.recursion.program import Program
-from sensorstream.network.recursion.reads import Kind, KindIndex, reads, written
+from sensorstream.network.recursion.program import DerivationProgram
+from sensorstream.network.recursion.reads import KindIndex, TriplesRead, reads, written
 from sensorstream.network.recursion.rule import DerivationRule
 from sensorstream.network.recursion.strata import stratified
 from sensorstream.network.rows import Row, net
@@ -81,7 +81,7 @@ class InstantGraph:
 
     def __init__(
         self,
-        clauses: Sequence[Clause],
+        clauses: Sequence[DatalogClause],
         selectors: Mapping[Plan, Pattern],
         knowledge: Knowledge,
         budget: Budget,
@@ -102,7 +102,7 @@ class InstantGraph:
         # A fact has no variables.
         self._kb.add(Origin.STATIC, (head.parts for each in facts for head in each.head))  # type: ignore[misc]
         rules = derivation_rules(clauses)
-        self._program = Program(self._kb, Origin.INFERRED, rules, self._build, budget)
+        self._program = DerivationProgram(self._kb, Origin.INFERRED, rules, self._build, budget)
         self._network = Network(budget=budget)
         self._derives = bool(rules)
         self._derive(0)
@@ -158,7 +158,7 @@ class InstantGraph:
         return build(plan, network, {INSTANT: self._kb.index})
 
 
-def derivation_rules(clauses: Iterable[Clause]) -> list[DerivationRule]:
+def derivation_rules(clauses: Iterable[DatalogClause]) -> list[DerivationRule]:
     """The Datalog rules that derive something; facts hold anyway."""
     return [
         DerivationRule(f"Datalog {each.position}", each.head, each.body)
@@ -167,26 +167,26 @@ def derivation_rules(clauses: Iterable[Clause]) -> list[DerivationRule]:
     ]
 
 
-def is_fact(clause: Clause) -> bool:
+def is_fact(clause: DatalogClause) -> bool:
     """Whether a Datalog rule has no body."""
     return clause.body == BGP(())
 
 
-def relevant(clauses: Sequence[Clause], kinds: Iterable[Kind]) -> list[Clause]:
+def relevant(clauses: Sequence[DatalogClause], kinds: Iterable[TriplesRead]) -> list[DatalogClause]:
     """The Datalog rules that may help to derive a triple of some kinds, in their order."""
     writers = KindIndex[int]()
     for number, clause in enumerate(clauses):
         for each in clause.head:
             writers.add(written(each), number)
 
-    def writing(asked: Iterable[Kind]) -> Iterator[int]:
+    def writing(asked: Iterable[TriplesRead]) -> Iterator[int]:
         return (number for kind in asked for number in writers.meeting(kind))
 
     found = reached(writing(kinds), lambda n: writing(e.kind for e in reads(clauses[n].body)))
     return [clauses[number] for number in sorted(found)]
 
 
-def check_clauses(wanted: Sequence[Clause]) -> None:
+def check_clauses(wanted: Sequence[DatalogClause]) -> None:
     """Check the Datalog rules that contribute to selectors.
 
     Raises:
@@ -212,7 +212,7 @@ def check_clauses(wanted: Sequence[Clause]) -> None:
     raise UnsupportedQuery(fault.message, position=wanted[first].position) from None
 
 
-def _fault(clauses: Sequence[Clause]) -> ProgramError | None:
+def _fault(clauses: Sequence[DatalogClause]) -> ProgramError | None:
     try:
         stratified(derivation_rules(clauses))
     except ProgramError as error:

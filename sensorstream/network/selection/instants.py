@@ -14,8 +14,8 @@ from sensorstream.dotr.syntax import Mode
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.build import build
-from sensorstream.network.intervals.source import Waiting
-from sensorstream.network.intervals.strata import Ends, ends_of_rules
+from sensorstream.network.intervals.source import OpenOccurrences
+from sensorstream.network.intervals.strata import InstantKinds, ends_of_rules
 from sensorstream.network.network import Network
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.selection.assembly import Assembly, Broken, Stores
@@ -75,7 +75,7 @@ class Instants:
         """The names of all texts."""
         return tuple(self._rulesets)
 
-    def ends(self, also: Ruleset | None = None) -> Ends | None:
+    def ends(self, also: Ruleset | None = None) -> InstantKinds | None:
         """What all rules, and those of another text, add to a moment and read of it."""
         rulesets = self._rulesets if also is None else {**self._rulesets, also.name: also}
         if not rulesets:
@@ -208,13 +208,13 @@ class Instants:
 
     # -- at rest ----------------------------------------------------------------------------
 
-    def state(self) -> tuple[Waiting, ...]:
+    def state(self) -> tuple[OpenOccurrences, ...]:
         """What the present moment has said so far; between two events."""
         if self._time is None:
             return ()
-        return (Waiting(self._time, self._time, tuple(self._pending)),)
+        return (OpenOccurrences(self._time, self._time, tuple(self._pending)),)
 
-    def restore(self, waiting: Iterable[Waiting]) -> None:
+    def restore(self, waiting: Iterable[OpenOccurrences]) -> None:
         """Go on from a :meth:`state`; the rules are there already."""
         for channel in self._windows.values():
             channel.end()

@@ -13,22 +13,22 @@ from typing import TypeAlias
 
 from sensorstream.dotr.syntax import (
     Absence,
-    Aggregation,
     Between,
     Mode,
     Pick,
-    Program,
-    Rule,
     Scope,
+    ScopeAggregation,
     Selection,
     Selector,
+    TimedProgram,
+    TimedRule,
     attribute,
 )
 from sensorstream.errors import NotIncremental, QueryError, UnsupportedQuery
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.plan.planner import plan_in_step
-from sensorstream.network.sources import DEFAULT, INSTANT, Source, Sources
+from sensorstream.network.sources import DEFAULT, INSTANT, Sources, TripleSource
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Aggregate, Comparison, Expression, Filter, Project, Variable
 from sensorstream.sparql.places import give_place
@@ -112,7 +112,7 @@ class RulePlan(Plan):
     ``keeps`` is how long an event of each label is needed, in units of the time line.
     """
 
-    rule: Rule
+    rule: TimedRule
     trigger: Events
     parts: tuple[RulePart, ...]
     conditions: tuple[Expression, ...]
@@ -197,7 +197,7 @@ Length: TypeAlias = Callable[[timedelta], int]
 """The units of the time line in a length of time."""
 
 
-def plan_rules(program: Program, length: Length) -> RulePlans:
+def plan_rules(program: TimedProgram, length: Length) -> RulePlans:
     """The plans of all rules of a text.
 
     Raises:
@@ -221,7 +221,7 @@ def plan_rules(program: Program, length: Length) -> RulePlans:
     return RulePlans(tuple(_planned(rule, solutions, length) for rule in program.rules))
 
 
-def _refusal(error: QueryError, selector: Selector, source: Source) -> UnsupportedQuery:
+def _refusal(error: QueryError, selector: Selector, source: TripleSource) -> UnsupportedQuery:
     """Why a selector cannot be planned, at the place in its text."""
     query = selector.reading().meaning
     try:
@@ -273,7 +273,7 @@ Solutions: TypeAlias = tuple[algebra.Pattern, Plan, tuple[Expression, ...]]
 SolutionsOf: TypeAlias = Callable[[Selector, Mode], Solutions]
 
 
-def _planned(rule: Rule, solutions: SolutionsOf, length: Length) -> RulePlan:
+def _planned(rule: TimedRule, solutions: SolutionsOf, length: Length) -> RulePlan:
     tests, conditions = _shared_out(rule)
 
     def events(selector: Selector) -> Events:
@@ -317,7 +317,7 @@ def _planned(rule: Rule, solutions: SolutionsOf, length: Length) -> RulePlan:
                 taken.append(RulePart(found, span, pick))
                 places[label] = len(places)
                 ago[label] = keeps[label]
-            case Aggregation(variable, aggregate):
+            case ScopeAggregation(variable, aggregate):
                 values.append(RulePart(found, span, None, variable, aggregate))
             case Absence():
                 absent.append(RulePart(found, span))
@@ -326,10 +326,10 @@ def _planned(rule: Rule, solutions: SolutionsOf, length: Length) -> RulePlan:
     return RulePlan(rule, events(rule.trigger), parts, conditions, tuple(keeps.items()))
 
 
-def _shared_out(rule: Rule) -> tuple[dict[str, list[Expression]], tuple[Expression, ...]]:
+def _shared_out(rule: TimedRule) -> tuple[dict[str, list[Expression]], tuple[Expression, ...]]:
     """The conditions of each label, which is the last they name, and those about aggregates."""
     labels = {name: each.label for each in rule.selectors for name in each.names}
-    values = {each.variable for each in rule.parts if isinstance(each, Aggregation)}
+    values = {each.variable for each in rule.parts if isinstance(each, ScopeAggregation)}
     taken = [rule.trigger.label]
     taken += [each.selector.label for each in rule.parts if isinstance(each, Selection)]
     tests: dict[str, list[Expression]] = {each.label: [] for each in rule.selectors}

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
-from sensorstream.dotr.syntax import Clause, Mode
+from sensorstream.dotr.syntax import DatalogClause, Mode
 from sensorstream.model.terms import Literal, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.node import Node
 from sensorstream.network.plan.nodes import Plan
-from sensorstream.network.recursion.reads import Kind, reads, written
+from sensorstream.network.recursion.reads import TriplesRead, reads, written
 from sensorstream.network.rows import Row
-from sensorstream.network.selection.event_store import Store, Wanted
+from sensorstream.network.selection.event_store import EventRows, Wanted
 from sensorstream.network.selection.graph import relevant
 from sensorstream.network.selection.plan import Events, RulePlan, RulePlans, likeness
 
@@ -92,10 +92,10 @@ def triples_of(row: Row) -> list[Triple]:
     return list(zip(row[1::3], row[2::3], row[3::3], strict=True))  # type: ignore[arg-type]
 
 
-class Reading:
+class StoreReading:
     """What the rules of a text take from a store, which rules of others may use, too."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: EventRows) -> None:
         self.store = store
         self.keeps = 0
         self.wanted: list[Wanted] = []
@@ -122,12 +122,12 @@ class Reading:
 class Ruleset:
     """The rules of one text."""
 
-    def __init__(self, name: str, patterns: RulePlans, clauses: Sequence[Clause]) -> None:
+    def __init__(self, name: str, patterns: RulePlans, clauses: Sequence[DatalogClause]) -> None:
         self.name = name
         self.patterns = patterns
         self.clauses = tuple(clauses)
         self.root = Firings(patterns, self.size)
-        self.readings: list[Reading] | None = None
+        self.readings: list[StoreReading] | None = None
         """The stores that its rules read, in the order of the rules; None: they have none yet."""
         self.since: Instant | None = None
         """The first moment whose events are for these rules; None: all that stores have."""
@@ -160,14 +160,14 @@ class Ruleset:
         return max(lengths, default=0)
 
     @cached_property
-    def sees(self) -> tuple[Clause, ...]:
+    def sees(self) -> tuple[DatalogClause, ...]:
         """The Datalog rules that contribute to a selector."""
         return tuple(relevant(self.clauses, {kind for each in self.asked for kind in each}))
 
     @cached_property
-    def asked(self) -> tuple[frozenset[Kind], ...]:
+    def asked(self) -> tuple[frozenset[TriplesRead], ...]:
         """The kinds of triples that each rule selects from at a moment."""
-        found = dict[Plan, frozenset[Kind]]()
+        found = dict[Plan, frozenset[TriplesRead]]()
         for plan, each in self.channels.items():
             if each.mode is Mode.INSTANT:
                 found[plan] = frozenset(read.kind for read in reads(each.pattern))
@@ -177,13 +177,13 @@ class Ruleset:
         )
 
     @cached_property
-    def read(self) -> frozenset[Kind]:
+    def read(self) -> frozenset[TriplesRead]:
         """The kinds of triples that rules, and the Datalog rules they see, read of a moment."""
         derived = {each.kind for clause in self.sees for each in reads(clause.body)}
         return frozenset(derived.union(*self.asked))
 
     @cached_property
-    def made(self) -> tuple[frozenset[Kind], ...]:
+    def made(self) -> tuple[frozenset[TriplesRead], ...]:
         """The kinds of triples that each rule makes."""
         return tuple(frozenset(map(written, each.rule.template)) for each in self.patterns.patterns)
 
@@ -219,7 +219,7 @@ class Ruleset:
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class RuleMember:
     """A rule: the number of its pattern in its text."""
 
     ruleset: Ruleset

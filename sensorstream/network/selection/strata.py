@@ -11,31 +11,31 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 from weakref import WeakValueDictionary
 
-from sensorstream.dotr.syntax import Clause
+from sensorstream.dotr.syntax import DatalogClause
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.network.components import strata
 from sensorstream.network.recursion.reads import (
     Conclusions,
-    Kind,
     KindIndex,
+    TriplesRead,
     reads,
     with_conclusions,
     written,
 )
-from sensorstream.network.selection.ruleset import Member, Ruleset
+from sensorstream.network.selection.ruleset import RuleMember, Ruleset
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
     """Triples of a kind, which may be derived from others by Datalog rules."""
 
-    derived: KindIndex[Kind]
-    kind: Kind
+    derived: KindIndex[TriplesRead]
+    kind: TriplesRead
 
 
-_Node: TypeAlias = Member | _Asked
+_Node: TypeAlias = RuleMember | _Asked
 """A rule leads to what it asks for, and that to what it is derived from and the rules making it."""
-_Read: TypeAlias = dict[Member, tuple[frozenset[_Asked], frozenset[Kind]]]
+_Read: TypeAlias = dict[RuleMember, tuple[frozenset[_Asked], frozenset[TriplesRead]]]
 """The rules of a text, each with what it asks for and makes."""
 
 
@@ -46,9 +46,9 @@ class Order:
         """``conclusions`` are those from one triple, the same until :meth:`renew`."""
         self._conclusions: Final = conclusions
         self._texts: dict[str, _Read] = {}
-        self._makers = KindIndex[Member]()
+        self._makers = KindIndex[RuleMember]()
         # What triples may be derived from by Datalog rules in one step, as long as some text asks.
-        self._derived = WeakValueDictionary[tuple[Clause, ...], KindIndex[Kind]]()
+        self._derived = WeakValueDictionary[tuple[DatalogClause, ...], KindIndex[TriplesRead]]()
 
     def check(self, ruleset: Ruleset) -> None:
         """Whether rules could run beside the others, in place of those of their name.
@@ -92,7 +92,7 @@ class Order:
         for each in rulesets:
             self.add(each)
 
-    def levels(self) -> dict[Member, int]:
+    def levels(self) -> dict[RuleMember, int]:
         """The level of each rule: it fires after all of lower ones.
 
         Raises:
@@ -106,17 +106,17 @@ class Order:
         """The levels of rules and of what they depend on; ``new`` is the text that is refused."""
 
         def check(found: list[_Node]) -> None:
-            circle = [each for each in found if isinstance(each, Member)]
+            circle = [each for each in found if isinstance(each, RuleMember)]
             if circle and len(found) > 1:
                 raise _refusal(circle, new or circle[0].ruleset)
 
         def below(node: _Node) -> list[tuple[_Node, int]]:
-            return [(each, int(isinstance(each, Member))) for each in self._sources(node)]
+            return [(each, int(isinstance(each, RuleMember))) for each in self._sources(node)]
 
         return strata(roots, below, check)
 
     def _sources(self, node: _Node) -> Iterable[_Node]:
-        if isinstance(node, Member):
+        if isinstance(node, RuleMember):
             return self._texts[node.ruleset.name][node][0]
         derived = (_Asked(node.derived, each) for each in node.derived.meeting(node.kind))
         return (*derived, *self._makers.meeting(node.kind))
@@ -132,7 +132,7 @@ class Order:
                     for kind in read:
                         derived.add(made, kind)
         return {
-            Member(ruleset, number): (
+            RuleMember(ruleset, number): (
                 frozenset(_Asked(derived, each) for each in asked),
                 with_conclusions(made, self._conclusions),
             )
@@ -140,7 +140,7 @@ class Order:
         }
 
 
-def _refusal(circle: Iterable[Member], ruleset: Ruleset) -> UnsupportedQuery:
+def _refusal(circle: Iterable[RuleMember], ruleset: Ruleset) -> UnsupportedQuery:
     names = ", ".join(sorted(each.pattern.rule.name for each in circle))
     first = min(each.number for each in circle if each.ruleset is ruleset)
     return UnsupportedQuery(

@@ -29,7 +29,7 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple, term
 from sensorstream.model.vocabulary import OWL
 from sensorstream.reasoning.dl.axioms import line_of
-from sensorstream.reasoning.dl.datatypes import Datatypes, Numbers
+from sensorstream.reasoning.dl.datatypes import Datatypes, OpaqueValues
 from sensorstream.reasoning.dl.process import HEAP, JavaProcess
 from sensorstream.reasoning.dl.protocol import Explained
 from sensorstream.reasoning.dl.quickxplain import minimal_conflict
@@ -313,7 +313,7 @@ _DENIAL: Final = BlankNode("_:denial")
 
 
 @dataclass(frozen=True, slots=True)
-class Entailed:
+class EntailmentReason:
     """Assertions of the window, and axioms in Manchester syntax, that entail a triple.
 
     Together they are minimal. ``limits`` says why there are none; "" if there are.
@@ -358,7 +358,7 @@ class SearchLimits(TypedDict):
 
 def entailed(
     triple: Triple, assertions: Sequence[Triple], ontology: Ontology, **limits: Unpack[SearchLimits]
-) -> Entailed:
+) -> EntailmentReason:
     """A minimal set of these assertions, and of the ontology's axioms, that entails a triple.
 
     A process of HermiT is started for it, and ended.
@@ -369,7 +369,7 @@ def entailed(
 
 def clashing(
     assertions: Sequence[Triple], ontology: Ontology, **limits: Unpack[SearchLimits]
-) -> Entailed:
+) -> EntailmentReason:
     """A minimal set of these assertions, and of the ontology's axioms, that has no model.
 
     As :func:`entailed`; the process gives way to others.
@@ -383,7 +383,7 @@ def _without_model(
     ontology: Ontology,
     nice: int,
     limits: SearchLimits,
-) -> Entailed:
+) -> EntailmentReason:
     java, heap, seconds = limits.get("java", ""), limits.get("heap", HEAP), limits["seconds"]
     process = JavaProcess("the explainer", java=java, heap=heap, nice=nice, clock=limits["clock"])
     terminology = Terminology.of(ontology)
@@ -406,19 +406,19 @@ def _without_model(
         # The limit is for the search: a start of Java, and reading the ontology, come before.
         answer = process.exchange(question, 2 * seconds)
     except ReasonerError as error:
-        return Entailed((), (), f"the reasons are not known: {error}")
+        return EntailmentReason((), (), f"the reasons are not known: {error}")
     finally:
         process.close()
     if answer.axioms is not None:
         chosen = tuple(assertions[number] for number in answer.chosen)
-        return Entailed(chosen, tuple(map(datatypes.readable, answer.axioms)))
+        return EntailmentReason(chosen, tuple(map(datatypes.readable, answer.axioms)))
     if answer.consistent:
         near = f"the {len(assertions)} nearest assertions of the window"
-        return Entailed((), (), f"HermiT does not find it in {near}")
-    return Entailed((), (), f"not narrowed down within {seconds:g} s: ask again later")
+        return EntailmentReason((), (), f"HermiT does not find it in {near}")
+    return EntailmentReason((), (), f"not narrowed down within {seconds:g} s: ask again later")
 
 
-def _axioms(ontology: Ontology, terminology: Terminology, numbers: Numbers) -> str:
+def _axioms(ontology: Ontology, terminology: Terminology, numbers: OpaqueValues) -> str:
     said = named_blanks(axioms_of(ontology), terminology.individuals)
     return to_ntriples(terminology.datatypes.rewritten(said, numbers)).decode()
 

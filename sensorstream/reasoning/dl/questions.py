@@ -19,10 +19,15 @@ from sensorstream.kb.graph import KnowledgeBase, Origin
 from sensorstream.model import owl, rdf
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple
 from sensorstream.reasoning.dl.axioms import EQUALITY, Axioms, line_of
-from sensorstream.reasoning.dl.datatypes import Numbers
+from sensorstream.reasoning.dl.datatypes import OpaqueValues
 from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.protocol import IslandFacts
-from sensorstream.reasoning.dl.terminology import HELPER, Entailed, PropertyEnds, Terminology
+from sensorstream.reasoning.dl.terminology import (
+    HELPER,
+    MemberEntailments,
+    PropertyEnds,
+    Terminology,
+)
 from sensorstream.reasoning.dl.value_classes import ValueClasses
 
 _ASSERTED: Final = int(Origin.STATIC | Origin.WINDOW)
@@ -90,7 +95,7 @@ def _tell(
     facts: IslandFacts,
     triple: Triple,
     members: dict[Subject, int],
-    values: Numbers,
+    values: OpaqueValues,
 ) -> None:
     """Add a triple to the facts about an island."""
     s, p, o = triple
@@ -113,7 +118,7 @@ def _tell(
         facts.different.append((number, members[o]))
 
 
-def _checked(triple: Triple, value: Literal, values: Numbers) -> tuple[str, str, str | None]:
+def _checked(triple: Triple, value: Literal, values: OpaqueValues) -> tuple[str, str, str | None]:
     """A literal in the form of the reasoner; an invalid one would damage its state."""
     try:
         told = values.tell(value)
@@ -131,14 +136,14 @@ def names(members: Iterable[Subject], limit: int = 5) -> str:
     return ", ".join(listed[:limit]) + more
 
 
-Answer: TypeAlias = Sequence[Entailed] | None
+Answer: TypeAlias = Sequence[MemberEntailments] | None
 """The entailments about each member; None if the island contradicts the axioms."""
 
 _ROUNDS = 2
 _LARGEST = 64
 
 
-class Shape(NamedTuple):
+class IslandShape(NamedTuple):
     """The key of an island, and its members in the order of the key."""
 
     key: Hashable
@@ -157,7 +162,7 @@ class Memo:
         self.hits = 0
         self.misses = 0
 
-    def shape(self, facts: IslandFacts) -> Shape | None:
+    def shape(self, facts: IslandFacts) -> IslandShape | None:
         """The shape of an island; None if it is so large that it will probably not occur again."""
         count = len(facts.names)
         if count > _LARGEST or not self._size:
@@ -166,10 +171,10 @@ class Memo:
         if count == 1:
             # Sets, because repeated assertions have no effect.
             told = (frozenset(facts.types), frozenset(values), frozenset(facts.links))
-            return Shape((facts.names[0], *told, bool(facts.different)), None)
+            return IslandShape((facts.names[0], *told, bool(facts.different)), None)
         order = _order(facts, values)
         place = {member: number for number, member in enumerate(order)}
-        return Shape(
+        return IslandShape(
             (
                 tuple(facts.names[member] for member in order),
                 frozenset((place[n], c) for n, c in facts.types),
@@ -181,7 +186,7 @@ class Memo:
             order,
         )
 
-    def look_up(self, shape: Shape | None) -> tuple[Answer] | None:
+    def look_up(self, shape: IslandShape | None) -> tuple[Answer] | None:
         """A 1-tuple, because an answer of None means contradiction; None if not known yet."""
         if shape is None or shape.key not in self._answers:
             self.misses += 1
@@ -192,12 +197,12 @@ class Memo:
         if answer is None or shape.order is None:
             return (answer,)
         back = shape.order
-        members = [Entailed()] * len(back)
+        members = [MemberEntailments()] * len(back)
         for number, each in enumerate(answer):
             members[back[number]] = _renumbered(each, back)
         return (members,)
 
-    def store(self, shape: Shape, answer: Answer) -> None:
+    def store(self, shape: IslandShape, answer: Answer) -> None:
         """Store an answer; the least recently used one is removed."""
         if answer is not None and shape.order is not None:
             place = [0] * len(shape.order)
@@ -209,10 +214,10 @@ class Memo:
             self._answers.popitem(last=False)
 
 
-def _renumbered(entailed: Entailed, place: Sequence[int]) -> Entailed:
+def _renumbered(entailed: MemberEntailments, place: Sequence[int]) -> MemberEntailments:
     if not entailed.links and not entailed.same:
         return entailed
-    return Entailed(
+    return MemberEntailments(
         entailed.types,
         frozenset((role, place[other]) for role, other in entailed.links),
         entailed.values,
@@ -272,7 +277,7 @@ class _Hard:
     left: int
 
 
-class Questions:
+class IslandQuestions:
     """The entailments about the members of islands, from the process or from the cache.
 
     With ``leaves_open``, a question that the process cannot answer, though it works otherwise, is
@@ -303,7 +308,7 @@ class Questions:
             ReasonerError: the process failed, or (with ``leaves_open``) does not start.
         """
         answers: list[Answer] = [None] * len(islands)
-        open_: dict[int, Shape | None] = {}
+        open_: dict[int, IslandShape | None] = {}
         for number, island in enumerate(islands):
             shape = self.memo.shape(island.facts)
             known = self.memo.look_up(shape)
@@ -318,7 +323,7 @@ class Questions:
             answers[number] = answer
         return answers
 
-    def _asked(self, islands: Sequence[tuple[Shape | None, Island]]) -> Iterator[Answer]:
+    def _asked(self, islands: Sequence[tuple[IslandShape | None, Island]]) -> Iterator[Answer]:
         if not self.leaves_open:
             found = self._exchange([island.facts for _, island in islands])
             for (shape, island), answer in zip(islands, found, strict=True):
@@ -336,7 +341,7 @@ class Questions:
             else:
                 yield self._kept(shape, island, one)
 
-    def _kept(self, shape: Shape | None, island: Island, answer: Answer) -> Answer:
+    def _kept(self, shape: IslandShape | None, island: Island, answer: Answer) -> Answer:
         self._hard.pop(_vocabulary(island.facts), None)
         if shape is not None:
             self.memo.store(shape, answer)
@@ -360,7 +365,7 @@ class Questions:
 
     def _left_open(self, island: Island, why: str) -> Answer:
         self.left_open.append(f"what follows of {names(island.members)} is not decided: {why}")
-        return [Entailed() for _ in island.facts.names]
+        return [MemberEntailments() for _ in island.facts.names]
 
     def _exchange(self, islands: Sequence[IslandFacts]) -> list[Answer]:
         questions = [(n, each) for n, f in enumerate(islands) for each in self._probes.questions(f)]

@@ -19,10 +19,10 @@ from sensorstream.model.terms import Triple
 from sensorstream.network.budget import NO_LIMITS, Budget, Limits
 from sensorstream.reasoning.dl.contradictions import Explainer
 from sensorstream.reasoning.dl.gap.answers import Answers
-from sensorstream.reasoning.dl.gap.trial import Trial
+from sensorstream.reasoning.dl.gap.trial import AxiomTrial
 from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.protocol import IslandFacts
-from sensorstream.reasoning.dl.questions import Memo, Questions
+from sensorstream.reasoning.dl.questions import IslandQuestions, Memo
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.reasoner import Limited, SchemaClosure, change_between
 
@@ -48,7 +48,7 @@ class DlReasoner(Limited):
         *,
         remembered: int = _REMEMBERED,
         limits: Limits = NO_LIMITS,
-        trial: Trial | None = None,
+        trial: AxiomTrial | None = None,
     ) -> None:
         """``limits`` are for what rules may take for one change.
 
@@ -57,10 +57,10 @@ class DlReasoner(Limited):
         self._terminology = terminology
         self._worker = worker
         super().__init__(Budget(limits))
-        self.questions = Questions(terminology, worker, remembered)
+        self.questions = IslandQuestions(terminology, worker, remembered)
         """What the process is asked."""
         self._told = SchemaClosure(terminology.schema)
-        self._trial = trial or Trial(terminology)
+        self._trial = trial or AxiomTrial(terminology)
         self._answers: Answers | None = None
 
     @property
@@ -168,7 +168,7 @@ class ResilientReasoner(DlReasoner):
         explainer: Explainer,
         *,
         limits: Limits = NO_LIMITS,
-        trial: Trial | None = None,
+        trial: AxiomTrial | None = None,
     ) -> None:
         super().__init__(terminology, worker, limits=limits, trial=trial)
         self._explainer = explainer

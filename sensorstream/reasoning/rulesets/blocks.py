@@ -10,7 +10,7 @@ from typing import Final
 from sensorstream.dotr.reader import is_rules
 from sensorstream.errors import Position, ProgramError
 from sensorstream.sparql.iris import resolve
-from sensorstream.sparql.lexer import Lexeme, Source, tokens
+from sensorstream.sparql.lexer import Lexeme, QueryText, tokens
 
 _PROLOGUE: Final = {"_PREFIX": 3, "_BASE": 2}
 """Tokens of a declaration."""
@@ -19,7 +19,7 @@ _CLOSING: Final = frozenset(("_END_BRACE", "_END_PAREN", "_END_BRACKET"))
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class RuleBlock:
     """One rule of a text, and the lines of comment above it.
 
     ``start`` is where it begins in the source, ``end`` the semicolon after it (None: there is
@@ -46,7 +46,7 @@ class Block:
         return "\n".join(self.comment[1:])
 
 
-def blocks_of(source: Source, text: str) -> Iterator[Block]:
+def blocks_of(source: QueryText, text: str) -> Iterator[RuleBlock]:
     """The updates of a text, separated by semicolons; ``text`` is as it was written.
 
     Raises:
@@ -60,11 +60,11 @@ def blocks_of(source: Source, text: str) -> Iterator[Block]:
     first: Lexeme | None = None
     groups: list[tuple[int, int]] = []
 
-    def block(token: Lexeme, end: Position | None) -> Block:
+    def block(token: Lexeme, end: Position | None) -> RuleBlock:
         position = source.position(token.start)
         comment = comment_above(lines, position)
         found = dict(prefixes)
-        return Block(position, comment, token.start, end, tuple(groups), found, base)
+        return RuleBlock(position, comment, token.start, end, tuple(groups), found, base)
 
     for token in tokens(source):
         if declaration:
@@ -122,7 +122,7 @@ def excerpt(text: str, origin: str, left_out: Collection[Position]) -> str:
         raise ProgramError(
             f"{origin} is Datalog: expected a rule set in SPARQL, INSERT {{ … }} WHERE {{ … }}"
         )
-    source = Source(text, Position(origin, 1, 1))
+    source = QueryText(text, Position(origin, 1, 1))
     lines = text.split("\n")
     begins = [0, *accumulate(len(line) + 1 for line in lines)]
 
@@ -145,5 +145,5 @@ def excerpt(text: str, origin: str, left_out: Collection[Position]) -> str:
 
 def _is_closed(text: str, origin: str) -> bool:
     """Whether another text may follow, which begins a new rule."""
-    types = [token.type for token in tokens(Source(text, Position(origin, 1, 1)))]
+    types = [token.type for token in tokens(QueryText(text, Position(origin, 1, 1)))]
     return not types or types[-1] == "_SEMICOLON"

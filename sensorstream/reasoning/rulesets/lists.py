@@ -15,8 +15,8 @@ from sensorstream.kb.index import TripleIndex
 from sensorstream.model import owl, rdf
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.vocabulary import OWL, RDF, RDFS
-from sensorstream.network.recursion.reads import Kind, written
-from sensorstream.network.recursion.rule import Clause, DerivationRule, clauses
+from sensorstream.network.recursion.reads import TriplesRead, written
+from sensorstream.network.recursion.rule import DerivationRule, RuleClause, clauses
 from sensorstream.reasoning.rulesets.graphs_read import check_plan
 from sensorstream.reasoning.rulesets.solving import (
     Substitution,
@@ -69,12 +69,12 @@ def is_of_lists(triple: TriplePattern) -> bool:
     return not isinstance(path, Variable) and all(step in _OF_LISTS for step in _steps(path))
 
 
-def schema_kinds(rules: Iterable[DerivationRule]) -> frozenset[Kind]:
+def schema_kinds(rules: Iterable[DerivationRule]) -> frozenset[TriplesRead]:
     """The kinds of triples that the rules take for schema.
 
     Rules must be specialised anew when such a triple comes or goes, asserted or inferred.
     """
-    found: set[Kind] = set()
+    found: set[TriplesRead] = set()
     for rule in rules:
         for clause in clauses(rule):
             for triple in triples_of(clause.body.pattern):
@@ -83,12 +83,12 @@ def schema_kinds(rules: Iterable[DerivationRule]) -> frozenset[Kind]:
     return frozenset(found)
 
 
-def kinds_of(triple: TriplePattern) -> Iterator[Kind]:
+def kinds_of(triple: TriplePattern) -> Iterator[TriplesRead]:
     """The kinds of triples that a pattern of the schema reads."""
     if isinstance(triple.predicate, IRI):
         yield written(triple)
     else:
-        yield from (Kind(step, None) for step in _steps(triple.predicate))
+        yield from (TriplesRead(step, None) for step in _steps(triple.predicate))
 
 
 def _is_of_vocabulary(term: object) -> bool:
@@ -144,7 +144,7 @@ def unrolled(rules: Iterable[DerivationRule], index: TripleIndex) -> list[Deriva
     return found
 
 
-def kinds_of_lists(rules: Iterable[DerivationRule]) -> frozenset[Kind]:
+def kinds_of_lists(rules: Iterable[DerivationRule]) -> frozenset[TriplesRead]:
     """The kinds of triples that decide for which lists rules are unrolled."""
     return frozenset(
         kind
@@ -169,7 +169,7 @@ def _unrolled(rule: DerivationRule, index: TripleIndex) -> Iterator[DerivationRu
             yield from _conjunctions(grounded, index)
 
 
-def _grounded(clause: Clause, index: TripleIndex) -> Iterator[DerivationRule]:
+def _grounded(clause: RuleClause, index: TripleIndex) -> Iterator[DerivationRule]:
     """A clause with terms for lists and members, for each way in which these fit.
 
     Many ways for one list, such as the pairs of an owl:AllDifferent, are a table in one rule: as

@@ -27,15 +27,15 @@ from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
 from sensorstream.network.expressions.expression_functions import made_node
 from sensorstream.network.recursion.rule import DerivationRule, node_of
 from sensorstream.network.recursion.strata import stratified
-from sensorstream.reasoning.rulesets.blocks import Block, blocks_of, comment_above
+from sensorstream.reasoning.rulesets.blocks import RuleBlock, blocks_of, comment_above
 from sensorstream.reasoning.rulesets.graphs_read import NAMED
 from sensorstream.reasoning.rulesets.lists import check_lists, check_plans, without_lists
-from sensorstream.reasoning.rulesets.rule_set import Note, RuleSet
+from sensorstream.reasoning.rulesets.rule_set import RuleComment, RuleSet
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Operation, Pattern, Query, TriplePattern, Variable
 from sensorstream.sparql.bounds import check_bounds, check_length
 from sensorstream.sparql.functions import OF_EVENTS, UNREPEATABLE
-from sensorstream.sparql.lexer import Source
+from sensorstream.sparql.lexer import QueryText
 from sensorstream.sparql.parser import read_query, read_rule_set
 from sensorstream.sparql.places import Places
 from sensorstream.sparql.printing import part_text
@@ -142,8 +142,8 @@ _ASK: Final = "ASK "
 def state_rule(
     name: str,
     operation: algebra.Modify | algebra.DeleteWhere,
-    block: Block,
-    source: Source,
+    block: RuleBlock,
+    source: QueryText,
     places: Places,
 ) -> syntax.RuleFile:
     """The rule of a block, as a file of the rule language with this rule alone.
@@ -163,7 +163,7 @@ def state_rule(
     form = _SELECT if any(map(str.isidentifier, names)) else _ASK
     before = _before(source, body[0], len(form))
     query = syntax.Sparql(f"{form}{_text(source, body)}", position=before)
-    condition = syntax.Select(query) if form == _SELECT else syntax.Ask(query)
+    condition = syntax.SelectCondition(query) if form == _SELECT else syntax.AskCondition(query)
     place = block.position
     rule = syntax.SemanticRule(
         name,
@@ -186,7 +186,7 @@ def question_of(file: syntax.RuleFile) -> Query:
     (rule,) = file.semantic_rules
     assert isinstance(rule.trigger, syntax.When)
     condition = rule.trigger.condition
-    assert isinstance(condition, syntax.Select | syntax.Ask)
+    assert isinstance(condition, syntax.SelectCondition | syntax.AskCondition)
     text = condition.query
     start, prefixes = text.position, file.prefix_map
     return read_query(text.text, start=start, prefixes=prefixes, base=file.base).meaning
@@ -218,11 +218,11 @@ def _check(operation: algebra.Modify | algebra.DeleteWhere, places: Places) -> N
             )
 
 
-def _text(source: Source, group: tuple[int, int]) -> str:
+def _text(source: QueryText, group: tuple[int, int]) -> str:
     return source.text[group[0] : group[1]]
 
 
-def _before(source: Source, offset: int, length: int) -> Position:
+def _before(source: QueryText, offset: int, length: int) -> Position:
     """Where a text begins that has ``length`` characters before what stands at an offset."""
     at = source.position(offset)
     return Position(at.file, at.line, at.column - length)
@@ -328,10 +328,10 @@ def read(text: str, origin: str) -> RuleSet:
 def _updates(text: str, start: Position) -> RuleSet:
     parsed = read_rule_set(text, start=start)
     rules: dict[str, DerivationRule] = {}
-    notes: dict[str, Note] = {}
+    notes: dict[str, RuleComment] = {}
     facts: dict[Triple, None] = {}
     state_rules: list[RuleFile] = []
-    source = Source(text, start)
+    source = QueryText(text, start)
     for block, operation in zip(blocks_of(source, text), parsed.meaning.operations, strict=True):
         check_bounds(operation, block.position)
         places = replace(parsed.places, start=block.position)
@@ -341,12 +341,12 @@ def _updates(text: str, start: Position) -> RuleSet:
             facts.update((_fact(triple, block), None) for triple in stated)
         elif isinstance(update, algebra.DeleteWhere) or update.delete is not None:
             name = _name(block)
-            _note(name, Note(block.position, block.remarks), notes)
+            _note(name, RuleComment(block.position, block.remarks), notes)
             state_rules.append(state_rule(name, update, block, source, places))
         else:
             head = tuple(quad.triple for quad in update.insert or ())
             rule = _rule(head, update.pattern, block, places)
-            _note(rule.name, Note(block.position, block.remarks), notes)
+            _note(rule.name, RuleComment(block.position, block.remarks), notes)
             rules[rule.name] = rule
     return RuleSet(start.file, tuple(rules.values()), tuple(facts), notes, tuple(state_rules))
 
@@ -360,17 +360,17 @@ def _datalog(text: str, start: Position) -> RuleSet:
         )
     lines = text.split("\n")
     rules: dict[str, DerivationRule] = {}
-    notes: dict[str, Note] = {}
+    notes: dict[str, RuleComment] = {}
     for clause in program.clauses:
-        block = Block(clause.position, comment_above(lines, clause.position))
+        block = RuleBlock(clause.position, comment_above(lines, clause.position))
         places = Places(clause.position, {}, {})
         rule = _rule(clause.head, clause.body, block, places)
-        _note(rule.name, Note(block.position, block.remarks), notes)
+        _note(rule.name, RuleComment(block.position, block.remarks), notes)
         rules[rule.name] = rule
     return RuleSet(start.file, tuple(rules.values()), (), notes)
 
 
-def _note(name: str, note: Note, notes: dict[str, Note]) -> None:
+def _note(name: str, note: RuleComment, notes: dict[str, RuleComment]) -> None:
     """Note a rule.
 
     Raises:
@@ -395,7 +395,7 @@ def _note(name: str, note: Note, notes: dict[str, Note]) -> None:
 def _rule(
     head: tuple[TriplePattern, ...],
     body: Pattern,
-    block: Block,
+    block: RuleBlock,
     places: Places,
 ) -> DerivationRule:
     if not head:
@@ -412,7 +412,7 @@ def _rule(
     return rule
 
 
-def _name(block: Block) -> str:
+def _name(block: RuleBlock) -> str:
     title = block.title
     if " #" in title:
         raise QueryError(
@@ -429,7 +429,7 @@ def _name(block: Block) -> str:
     return title or f"at {block.position.line}:{block.position.column}"
 
 
-def _fact(triple: TriplePattern, block: Block) -> Triple:
+def _fact(triple: TriplePattern, block: RuleBlock) -> Triple:
     s, p, o = triple.subject, triple.predicate, triple.object
     if isinstance(s, Literal | Variable) or not isinstance(p, IRI) or isinstance(o, Variable):
         raise QueryError(

@@ -3,7 +3,7 @@
 The static graph is closed once, by the rules as they are. Then they are specialised to it: what is
 left are rules over streamed triples. Those with one premise are composed to flat conclusions
 (:mod:`sensorstream.network.recursion.linear`); the others run as a
-:class:`~sensorstream.network.recursion.program.Program`.
+:class:`~sensorstream.network.recursion.program.DerivationProgram`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from sensorstream.network.budget import NO_LIMITS, Budget, Limits
 from sensorstream.network.recursion.equality_rules import apart
 from sensorstream.network.recursion.implied import Implied, unknown
 from sensorstream.network.recursion.linear import FlatClosure, LinearTable, parted
-from sensorstream.network.recursion.program import Program
+from sensorstream.network.recursion.program import DerivationProgram
 from sensorstream.network.recursion.rule import DerivationRule
 from sensorstream.reasoning.dl.axioms import line_of
 from sensorstream.reasoning.reasoner import Limited, change_between
@@ -93,10 +93,10 @@ class RuleReasoner(Limited):
     """Incremental materialisation of rule sets.
 
     Cost of a change: for rules with one premise the triples and what they imply; for others what
-    :class:`~sensorstream.network.recursion.program.Program` says. While the window holds or implies
-    triples of the schema that make other rules, the rules run as they are, which is exact but
-    slower: ``unspecialised`` says so. Where a window loses most of its triples at once, everything
-    is derived again from the rest.
+    :class:`~sensorstream.network.recursion.program.DerivationProgram` says. While the window holds
+    or implies triples of the schema that make other rules, the rules run as they are, which is
+    exact but slower: ``unspecialised`` says so. Where a window loses most of its triples at once,
+    everything is derived again from the rest.
     """
 
     def __init__(self, rule_set: RuleSet, limits: Limits = NO_LIMITS) -> None:
@@ -329,10 +329,10 @@ class _Run:
         self.closure = FlatClosure(linear, tables, lambda triple: kb.marks(triple) & _STATIC)
         self._implied = Implied(self.closure.conclusions)
         self._into = Origin.STATIC_INFERRED if of_static else Origin.INFERRED
-        self._program: Program | None = None
+        self._program: DerivationProgram | None = None
         self._graphs = GraphsRead(kb, others)
         if equality or others:
-            self._program = Program(
+            self._program = DerivationProgram(
                 kb,
                 self._into,
                 (*equality, *others),
@@ -398,6 +398,6 @@ def _whole(rules: Sequence[DerivationRule], kb: KnowledgeBase) -> list[Derivatio
     return numbered(unrolled(rules, kb.index))
 
 
-def _check_faults(program: Program) -> None:
+def _check_faults(program: DerivationProgram) -> None:
     for name, error in program.faults.items():
         raise InternalFault(f"rule {name}: {error}")

@@ -74,7 +74,7 @@ def _may_lose(rule: DerivationRule) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class RuleComment:
     """What a file says of a rule: where it stands, and the comment below its name."""
 
     position: Position
@@ -91,7 +91,7 @@ class RuleSet:
     name: str
     rules: tuple[DerivationRule, ...]
     facts: tuple[Triple, ...]
-    notes: Mapping[str, Note]
+    notes: Mapping[str, RuleComment]
     """By the name of a rule."""
     state_rules: tuple[RuleFile, ...] = ()
 
@@ -108,7 +108,7 @@ def combined(sets: Iterable[RuleSet]) -> RuleSet:
     """
     several = tuple(sets)
     kept: dict[object, DerivationRule] = {}
-    notes: dict[str, Note] = {}
+    notes: dict[str, RuleComment] = {}
     for each in several:
         for rule in each.rules:
             meaning = renamed(rule)

@@ -18,8 +18,8 @@ from typing import Final
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
-from sensorstream.network.recursion.reads import Kind, KindIndex, reads, written
-from sensorstream.network.recursion.rule import Clause, DerivationRule, clauses, meant
+from sensorstream.network.recursion.reads import KindIndex, TriplesRead, reads, written
+from sensorstream.network.recursion.rule import DerivationRule, RuleClause, clauses, meant
 from sensorstream.reasoning.rulesets.lists import is_schema, kinds_of, kinds_of_lists, unrolled
 from sensorstream.reasoning.rulesets.rule_set import renamed
 from sensorstream.reasoning.rulesets.solving import (
@@ -60,7 +60,7 @@ class SchemaTable:
         assert isinstance(premise.predicate, IRI)
         assert isinstance(premise.object, Variable)
         self.predicate = premise.predicate
-        self.heads: tuple[Kind, ...] = tuple(dict.fromkeys(map(written, heads)))
+        self.heads: tuple[TriplesRead, ...] = tuple(dict.fromkeys(map(written, heads)))
         self._key = premise.object.name
         self._schema = tuple(schema)
         self._heads: list[tuple[IRI, PatternTerm]] = []
@@ -93,7 +93,7 @@ class SchemaTable:
         """See :class:`~sensorstream.network.recursion.linear.LinearTable`."""
         return any(self._has(name, term) for name in self._names)
 
-    def may_say(self, kind: Kind) -> bool:
+    def may_say(self, kind: TriplesRead) -> bool:
         """Whether a conclusion may be of a kind."""
         return any(
             (kind.predicate is None or kind.predicate == property)
@@ -182,7 +182,7 @@ class Division:
     that the static graph answers, ``whole`` is the clause with these patterns.
     """
 
-    def __init__(self, clause: Clause) -> None:
+    def __init__(self, clause: RuleClause) -> None:
         body = clause.body.pattern
         asked = dict.fromkeys(filter(is_schema, triples_of(body)))
         self.schema: tuple[TriplePattern, ...] = tuple(asked)
@@ -243,7 +243,7 @@ class Division:
                 match = bound((pattern.subject, pattern.predicate, pattern.object), triple)
                 if match is not None:
                     yield match
-            elif any(kind.meets(Kind(triple[1], None)) for kind in kinds_of(pattern)):
+            elif any(kind.meets(TriplesRead(triple[1], None)) for kind in kinds_of(pattern)):
                 yield {}
 
     def conclusions(self, binding: Binding) -> list[Triple]:
@@ -325,7 +325,7 @@ class Specialisation:
         of :func:`.lists.schema_kinds` do. With the others, also those of the schema,
         the rules conclude what the rule set does.
         """
-        kind = Kind(triple[1], triple[2])
+        kind = TriplesRead(triple[1], triple[2])
         if any(each.meets(kind) for each in self._kinds_of_lists):
             return True
         near = dict.fromkeys(self._by_kind.meeting(kind))

@@ -12,7 +12,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
-from sensorstream.app.questions.asking import Run, is_question
+from sensorstream.app.questions.asking import RunningQuestion, is_question
 from sensorstream.app.questions.jobs import RUNNING, Job
 from sensorstream.client.operations import Operations
 from sensorstream.errors import UnfinishedJob
@@ -161,7 +161,7 @@ def _body(job: Job) -> JobBody:
     return JobBody(**told, **asdict(job.question), error=error)
 
 
-def _running(run: Run) -> JobBody:
+def _running(run: RunningQuestion) -> JobBody:
     told: dict[str, Any] = dict.fromkeys(("ended_at", "rows", "bytes", "progress", "error"))
     told |= {**asdict(run.asked), "text": run.asked.text[:_LONGEST], "plan": False}
     told |= {"submitted_at": run.since, "started_at": run.since}

@@ -30,7 +30,7 @@ from sensorstream.app.questions.messages import MOST_INDIVIDUALS, KnownOrigin
 from sensorstream.client.operations import Operations
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import Busy, MessageTooLarge, Position, RepeatedMessage, SensorStreamError
-from sensorstream.history.kept_messages import Chosen, KeptMessage
+from sensorstream.history.kept_messages import KeptMessage, QuarantineChoice
 from sensorstream.server.access import check_source
 from sensorstream.server.addresses import admitted
 from sensorstream.server.batches import JSON, LINES, read_batch
@@ -403,7 +403,7 @@ def list_messages(
 ) -> JSONResponse:
     """The messages in the journal, newest first, and what became of each."""
     state = None if status is None else status.value
-    chosen = Chosen(state, source=source, since=since, before=before)
+    chosen = QuarantineChoice(state, source=source, since=since, before=before)
     found = app.messages.page(chosen, limit)
     asked = {"status": state, "source": source, "since": since, "limit": limit}
     last = found[-1].seq if found else None

@@ -17,7 +17,7 @@ from sensorstream.app.questions.messages import MOST, Replayed
 from sensorstream.client.operations import Operations
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import RepeatedMessage
-from sensorstream.history.kept_messages import Chosen
+from sensorstream.history.kept_messages import QuarantineChoice
 from sensorstream.server.addresses import admitted
 from sensorstream.server.negotiation import xml_of
 from sensorstream.server.problems import ContradictionBody, ProblemBody, problem_of
@@ -95,11 +95,11 @@ async def _chosen(
     until: Annotated[Moment | None, Query(description="only those received before")] = None,
     after: Annotated[_Seq, Query(description="only those with a `seq` above")] = None,
     before: Annotated[_Seq, Query(description="only those with a `seq` below")] = None,
-) -> Chosen:
-    return Chosen(status, code, source, since, until, after, before)
+) -> QuarantineChoice:
+    return QuarantineChoice(status, code, source, since, until, after, before)
 
 
-_Choosing = Annotated[Chosen, Depends(_chosen)]
+_Choosing = Annotated[QuarantineChoice, Depends(_chosen)]
 
 
 @routed(routes, Operations.quarantine, "List messages not taken in")

@@ -22,7 +22,7 @@ from sensorstream.app.application import Application
 from sensorstream.app.control.queries import QueryView
 from sensorstream.app.control.versions import QUERY, digest_of
 from sensorstream.client.operations import Operations
-from sensorstream.engine.live_queries import QueryReport
+from sensorstream.engine.live_queries import EngineReport
 from sensorstream.history.asking.formats import GRAPHS, SOLUTIONS
 from sensorstream.server.negotiation import accepted, choose, media_type_of
 from sensorstream.server.questions import answer_response
@@ -91,7 +91,7 @@ class QueriesBody(BaseModel):
     queries: list[QueryBody]
 
 
-def _reports(reports: Sequence[QueryReport], info: ValidationInfo) -> list[dict[str, Any]]:
+def _reports(reports: Sequence[EngineReport], info: ValidationInfo) -> list[dict[str, Any]]:
     line: Any = info.context
     return [query_report_data(each.id, each.report, line) for each in reports]
 
@@ -302,6 +302,6 @@ async def _follow(
             yield format_sse_event(comment="still listening")
 
 
-def _data(application: Application, report: QueryReport) -> str:
+def _data(application: Application, report: EngineReport) -> str:
     data = query_report_data(report.id, report.report, application.timeline)
     return json.dumps(data, ensure_ascii=False)

@@ -28,7 +28,7 @@ from sensorstream.history.asking.question import (
     CACHE,
     HISTORY,
     SPARK,
-    Question,
+    CheckedQuestion,
     check_no_time,
     read_question,
 )
@@ -38,7 +38,7 @@ from sensorstream.processes.stopping import Stop
 from sensorstream.server.negotiation import accepted, chosen, media_type_of
 from sensorstream.server.questions import (
     ClientQuestions,
-    Questions,
+    QuestionTurns,
     answer_response,
     cache_response,
     client_of,
@@ -208,7 +208,7 @@ async def plan_by_post(app: App, questions: ClientQuestions, request: Request) -
 
 
 async def _asked(
-    questions: Questions,
+    questions: QuestionTurns,
     request: Request,
     asked: AskedText,
     work: Callable[[AskedText, Stop], _T],
@@ -250,7 +250,7 @@ def _plan(app: Application, asked: AskedText, stop: Stop) -> Plan:
     return body_of(Plan, found)
 
 
-def _question(app: Application, asked: AskedText) -> Question:
+def _question(app: Application, asked: AskedText) -> CheckedQuestion:
     return read_question(
         asked.text,
         app.timeline,
@@ -374,7 +374,7 @@ def _begin(
 
 
 async def _stream(
-    turn: AsyncExitStack, stream: ExitStack, pieces: Iterator[bytes], questions: Questions
+    turn: AsyncExitStack, stream: ExitStack, pieces: Iterator[bytes], questions: QuestionTurns
 ) -> AsyncIterator[bytes]:
     """The pieces, each made in a thread; a fault breaks the connection off before its end."""
     async with turn:

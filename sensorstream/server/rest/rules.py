@@ -22,7 +22,7 @@ from sensorstream.app.control.mapping_files import (
     type_of,
 )
 from sensorstream.app.control.rulebook import OnDisk
-from sensorstream.app.control.versions import Match, Versions, digest_of
+from sensorstream.app.control.versions import Match, ResourceVersions, digest_of
 from sensorstream.app.why.trials import MOST_MESSAGES, MOST_STATEMENTS
 from sensorstream.client.operations import Operations
 from sensorstream.dotr.reader import is_rules
@@ -269,7 +269,7 @@ class OverTime:
         return self._queries.remove(_query(name), by, match)
 
 
-def _versions(app: Application, name: str) -> tuple[Versions, str]:
+def _versions(app: Application, name: str) -> tuple[ResourceVersions, str]:
     if is_over_time(name):
         return app.queries.versions, _query(name)
     return app.rulebook.versions, name

@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 from starlette.exceptions import HTTPException
 
 from sensorstream.app.application import Application
-from sensorstream.app.control.versions import Match, Versions
+from sensorstream.app.control.versions import Match, ResourceVersions
 from sensorstream.app.why.trials import Difference
 from sensorstream.client.operations import Operations
 from sensorstream.errors import Position, SensorStreamError
@@ -123,7 +123,7 @@ def add_versions(
     routes: APIRouter,
     path: str,
     what: str,
-    versions: Callable[[Application, str], tuple[Versions, str]],
+    versions: Callable[[Application, str], tuple[ResourceVersions, str]],
     named: Callable[..., Awaitable[str]],
     told: tuple[str, str],
     answer: dict[str, Any],

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
-from sensorstream.spark.snapshot import Place
+from sensorstream.spark.snapshot import HistoryPlace
 
 SQL = "sql"
 SPARQL = "sparql"
@@ -21,7 +21,7 @@ SPARQL = "sparql"
 class Task:
     """What a worker is for: a history; ``timeout`` is PostgreSQL's in seconds."""
 
-    place: Place
+    place: HistoryPlace
     timeline: Timeline
     master: str
     timeout: float
@@ -60,7 +60,7 @@ class JobQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class SparkProgress:
     """How many of the tasks and stages that Spark knows of by now are done."""
 
     tasks_done: int = 0

@@ -22,12 +22,12 @@ from sensorstream.errors import InternalFault, QueryError, SensorStreamError, Sp
 from sensorstream.history.asking.question import read_question
 from sensorstream.history.view_definitions import View, view_definitions
 from sensorstream.model.schema import Schema
-from sensorstream.processes.messages import Ask, Begun, End, Failed, Over
+from sensorstream.processes.messages import AnswerOver, AskQuestion, End, Failed, QuestionBegun
 from sensorstream.processes.pipes import wait_for_hang_up
 from sensorstream.spark import bulk_sql
 from sensorstream.spark.bulk_sql import prepare
 from sensorstream.spark.jobs.answer_files import write_plan, write_table, write_terms
-from sensorstream.spark.jobs.protocol import SPARQL, JobQuestion, Progress, Task
+from sensorstream.spark.jobs.protocol import SPARQL, JobQuestion, SparkProgress, Task
 from sensorstream.spark.launch import spark_session
 from sensorstream.spark.sparql import run as sparql
 
@@ -67,7 +67,7 @@ class JobWorker:
             except (EOFError, OSError):
                 return
 
-    def _take(self, command: Ask | End) -> None:
+    def _take(self, command: AskQuestion | End) -> None:
         if isinstance(command, End):
             if self._running is not None and self._running.number == command.number:
                 self._running.cancelled = True
@@ -98,30 +98,32 @@ class JobWorker:
 class _Running(Thread):
     """A question in a thread of its own, whose jobs Spark counts as one group."""
 
-    def __init__(self, task: Task, spark: SparkSession, views: tuple[View, ...], ask: Ask) -> None:
+    def __init__(
+        self, task: Task, spark: SparkSession, views: tuple[View, ...], ask: AskQuestion
+    ) -> None:
         super().__init__(daemon=True)
         self.number = ask.number
         self.cancelled = False
-        self.event: Over | Failed | None = None
+        self.event: AnswerOver | Failed | None = None
         self._asked: JobQuestion = ask.question
         self._task = task
         self._spark = spark
         self._views = views
         self._group = f"question-{ask.number}"
-        self._told = Progress()
+        self._told = SparkProgress()
         self._too_large = False
 
     def run(self) -> None:
         try:
             self._spark.sparkContext.setJobGroup(self._group, self._asked.text.text[:200])
-            self.event = Over(self._answer())
+            self.event = AnswerOver(self._answer())
         except SensorStreamError as error:
             self.event = Failed(self._because(error))
         except Exception as error:
             told = InternalFault(f"{type(error).__name__}: {error}")
             self.event = Failed(self._because(told))
 
-    def look(self) -> Progress | None:
+    def look(self) -> SparkProgress | None:
         """How far it is, if that is news; ends it if it was cancelled or has grown too large."""
         from py4j.protocol import Py4JError
 
@@ -178,7 +180,7 @@ class _Running(Thread):
             return QueryError(f"the answer is larger than {most} bytes: ask for less, or add LIMIT")
         return error
 
-    def _progress(self) -> Progress:
+    def _progress(self) -> SparkProgress:
         tracker = self._spark.sparkContext.statusTracker()
         counts = [0, 0, 0, 0]
         for job in tracker.getJobIdsForGroup(self._group):
@@ -191,7 +193,7 @@ class _Running(Thread):
                     counts[1] += stage.numTasks
                     counts[2] += done == stage.numTasks
                     counts[3] += 1
-        return Progress(*counts)
+        return SparkProgress(*counts)
 
 
 def _size(folder: Path) -> int:
@@ -217,7 +219,7 @@ def main(connection: Connection, folder: str) -> None:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # PySpark has taken it
             bulk_sql.prepare_session(spark)
             started.set()
-            connection.send(Begun())
+            connection.send(QuestionBegun())
             JobWorker(task, connection, spark).serve()
     except SensorStreamError as error:
         connection.send(Failed(error, broken=True))

@@ -14,8 +14,8 @@ from sensorstream.history.asking.question import read_question
 from sensorstream.installation import require
 from sensorstream.model.schema import Schema
 from sensorstream.processes.child import Child
-from sensorstream.processes.messages import Ask, Begun, End, Failed, Over
-from sensorstream.spark.jobs.protocol import SPARQL, JobQuestion, JobText, Progress, Task
+from sensorstream.processes.messages import AnswerOver, AskQuestion, End, Failed, QuestionBegun
+from sensorstream.spark.jobs.protocol import SPARQL, JobQuestion, JobText, SparkProgress, Task
 
 _LOOK: Final = 0.2
 """Seconds between two looks whether a question is to be cancelled."""
@@ -49,7 +49,7 @@ class WorkerProcess(Child):
         schema: Schema,
         folder: Path,
         most_bytes: int,
-        told: Callable[[Progress], None],
+        told: Callable[[SparkProgress], None],
         cancelled: Callable[[], bool],
     ) -> int:
         """Answer a question into a folder; the rows of the answer.
@@ -69,7 +69,7 @@ class WorkerProcess(Child):
             SparkError: Spark does not start or breaks down; the process has ended then.
             HistoryError: the history cannot be reached.
         """
-        asked = Ask(next(self._numbers), JobQuestion(question, schema, folder, most_bytes))
+        asked = AskQuestion(next(self._numbers), JobQuestion(question, schema, folder, most_bytes))
         deadline: float | None = None
         try:
             if self._ready:
@@ -86,13 +86,13 @@ class WorkerProcess(Child):
                 if not self.connection.poll(_LOOK):
                     continue
                 match event := self.connection.recv():
-                    case Begun():
+                    case QuestionBegun():
                         self._ready = True
-                        told(Progress())
+                        told(SparkProgress())
                         self.connection.send(asked)
-                    case Progress():
+                    case SparkProgress():
                         told(event)
-                    case Over(int(rows)):
+                    case AnswerOver(int(rows)):
                         return rows
                     case Failed(error, broken):
                         if broken:
@@ -115,7 +115,7 @@ class WorkerProcess(Child):
         shutil.rmtree(self._scratch, ignore_errors=True)
 
 
-class Runner:
+class JobRunner:
     """Checks questions, and starts the process that answers them."""
 
     def __init__(self, task: Task) -> None:

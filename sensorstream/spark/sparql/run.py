@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from sensorstream.errors import QueryError, UnsupportedQuery
 from sensorstream.history.asking.answer import Answer, answer_of, limited, rows_of_batch
-from sensorstream.history.asking.question import ALL, Question, QuestionPlan, question_plan
+from sensorstream.history.asking.question import ALL, CheckedQuestion, QuestionPlan, question_plan
 from sensorstream.history.asking.relations import scope_of
 from sensorstream.history.asking.run import numbers_of
 from sensorstream.history.database import translating
@@ -17,12 +17,12 @@ from sensorstream.model.terms import IRI, Term
 from sensorstream.model.vocabulary import GRAPH_STATIC, GRAPH_WINDOW
 from sensorstream.spark.bulk_sql import once_more, plan_text, prepare_session, spark_errors
 from sensorstream.spark.relations import over_tables
-from sensorstream.spark.snapshot import Place, Snapshot, snapshot_of
+from sensorstream.spark.snapshot import HistoryPlace, HistorySnapshot, snapshot_of
 from sensorstream.spark.source_tables import SOURCE_TABLES
 from sensorstream.spark.sparql.numbers import register
 from sensorstream.sparql.algebra import Dataset, Graph
 from sensorstream.sparql.walk import nodes
-from sensorstream.sql.spark import Closure, Text, spark_query
+from sensorstream.sql.spark import RecursiveRows, SparkText, spark_query
 from sensorstream.sql.sparql.forms import compile_query
 from sensorstream.sql.sparql.scope import SqlQuery
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _LIVE: Final = (GRAPH_WINDOW, GRAPH_STATIC)
 
 
-def check(question: Question) -> None:
+def check(question: CheckedQuestion) -> None:
     """Refuse what Spark cannot answer, before it starts.
 
     Raises:
@@ -60,7 +60,9 @@ def check(question: Question) -> None:
     spark_query(_compiled(question, {}).tree)
 
 
-def ask(spark: SparkSession, place: Place, question: Question, *, row_limit: int) -> Answer:
+def ask(
+    spark: SparkSession, place: HistoryPlace, question: CheckedQuestion, *, row_limit: int
+) -> Answer:
     """Answer a question to history with a running Spark; all executors must reach that.
 
     ``row_limit`` is how many solutions or triples there may be.
@@ -82,7 +84,7 @@ def ask(spark: SparkSession, place: Place, question: Question, *, row_limit: int
     return answer_of(compiled, limited(batches, row_limit))
 
 
-def plan_of(spark: SparkSession, place: Place, question: Question) -> QuestionPlan:
+def plan_of(spark: SparkSession, place: HistoryPlace, question: CheckedQuestion) -> QuestionPlan:
     """Spark's SQL for a question, and its plan; raises as :func:`ask`."""
     with answering(spark, place, question) as (compiled, frame):
         told = spark_query(compiled.tree, pretty=True)
@@ -97,7 +99,7 @@ def plan_of(spark: SparkSession, place: Place, question: Question) -> QuestionPl
 
 @contextmanager
 def answering(
-    spark: SparkSession, place: Place, question: Question
+    spark: SparkSession, place: HistoryPlace, question: CheckedQuestion
 ) -> Iterator[tuple[SqlQuery, DataFrame]]:
     """The answer as Spark's own data frame, which must be used inside the ``with`` block, and what
     its columns mean; raises as :func:`ask`, also inside the block.
@@ -118,7 +120,7 @@ def answering(
             yield compiled, _planned(spark, snapshot, query.text)
 
 
-def _planned(spark: SparkSession, snapshot: Snapshot, text: Text) -> DataFrame:
+def _planned(spark: SparkSession, snapshot: HistorySnapshot, text: SparkText) -> DataFrame:
     from pyspark.errors import AnalysisException
 
     try:
@@ -130,18 +132,18 @@ def _planned(spark: SparkSession, snapshot: Snapshot, text: Text) -> DataFrame:
         ) from error
 
 
-def _compiled(question: Question, ids: Mapping[Term, int]) -> SqlQuery:
+def _compiled(question: CheckedQuestion, ids: Mapping[Term, int]) -> SqlQuery:
     scope = scope_of(question.time, ids, live=False, beside=False)
     return compile_query(question.query, scope)
 
 
-def over_snapshot(spark: SparkSession, snapshot: Snapshot, text: Text) -> DataFrame:
+def over_snapshot(spark: SparkSession, snapshot: HistorySnapshot, text: SparkText) -> DataFrame:
     """The answer to a query over the tables of the history."""
     tables = {name: SOURCE_TABLES[table] for name, table in text.tables.items()}
     return over_tables(spark, snapshot, text.sql, tables)
 
 
-def closure_of(spark: SparkSession, snapshot: Snapshot, closure: Closure) -> DataFrame:
+def closure_of(spark: SparkSession, snapshot: HistorySnapshot, closure: RecursiveRows) -> DataFrame:
     """The rows of a closure.
 
     In each round only the rows that are new are looked at; none comes twice, so it ends where

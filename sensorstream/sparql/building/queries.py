@@ -19,7 +19,7 @@ from sensorstream.sparql.algebra import Expression, Pattern, Query, TriplePatter
 from sensorstream.sparql.building.patterns import joined
 from sensorstream.sparql.building.streams import Clauses, StreamBuilder
 from sensorstream.sparql.building.terms import NO_PREFIXES, Triples, plain, rule
-from sensorstream.sparql.lexer import Source
+from sensorstream.sparql.lexer import QueryText
 from sensorstream.sparql.walk import aggregates, nodes, replaced, variables, visible
 
 _Quads = tuple[algebra.Quad, ...]
@@ -72,7 +72,7 @@ class QueryBuilder(StreamBuilder):
 
     def __init__(
         self,
-        source: Source,
+        source: QueryText,
         base: str | None,
         prefixes: Mapping[str, str] = NO_PREFIXES,
         given: Collection[str] | None = None,

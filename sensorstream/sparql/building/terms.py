@@ -18,7 +18,7 @@ from sensorstream.model.terms import IRI, BlankNode, Literal
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import PatternTerm, TriplePattern, Variable
 from sensorstream.sparql.iris import resolve
-from sensorstream.sparql.lexer import Source
+from sensorstream.sparql.lexer import QueryText
 
 NO_PREFIXES: Final[Mapping[str, str]] = {}
 
@@ -34,7 +34,7 @@ _REPEATS: Final[dict[str, type[algebra.ZeroOrOne | algebra.ZeroOrMore | algebra.
 
 
 @dataclass(slots=True)
-class Node:
+class BracketedNode:
     """A blank node or list written in brackets, with the triples inside them."""
 
     term: PatternTerm
@@ -66,7 +66,7 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
     """One method for each rule of the grammar, bottom up and from left to right."""
 
     def __init__(
-        self, source: Source, base: str | None, prefixes: Mapping[str, str] = NO_PREFIXES
+        self, source: QueryText, base: str | None, prefixes: Mapping[str, str] = NO_PREFIXES
     ) -> None:
         super().__init__()
         self.here = 0
@@ -197,14 +197,14 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
 
     property = object_list = property_list
 
-    def blank_properties(self, children: list[Any]) -> Node:
-        node = Node(self.at(self.here, self._fresh_blank()))
+    def blank_properties(self, children: list[Any]) -> BracketedNode:
+        node = BracketedNode(self.at(self.here, self._fresh_blank()))
         _describe(node, children[0])
         return node
 
-    def collection(self, children: list[Any]) -> Node:
+    def collection(self, children: list[Any]) -> BracketedNode:
         cells = [self.at(self.here, self._fresh_blank()) for _ in children]
-        list_of = Node(cells[0])
+        list_of = BracketedNode(cells[0])
         rests: list[PatternTerm] = [*cells[1:], rdf.NIL]
         for cell, rest, member in zip(cells, rests, children, strict=True):
             node = _node(member)
@@ -243,11 +243,11 @@ def number(written: str) -> Literal:
     return Literal(written, xsd.DECIMAL if "." in written else xsd.INTEGER)
 
 
-def _node(written: Any) -> Node:
-    return written if isinstance(written, Node) else Node(written)
+def _node(written: Any) -> BracketedNode:
+    return written if isinstance(written, BracketedNode) else BracketedNode(written)
 
 
-def _describe(node: Node, properties: list[tuple[Any, list[Any]]]) -> None:
+def _describe(node: BracketedNode, properties: list[tuple[Any, list[Any]]]) -> None:
     for verb, objects in properties:
         for each in map(_node, objects):
             node.triples.append(TriplePattern(node.term, verb, each.term))

@@ -10,12 +10,12 @@ from typing import Final
 
 from sqlglot import exp
 
-from sensorstream.sql.postgres.rows import Call, answered
+from sensorstream.sql.postgres.rows import ListedCall, answered
 from sensorstream.sql.postgres.scope import (
     BOOLEAN,
-    Kind,
-    Scope,
-    Typed,
+    PostgresType,
+    SqlScope,
+    TypedSql,
     one_of,
     only,
     refused,
@@ -73,7 +73,7 @@ def regular_expression(given: str, node: exp.Expr) -> str:
     return f"(?s){''.join(told)}"
 
 
-Rule = Callable[[exp.Expr, Scope], Typed]
+Rule = Callable[[exp.Expr, SqlScope], TypedSql]
 _BOTH: Final = ("this", "expression")
 # What is a call of the table in other words: its name there, and the arguments.
 _CALLS: Final[Mapping[type[exp.Expr], tuple[str, tuple[str, ...]]]] = {
@@ -103,7 +103,7 @@ _CALLS: Final[Mapping[type[exp.Expr], tuple[str, tuple[str, ...]]]] = {
 }
 
 
-def _operator(node: exp.Expr, scope: Scope) -> Typed:
+def _operator(node: exp.Expr, scope: SqlScope) -> TypedSql:
     """What is a call of the table in other words."""
     name, keys = _CALLS[type(node)]
     only(node, *_BOTH, *keys, "typed", "safe", "coalesce")
@@ -116,27 +116,27 @@ def _operator(node: exp.Expr, scope: Scope) -> Typed:
     rows = OPERATORS.get(name) or PLAIN.get(name)
     if rows is None:
         raise refused(node, f"{name} is not on the list")
-    return answered(rows, Call(name, node, given), scope)
+    return answered(rows, ListedCall(name, node, given), scope)
 
 
-def truth(node: exp.Expr, scope: Scope) -> exp.Expr:
+def truth(node: exp.Expr, scope: SqlScope) -> exp.Expr:
     """A condition."""
-    value = settle(scope.value(node), Kind.BOOLEAN, node)
-    return one_of((Kind.BOOLEAN,), value, node, "it is no condition").tree
+    value = settle(scope.value(node), PostgresType.BOOLEAN, node)
+    return one_of((PostgresType.BOOLEAN,), value, node, "it is no condition").tree
 
 
-def _not_if(negate: object, test: Typed) -> Typed:
+def _not_if(negate: object, test: TypedSql) -> TypedSql:
     return spark("NOT :a", BOOLEAN, test.tree) if negate else test
 
 
-def _between(node: exp.Expr, scope: Scope) -> Typed:
+def _between(node: exp.Expr, scope: SqlScope) -> TypedSql:
     only(node, "this", "low", "high")
     low = _operator(exp.GTE(this=node.this.copy(), expression=node.args["low"].copy()), scope)
     high = _operator(exp.LTE(this=node.this.copy(), expression=node.args["high"].copy()), scope)
     return spark(":a AND :b", BOOLEAN, low.tree, high.tree)
 
 
-def _in(node: exp.Expr, scope: Scope) -> Typed:
+def _in(node: exp.Expr, scope: SqlScope) -> TypedSql:
     only(node, "this", "expressions", "query")
     needle = scope.value(node.this)
     if node.args.get("query"):
@@ -144,33 +144,33 @@ def _in(node: exp.Expr, scope: Scope) -> Typed:
         needle = settle(needle, found.kind, node)
         if needle.kind is not found.kind:
             raise refused(node, f"a {needle.kind.value} among {found.kind.value}: cast one")
-        return Typed(exp.In(this=needle.tree, query=found.tree), BOOLEAN)
+        return TypedSql(exp.In(this=needle.tree, query=found.tree), BOOLEAN)
     first, *rest = common([needle, *map(scope.value, node.expressions)], node)
-    return Typed(exp.In(this=first.tree, expressions=[each.tree for each in rest]), BOOLEAN)
+    return TypedSql(exp.In(this=first.tree, expressions=[each.tree for each in rest]), BOOLEAN)
 
 
-def _tuple(node: exp.Expr, _: Scope) -> Typed:
+def _tuple(node: exp.Expr, _: SqlScope) -> TypedSql:
     raise refused(node, "rows are not compared; compare their columns")
 
 
-def _one_column(query: exp.Expr, node: exp.Expr, scope: Scope) -> Typed:
+def _one_column(query: exp.Expr, node: exp.Expr, scope: SqlScope) -> TypedSql:
     tree, columns = scope.query(query, scope.inner())
     if len(columns) != 1:
         raise refused(node, "a query as a value, or after IN, has one column")
-    return Typed(exp.Subquery(this=tree), columns[0][1])
+    return TypedSql(exp.Subquery(this=tree), columns[0][1])
 
 
-def _subquery(node: exp.Expr, scope: Scope) -> Typed:
+def _subquery(node: exp.Expr, scope: SqlScope) -> TypedSql:
     only(node, "this")
     return _one_column(node.this, node, scope)
 
 
-def _exists(node: exp.Expr, scope: Scope) -> Typed:
+def _exists(node: exp.Expr, scope: SqlScope) -> TypedSql:
     only(node, "this")
-    return Typed(exp.Exists(this=scope.query(node.this, scope.inner())[0]), BOOLEAN)
+    return TypedSql(exp.Exists(this=scope.query(node.this, scope.inner())[0]), BOOLEAN)
 
 
-def _connected(node: exp.Expr, scope: Scope) -> Typed:
+def _connected(node: exp.Expr, scope: SqlScope) -> TypedSql:
     only(node, "this", "expression")
     # Long chains lean to the left, so this is a loop: the depth of the tree is not that of a call.
     parts: list[exp.Expr] = []
@@ -179,10 +179,10 @@ def _connected(node: exp.Expr, scope: Scope) -> Typed:
         parts.append(here.args["expression"])
         here = here.args["this"]
     trees: list[exp.Expr] = [exp.paren(truth(each, scope)) for each in (here, *reversed(parts))]
-    return Typed(reduce(lambda a, b: type(node)(this=a, expression=b), trees), BOOLEAN)
+    return TypedSql(reduce(lambda a, b: type(node)(this=a, expression=b), trees), BOOLEAN)
 
 
-def _is(node: exp.Expr, scope: Scope) -> Typed:
+def _is(node: exp.Expr, scope: SqlScope) -> TypedSql:
     only(node, "this", "expression", "negate")
     what = node.expression
     if isinstance(what, exp.Null):
@@ -196,13 +196,15 @@ def _is(node: exp.Expr, scope: Scope) -> Typed:
     return _not_if(node.args.get("negate"), test)
 
 
-def _paren(node: exp.Expr, scope: Scope) -> Typed:
+def _paren(node: exp.Expr, scope: SqlScope) -> TypedSql:
     only(node, "this")
     value = scope.value(node.this)
-    return value if value.kind is Kind.UNKNOWN else Typed(exp.paren(value.tree), value.type)
+    return (
+        value if value.kind is PostgresType.UNKNOWN else TypedSql(exp.paren(value.tree), value.type)
+    )
 
 
-def _case(node: exp.Expr, scope: Scope) -> Typed:
+def _case(node: exp.Expr, scope: SqlScope) -> TypedSql:
     only(node, "this", "ifs", "default")
     subject, default = node.args.get("this"), node.args.get("default")
     tests: list[exp.Expr] = []
@@ -218,28 +220,28 @@ def _case(node: exp.Expr, scope: Scope) -> Typed:
         ifs=[exp.If(this=t, true=r.tree) for t, r in zip(tests, results, strict=False)],
         default=results[-1].tree,
     )
-    return Typed(built, united([each.type for each in results]))
+    return TypedSql(built, united([each.type for each in results]))
 
 
-def _collate(node: exp.Expr, scope: Scope) -> Typed:
+def _collate(node: exp.Expr, scope: SqlScope) -> TypedSql:
     only(node, "this", "expression")
     if node.expression.name not in ("C", "ucs_basic"):
         raise refused(node, 'the only collation on the list is "C"')
     return settled(scope.value(node.this), node)
 
 
-def _column(node: exp.Expr, scope: Scope) -> Typed:
+def _column(node: exp.Expr, scope: SqlScope) -> TypedSql:
     assert isinstance(node, exp.Column)
     table, type_ = scope.column(node)
-    return Typed(exp.column(node.name, table, quoted=True), type_)
+    return TypedSql(exp.column(node.name, table, quoted=True), type_)
 
 
-def _literal(node: exp.Expr, _: Scope) -> Typed:
+def _literal(node: exp.Expr, _: SqlScope) -> TypedSql:
     assert isinstance(node, exp.Literal)
     return unknown(node) if node.is_string else number(node)
 
 
-def _like(node: exp.Expr, scope: Scope) -> Typed:
+def _like(node: exp.Expr, scope: SqlScope) -> TypedSql:
     escape = "\\"
     if isinstance(node, exp.Escape):
         only(node, "this", "expression")
@@ -251,24 +253,24 @@ def _like(node: exp.Expr, scope: Scope) -> Typed:
         if not pattern.isascii():
             raise refused(node, "the pattern of ILIKE must be ASCII")
         pattern = pattern.lower()
-        text = answered(PLAIN["lower"], Call("lower", node, [node.this]), scope)
+        text = answered(PLAIN["lower"], ListedCall("lower", node, [node.this]), scope)
     given = exp.Literal.string(pattern)
     return _not_if(node.args.get("negate"), spark(":a LIKE :b", BOOLEAN, text.tree, given))
 
 
-def _matches(node: exp.Expr, scope: Scope) -> Typed:
+def _matches(node: exp.Expr, scope: SqlScope) -> TypedSql:
     only(node, "this", "expression")
     text, pattern = _text_and_pattern(node, scope)
     given = exp.Literal.string(regular_expression(pattern, node))
     return spark(":a RLIKE :b", BOOLEAN, text.tree, given)
 
 
-def _text_and_pattern(node: exp.Expr, scope: Scope) -> tuple[Typed, str]:
+def _text_and_pattern(node: exp.Expr, scope: SqlScope) -> tuple[TypedSql, str]:
     pattern: exp.Expr = node.expression
     if not (isinstance(pattern, exp.ByteString) or pattern.is_string):
         raise refused(node, "the pattern must be a literal")
     text = settled(scope.value(node.args["this"]), node)
-    return one_of((Kind.TEXT,), text, node), pattern.name
+    return one_of((PostgresType.TEXT,), text, node), pattern.name
 
 
 def _pattern(given: str, escape: str, node: exp.Expr) -> str:
@@ -288,12 +290,12 @@ def _pattern(given: str, escape: str, node: exp.Expr) -> str:
     return "".join(told)
 
 
-def order_by(order: exp.Expr, scope: Scope) -> exp.Order:
+def order_by(order: exp.Expr, scope: SqlScope) -> exp.Order:
     """The keys of an order, each with the place of NULL that PostgreSQL gives it."""
     return exp.Order(expressions=[by_value(each, scope) for each in order.expressions])
 
 
-def by_value(given: exp.Expr, scope: Scope) -> exp.Ordered:
+def by_value(given: exp.Expr, scope: SqlScope) -> exp.Ordered:
     """A key of an order that is an expression; refused where both systems sort it otherwise."""
     only(given, "this", "desc", "nulls_first")
     value = settled(scope.value(given.this), given)
@@ -311,15 +313,15 @@ def ordered_by(tree: exp.Expr, given: exp.Expr) -> exp.Ordered:
     )
 
 
-def _called(node: exp.Expr, scope: Scope) -> Typed:
+def _called(node: exp.Expr, scope: SqlScope) -> TypedSql:
     """A function, or an aggregate of a group."""
     if node.name in PLAIN:
-        return answered(PLAIN[node.name], Call(node.name, node, node.expressions), scope)
+        return answered(PLAIN[node.name], ListedCall(node.name, node, node.expressions), scope)
     call = _aggregate(node, "a function on the list, not over a window")
     return answered(AGGREGATES[call.name], call, scope)
 
 
-def _filtered(node: exp.Expr, scope: Scope) -> Typed:
+def _filtered(node: exp.Expr, scope: SqlScope) -> TypedSql:
     """``agg(...) FILTER (WHERE ...)``."""
     only(node, "this", "expression")
     call = _aggregate(node.this, "FILTER belongs to an aggregate on the list")
@@ -331,7 +333,7 @@ def _filtered(node: exp.Expr, scope: Scope) -> Typed:
     return answered(AGGREGATES[call.name], replace(call, around=around), scope)
 
 
-def _aggregate(node: exp.Expr, expected: str) -> Call:
+def _aggregate(node: exp.Expr, expected: str) -> ListedCall:
     """A call of an aggregate; the order may be that of its values or that within a group."""
     order: list[exp.Expr] = []
     inner = node
@@ -350,10 +352,10 @@ def _aggregate(node: exp.Expr, expected: str) -> Call:
     distinct = bool(given) and isinstance(given[0], exp.Distinct)
     if distinct:
         given[:1] = given[0].expressions
-    return Call(inner.name, node, given, distinct=distinct, order=order)
+    return ListedCall(inner.name, node, given, distinct=distinct, order=order)
 
 
-def _windowed(node: exp.Expr, scope: Scope) -> Typed:
+def _windowed(node: exp.Expr, scope: SqlScope) -> TypedSql:
     """``f(...) OVER (...)``."""
     only(node, "this", "partition_by", "order", "spec", "over", "alias", "first")
     given = node
@@ -371,7 +373,7 @@ def _windowed(node: exp.Expr, scope: Scope) -> Typed:
             raise refused(node, "without an order its result is left open; add ORDER BY")
         if given.args.get("spec") and name not in FRAMED:
             raise refused(node, "it takes no frame; leave that out")
-        call = Call(name, function, function.expressions)
+        call = ListedCall(name, function, function.expressions)
     else:
         call = _aggregate(function, "")
         if call.distinct:
@@ -435,14 +437,14 @@ _RULES: Final[Mapping[type[exp.Expr], Rule]] = {
     # E'…': the parser has replaced its escapes.
     exp.ByteString: lambda node, _: unknown(exp.Literal.string(node.name)),
     exp.Null: lambda node, _: unknown(node),
-    exp.Boolean: lambda node, _: Typed(node.copy(), BOOLEAN),
+    exp.Boolean: lambda node, _: TypedSql(node.copy(), BOOLEAN),
     exp.Interval: lambda node, _: interval(node),
     exp.Subquery: _subquery,
     exp.Exists: _exists,
 }
 
 
-def read(node: exp.Expr, scope: Scope) -> Typed:
+def read(node: exp.Expr, scope: SqlScope) -> TypedSql:
     """An expression for Spark; raises :class:`QueryError` where it is refused."""
     rule = _RULES.get(type(node))
     if rule is None:

@@ -14,8 +14,8 @@ from sensorstream.sql.postgres.scope import (
     INTEGER,
     Columns,
     Outputs,
-    Scope,
-    Typed,
+    SqlScope,
+    TypedSql,
     only,
     refused,
     spark,
@@ -31,12 +31,12 @@ _CLAUSES: Final = (
 )  # fmt: skip
 
 
-def scope_of(views: Mapping[str, Columns], *, by_code_point: bool) -> Scope:
+def scope_of(views: Mapping[str, Columns], *, by_code_point: bool) -> SqlScope:
     """The scope of a whole query over views with these columns."""
-    return Scope(read=read, query=query, by_code_point=by_code_point, views=views)
+    return SqlScope(read=read, query=query, by_code_point=by_code_point, views=views)
 
 
-def query(node: exp.Expr, scope: Scope) -> tuple[exp.Expr, Outputs]:
+def query(node: exp.Expr, scope: SqlScope) -> tuple[exp.Expr, Outputs]:
     """A query for Spark, and its columns.
 
     Raises:
@@ -55,7 +55,7 @@ def query(node: exp.Expr, scope: Scope) -> tuple[exp.Expr, Outputs]:
             raise refused(node, "expected a SELECT")
 
 
-def _with(node: exp.Expr, scope: Scope) -> tuple[Scope, exp.Expr | None]:
+def _with(node: exp.Expr, scope: SqlScope) -> tuple[SqlScope, exp.Expr | None]:
     clause = node.args.get("with_")
     if clause is None:
         return scope, None
@@ -73,7 +73,7 @@ def _with(node: exp.Expr, scope: Scope) -> tuple[Scope, exp.Expr | None]:
     return replace(scope, ctes=ctes), exp.With(expressions=told)
 
 
-def _set_operation(node: exp.SetOperation, scope: Scope) -> tuple[exp.Expr, Outputs]:
+def _set_operation(node: exp.SetOperation, scope: SqlScope) -> tuple[exp.Expr, Outputs]:
     only(node, "this", "expression", "distinct", "with_", "order", "limit", "offset")
     scope, clause = _with(node, scope)
     left, left_columns = query(node.args["this"], scope)
@@ -92,7 +92,7 @@ def _set_operation(node: exp.SetOperation, scope: Scope) -> tuple[exp.Expr, Outp
     return built, tuple(columns)
 
 
-def _select(node: exp.Select, scope: Scope) -> tuple[exp.Expr, Outputs]:
+def _select(node: exp.Select, scope: SqlScope) -> tuple[exp.Expr, Outputs]:
     only(node, *_CLAUSES)
     scope, clause = _with(node, scope)
     tables: dict[str, Columns] = {}
@@ -132,7 +132,7 @@ def _select(node: exp.Select, scope: Scope) -> tuple[exp.Expr, Outputs]:
     return whole, columns
 
 
-def _join(node: exp.Join, scope: Scope, tables: dict[str, Columns]) -> exp.Join:
+def _join(node: exp.Join, scope: SqlScope, tables: dict[str, Columns]) -> exp.Join:
     """A join; registers the columns of its right side."""
     only(node, "this", "side", "kind", "on")
     side, kind, on = node.side.upper(), node.kind.upper(), node.args.get("on")
@@ -145,7 +145,7 @@ def _join(node: exp.Join, scope: Scope, tables: dict[str, Columns]) -> exp.Join:
     return exp.Join(this=right, side=side or None, kind=kind or None, on=told)
 
 
-def _source(node: exp.Expr, scope: Scope, tables: dict[str, Columns]) -> exp.Expr:
+def _source(node: exp.Expr, scope: SqlScope, tables: dict[str, Columns]) -> exp.Expr:
     """A table, a view, a subquery or a list of values; registers its columns."""
     alias = node.args.get("alias")
     names = [each.name for each in alias.args.get("columns") or ()] if alias else []
@@ -177,7 +177,7 @@ def _source(node: exp.Expr, scope: Scope, tables: dict[str, Columns]) -> exp.Exp
     return exp.Subquery(this=tree, alias=_as_name(name))
 
 
-def _values(node: exp.Values, scope: Scope, names: Sequence[str]) -> tuple[exp.Expr, Outputs]:
+def _values(node: exp.Values, scope: SqlScope, names: Sequence[str]) -> tuple[exp.Expr, Outputs]:
     rows = [[scope.value(cell) for cell in row.expressions] for row in node.expressions]
     if len(names) != len(rows[0]):
         raise refused(node, "name its columns as in (values (1, 2)) as v(a, b)")
@@ -236,7 +236,7 @@ def _named(tree: exp.Expr, columns: Outputs) -> exp.Expr:
     )
 
 
-def _group_by(group: exp.Expr, outputs: Mapping[str, exp.Expr], scope: Scope) -> exp.Group:
+def _group_by(group: exp.Expr, outputs: Mapping[str, exp.Expr], scope: SqlScope) -> exp.Group:
     """The keys of a query; those that are names of its columns are what these show."""
     only(group, "expressions")
 
@@ -340,7 +340,7 @@ def _ordinal(node: exp.Expr, names: Sequence[str]) -> int | None:
 
 
 def _order_result(
-    node: exp.Expr, built: exp.Expr, columns: Outputs, scope: Scope, *, by_values: bool
+    node: exp.Expr, built: exp.Expr, columns: Outputs, scope: SqlScope, *, by_values: bool
 ) -> None:
     """Give a built query ORDER BY, LIMIT and OFFSET of the one that was read.
 
@@ -356,7 +356,7 @@ def _order_result(
     for each in node.args["order"].expressions if node.args.get("order") else ():
         place = _ordinal(each.this, names)
         if place is not None:
-            sorted_by = Typed(exp.Literal.number(place), columns[place - 1][1])
+            sorted_by = TypedSql(exp.Literal.number(place), columns[place - 1][1])
             ordered(sorted_by, each, by_code_point=scope.by_code_point)
             keys.append(ordered_by(sorted_by.tree, each))
         elif by_values:
@@ -389,7 +389,7 @@ def _cut(node: exp.Expr, built: exp.Expr) -> None:
 
 
 def _first_of_each(
-    node: exp.Select, built: exp.Select, names: Sequence[str], scope: Scope
+    node: exp.Select, built: exp.Select, names: Sequence[str], scope: SqlScope
 ) -> exp.Expr:
     """``SELECT DISTINCT ON``: the first row of each group, by a number in a window."""
     distinct, order = node.args["distinct"], node.args.get("order")

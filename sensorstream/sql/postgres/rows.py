@@ -23,10 +23,10 @@ from sensorstream.sql.postgres.scope import (
     TEXT,
     TIMES,
     Around,
-    Kind,
-    Scope,
+    PostgresType,
+    SqlScope,
     SqlType,
-    Typed,
+    TypedSql,
     one_of,
     refused,
     spark,
@@ -48,7 +48,7 @@ MANY: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ListedCall:
     """A call in the query, of a function that is on the list."""
 
     name: str
@@ -58,11 +58,11 @@ class Call:
     order: Sequence[exp.Expr] = ()
     around: Around = lambda tree: tree
 
-    def aggregate(self, name: str, result: SqlType, *parts: exp.Expr) -> Typed:
+    def aggregate(self, name: str, result: SqlType, *parts: exp.Expr) -> TypedSql:
         """Spark's function of the call, with DISTINCT, over its window or behind its filter."""
         if self.distinct:
             parts = (exp.Distinct(expressions=[parts[0].copy()]),)
-        return Typed(self.around(spark(name, result, *parts).tree), result)
+        return TypedSql(self.around(spark(name, result, *parts).tree), result)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +73,16 @@ class Of:
     systems sort, or change the case of, alike. ``why``: the reason to refuse another kind.
     """
 
-    kinds: tuple[Kind, ...]
-    literal: Kind | None = None
-    to: Kind | None = None
+    kinds: tuple[PostgresType, ...]
+    literal: PostgresType | None = None
+    to: PostgresType | None = None
     sorted: bool = False
     cased: bool = False
     why: str = ""
 
-    def taken(self, value: Typed | None, node: exp.Expr, call: Call, scope: Scope) -> Typed:
+    def taken(
+        self, value: TypedSql | None, node: exp.Expr, call: ListedCall, scope: SqlScope
+    ) -> TypedSql:
         """The argument; raises :class:`QueryError` if it is another one."""
         assert value is not None
         if self.cased and not scope.by_code_point:
@@ -94,7 +96,7 @@ class Of:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenLiteral:
     """A literal in the text of the query.
 
     It is a whole number from ``least`` on; one of ``words``, as Spark has them; else a text that is
@@ -107,11 +109,13 @@ class Written:
     once: bool = False
     empty: bool = False
 
-    def taken(self, _: Typed | None, node: exp.Expr, call: Call, _scope: Scope) -> Typed:
+    def taken(
+        self, _: TypedSql | None, node: exp.Expr, call: ListedCall, _scope: SqlScope
+    ) -> TypedSql:
         """The argument; raises :class:`QueryError` if it is another one."""
         if self.least is not None:
             number = whole(node, self.least, call.node, self.what)
-            return Typed(exp.Literal.number(number), SqlType(Kind.INTEGER))
+            return TypedSql(exp.Literal.number(number), SqlType(PostgresType.INTEGER))
         text = node.name if isinstance(node, exp.Literal | exp.Var) else ""
         if self.words is not None:
             text = self.words.get(text.lower(), "")
@@ -124,15 +128,15 @@ class Written:
             raise refused(call.node, f"{self.what} {expected}")
         if self.once and len(set(text)) < len(text):
             raise refused(call.node, f"a character stands twice in {self.what}")
-        return Typed(exp.Literal.string(text), SqlType(Kind.TEXT))
+        return TypedSql(exp.Literal.string(text), SqlType(PostgresType.TEXT))
 
 
-Argument: TypeAlias = Of | Written
-Body: TypeAlias = Callable[[Call, Sequence[Typed], Scope], Typed]
+Argument: TypeAlias = Of | WrittenLiteral
+Body: TypeAlias = Callable[[ListedCall, Sequence[TypedSql], SqlScope], TypedSql]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FunctionRow:
     """A function or operator with arguments of some kinds: its result, and what Spark has for it.
 
     ``result`` is None where it is the type of the first argument. ``spark`` is a name, a template
@@ -155,15 +159,17 @@ class Row:
         """What stands at a place of a call."""
         return self.arguments[min(place, len(self.arguments) - 1)]
 
-    def fits(self, values: Sequence[Typed | None]) -> bool:
+    def fits(self, values: Sequence[TypedSql | None]) -> bool:
         """Whether the values among a call's arguments have the row's kinds."""
         return all(
-            isinstance(each := self.at(place), Written)
+            isinstance(each := self.at(place), WrittenLiteral)
             or (value is not None and value.kind in each.kinds)
             for place, value in enumerate(values)
         )
 
-    def told(self, call: Call, values: Sequence[Typed | None], scope: Scope) -> Typed:
+    def told(
+        self, call: ListedCall, values: Sequence[TypedSql | None], scope: SqlScope
+    ) -> TypedSql:
         """The call on Spark; raises :class:`QueryError` if its arguments are not this row's."""
         given = [
             self.at(place).taken(value, node, call, scope)
@@ -182,12 +188,12 @@ def row(
     *arguments: Argument,
     optional: int = 0,
     then: str = "",
-) -> tuple[Row]:
+) -> tuple[FunctionRow]:
     """A row; of its arguments so many at the end are ``optional``."""
-    return (Row(result, spark, arguments, optional, then),)
+    return (FunctionRow(result, spark, arguments, optional, then),)
 
 
-def answered(rows: tuple[Row, ...], call: Call, scope: Scope) -> Typed:
+def answered(rows: tuple[FunctionRow, ...], call: ListedCall, scope: SqlScope) -> TypedSql:
     """A call on Spark, by the first row with its kinds of arguments, else the last.
 
     Raises:
@@ -204,21 +210,23 @@ def answered(rows: tuple[Row, ...], call: Call, scope: Scope) -> Typed:
     return next((each for each in rows if each.fits(values)), rows[-1]).told(call, values, scope)
 
 
-def of(*kinds: Kind, to: Kind | None = None) -> Of:
+def of(*kinds: PostgresType, to: PostgresType | None = None) -> Of:
     """A value of one of these kinds, and not a literal in quotes."""
     return Of(kinds, to=to)
 
 
-ALL: Final = Of(tuple(Kind))
-ANY: Final = Of(tuple(each for each in Kind if each is not Kind.UNKNOWN), Kind.TEXT)
-TEXTS: Final = Of((Kind.TEXT,), Kind.TEXT)
-AS_TEXT: Final = Of(ANY.kinds, Kind.TEXT, to=Kind.TEXT)
-TEXT_OR_BYTES: Final = Of((Kind.TEXT, Kind.BYTES), Kind.TEXT)
-NUMBER: Final = Of(NUMBERS, Kind.DOUBLE)
-AS_DOUBLE: Final = Of(NUMBERS, Kind.DOUBLE, to=Kind.DOUBLE)
-EXACT: Final = of(Kind.NUMERIC)
-AS_MOMENT: Final = of(*TIMES, to=Kind.MOMENT)
-TRUTH: Final = Of((Kind.BOOLEAN,), Kind.BOOLEAN, why="it is no condition")
+ALL: Final = Of(tuple(PostgresType))
+ANY: Final = Of(
+    tuple(each for each in PostgresType if each is not PostgresType.UNKNOWN), PostgresType.TEXT
+)
+TEXTS: Final = Of((PostgresType.TEXT,), PostgresType.TEXT)
+AS_TEXT: Final = Of(ANY.kinds, PostgresType.TEXT, to=PostgresType.TEXT)
+TEXT_OR_BYTES: Final = Of((PostgresType.TEXT, PostgresType.BYTES), PostgresType.TEXT)
+NUMBER: Final = Of(NUMBERS, PostgresType.DOUBLE)
+AS_DOUBLE: Final = Of(NUMBERS, PostgresType.DOUBLE, to=PostgresType.DOUBLE)
+EXACT: Final = of(PostgresType.NUMERIC)
+AS_MOMENT: Final = of(*TIMES, to=PostgresType.MOMENT)
+TRUTH: Final = Of((PostgresType.BOOLEAN,), PostgresType.BOOLEAN, why="it is no condition")
 
 
 _FEW_DIGITS: Final = 18
@@ -235,7 +243,7 @@ COMPARISONS: Final = {
 _BY_SIZE: Final = ("<", "<=", ">", ">=", "greatest", "least")
 
 
-def compared(call: Call, given: Sequence[Typed], scope: Scope) -> Typed:
+def compared(call: ListedCall, given: Sequence[TypedSql], scope: SqlScope) -> TypedSql:
     """A comparison."""
     left, right = common(given, call.node)
     uncompared(left, call.node)
@@ -245,77 +253,81 @@ def compared(call: Call, given: Sequence[Typed], scope: Scope) -> Typed:
     return spark(COMPARISONS[call.name], BOOLEAN, left.tree, right.tree)
 
 
-def calculated(call: Call, given: Sequence[Typed], _: Scope) -> Typed:
+def calculated(call: ListedCall, given: Sequence[TypedSql], _: SqlScope) -> TypedSql:
     """Arithmetic with numbers, and the span between two times."""
     node, sign = call.node, "%" if call.name == "mod" else call.name
-    if all(each.kind is Kind.UNKNOWN for each in given):
+    if all(each.kind is PostgresType.UNKNOWN for each in given):
         raise refused(node, "two literals in quotes have no type; write a cast")
     left, right = given
     if sign == "-" and any(each.kind in TIMES for each in given):
         left, right = common(given, node)
-        if left.kind is Kind.DATE:
+        if left.kind is PostgresType.DATE:
             return spark("DATEDIFF", INTEGER, left.tree, right.tree)
         return spark(":a - :b", SPAN, left.tree, right.tree)
-    if any(each.kind in (*TIMES, Kind.SPAN) for each in given):
+    if any(each.kind in (*TIMES, PostgresType.SPAN) for each in given):
         raise refused(node, "this arithmetic with times is not on the list")
     left, right = (one_of(NUMBERS, each, node) for each in common(given, node))
-    if sign == "/" and left.kind is Kind.NUMERIC:
+    if sign == "/" and left.kind is PostgresType.NUMERIC:
         return _divided(left, right, node)
-    if sign == "/" and left.kind is not Kind.DOUBLE:
+    if sign == "/" and left.kind is not PostgresType.DOUBLE:
         # Spark's quotient is a bigint.
-        text = ":a DIV :b" if left.kind is Kind.BIGINT else "CAST(:a DIV :b AS INT)"
+        text = ":a DIV :b" if left.kind is PostgresType.BIGINT else "CAST(:a DIV :b AS INT)"
         return spark(text, left.type, left.tree, right.tree)
     type_ = left.type
-    if left.kind is Kind.NUMERIC:
+    if left.kind is PostgresType.NUMERIC:
         a, b = left.type, right.type
         scale = a.scale + b.scale if sign == "*" else max(a.scale, b.scale)
         if scale > MOST_DIGITS:
             raise refused(node, f"Spark has {MOST_DIGITS} digits; cast to double precision")
-        type_ = SqlType(Kind.NUMERIC, scale, loose=a.loose or b.loose)
+        type_ = SqlType(PostgresType.NUMERIC, scale, loose=a.loose or b.loose)
     return spark(f":a {sign} :b", type_, left.tree, right.tree)
 
 
-def _divided(left: Typed, right: Typed, node: exp.Expr) -> Typed:
+def _divided(left: TypedSql, right: TypedSql, node: exp.Expr) -> TypedSql:
     """The quotient of two numerics, with PostgreSQL's number of digits, which Spark must keep."""
     if left.type.loose or right.type.loose:
         raise refused(
             node, "the digits of a quotient of quotients differ; cast one to double precision"
         )
-    type_ = SqlType(Kind.NUMERIC, QUOTIENT_SCALE, loose=True)
+    type_ = SqlType(PostgresType.NUMERIC, QUOTIENT_SCALE, loose=True)
     return spark("sensorstream_divide", type_, left.tree, right.tree)
 
 
-def concatenated(call: Call, given: Sequence[Typed], _: Scope) -> Typed:
+def concatenated(call: ListedCall, given: Sequence[TypedSql], _: SqlScope) -> TypedSql:
     """``concat`` and ``concat_ws``: they leave NULL out, Spark's concat is NULL then."""
     separator = [] if call.name == "concat_ws" else [exp.Literal.string("")]
     texts = []
     for each, node in zip(given, call.arguments, strict=True):
-        if each.kind is Kind.BOOLEAN:
+        if each.kind is PostgresType.BOOLEAN:
             # Here PostgreSQL writes t and f, in a cast true and false.
             each = spark("CASE WHEN :a THEN 't' WHEN NOT :a THEN 'f' END", TEXT, each.tree)
         texts.append(as_text(each, node).tree)
     return spark("CONCAT_WS", TEXT, *separator, *texts)
 
 
-def rounded_to(call: Call, given: Sequence[Typed], scope: Scope) -> Typed:
+def rounded_to(call: ListedCall, given: Sequence[TypedSql], scope: SqlScope) -> TypedSql:
     """``round`` to digits after the point."""
     value, digits = given[0], int(given[1].tree.name)
-    if value.kind is Kind.DOUBLE:
+    if value.kind is PostgresType.DOUBLE:
         raise refused(call.node, "round to digits takes a numeric; write round(x::numeric, 2)")
     inner = call.arguments[0].unnest()
     if isinstance(inner, exp.Cast) and not inner.args["to"].expressions:
         double = scope.value(inner.this)
-        if double.kind is Kind.DOUBLE and value.kind is Kind.NUMERIC and digits <= _FEW_DIGITS:
+        if (
+            double.kind is PostgresType.DOUBLE
+            and value.kind is PostgresType.NUMERIC
+            and digits <= _FEW_DIGITS
+        ):
             # At once, since a small double has more digits than Spark's numerics.
-            type_ = SqlType(Kind.NUMERIC, digits)
+            type_ = SqlType(PostgresType.NUMERIC, digits)
             return spark(f"CAST(:a AS DECIMAL(38, {digits}))", type_, rounded(double, digits).tree)
-    numeric = converted(value, Kind.NUMERIC, call.node)
+    numeric = converted(value, PostgresType.NUMERIC, call.node)
     # PostgreSQL adds zeros up to the digits, Spark leaves a shorter one as it is: the same value.
-    type_ = SqlType(Kind.NUMERIC, min(digits, numeric.type.scale))
+    type_ = SqlType(PostgresType.NUMERIC, min(digits, numeric.type.scale))
     return spark(f"ROUND(:a, {digits})", type_, numeric.tree)
 
 
-def of_common(call: Call, given: Sequence[Typed], scope: Scope) -> Typed:
+def of_common(call: ListedCall, given: Sequence[TypedSql], scope: SqlScope) -> TypedSql:
     """One of several values of one type: the first, the smallest, the largest."""
     values = common(given, call.node)
     if call.name in _BY_SIZE:
@@ -324,7 +336,7 @@ def of_common(call: Call, given: Sequence[Typed], scope: Scope) -> Typed:
     return spark(call.name.upper(), type_, *(each.tree for each in values))
 
 
-def null_if(call: Call, given: Sequence[Typed], _: Scope) -> Typed:
+def null_if(call: ListedCall, given: Sequence[TypedSql], _: SqlScope) -> TypedSql:
     """``nullif``, which has the type of its first value."""
     first = settled(given[0], call.node)
     left, right = common(given, call.node)
@@ -332,29 +344,31 @@ def null_if(call: Call, given: Sequence[Typed], _: Scope) -> Typed:
     return spark(text, first.type, left.tree, right.tree, first.tree)
 
 
-def mean(call: Call, given: Sequence[Typed], _: Scope) -> Typed:
+def mean(call: ListedCall, given: Sequence[TypedSql], _: SqlScope) -> TypedSql:
     """``avg`` of exact numbers: a quotient, with PostgreSQL's digits."""
-    wide = converted(given[0], Kind.NUMERIC, call.node)
-    count = converted(call.aggregate("COUNT", BIGINT, given[0].tree), Kind.NUMERIC, call.node)
+    wide = converted(given[0], PostgresType.NUMERIC, call.node)
+    count = converted(
+        call.aggregate("COUNT", BIGINT, given[0].tree), PostgresType.NUMERIC, call.node
+    )
     return _divided(call.aggregate("SUM", wide.type, wide.tree), count, call.node)
 
 
-def percentile(call: Call, _given: Sequence[Typed], scope: Scope) -> Typed:
+def percentile(call: ListedCall, _given: Sequence[TypedSql], scope: SqlScope) -> TypedSql:
     """``percentile_cont`` and ``percentile_disc``, within a group."""
     share = call.arguments[0]
     if not isinstance(share, exp.Literal) or share.is_string or len(call.order) != 1:
         raise refused(call.node, "the share must be a literal between 0 and 1")
     (key,) = call.order
     value = one_of(NUMBERS, scope.value(key.this), call.node)
-    if call.name == "percentile_disc" and value.kind is not Kind.DOUBLE:
+    if call.name == "percentile_disc" and value.kind is not PostgresType.DOUBLE:
         raise refused(call.node, "Spark gives a double precision; cast to that")
-    double = converted(value, Kind.DOUBLE, call.node).tree.copy()
+    double = converted(value, PostgresType.DOUBLE, call.node).tree.copy()
     order = exp.Order(expressions=[exp.Ordered(this=double, desc=bool(key.args.get("desc")))])
     function = spark(call.name.upper(), DOUBLE, share).tree
-    return Typed(call.around(exp.WithinGroup(this=function, expression=order)), DOUBLE)
+    return TypedSql(call.around(exp.WithinGroup(this=function, expression=order)), DOUBLE)
 
 
-def neighbour(call: Call, given: Sequence[Typed], _: Scope) -> Typed:
+def neighbour(call: ListedCall, given: Sequence[TypedSql], _: SqlScope) -> TypedSql:
     """``lag`` and ``lead``."""
     value, *rest = given
     types = [value.type]
@@ -369,7 +383,7 @@ def neighbour(call: Call, given: Sequence[Typed], _: Scope) -> Typed:
     )
 
 
-def collected(call: Call, given: Sequence[Typed], scope: Scope) -> Typed:
+def collected(call: ListedCall, given: Sequence[TypedSql], scope: SqlScope) -> TypedSql:
     """``array_agg(x ORDER BY k)`` and ``string_agg(x, ',' ORDER BY k)``.
 
     Spark collects in any order, so each value comes with its keys and is sorted after.
@@ -377,7 +391,7 @@ def collected(call: Call, given: Sequence[Typed], scope: Scope) -> Typed:
     node, joined, value = call.node, call.name == "string_agg", given[0]
     if not call.order:
         raise refused(node, "without an order its result is left open; add ORDER BY")
-    if value.kind is Kind.ARRAY:
+    if value.kind is PostgresType.ARRAY:
         raise refused(node, "arrays of arrays are not on the list")
     if call.distinct and [each.this for each in call.order] != [call.arguments[0]]:
         raise refused(node, "with DISTINCT, order by the value itself")
@@ -396,7 +410,7 @@ def collected(call: Call, given: Sequence[Typed], scope: Scope) -> Typed:
     chosen = spark(sorting, TEXT, found).tree
     if joined:
         chosen = spark("ARRAY_JOIN", TEXT, chosen, given[1].tree).tree
-    type_ = TEXT if joined else SqlType(Kind.ARRAY, item=value.kind)
+    type_ = TEXT if joined else SqlType(PostgresType.ARRAY, item=value.kind)
     return spark("CASE WHEN SIZE(:a) = 0 THEN NULL ELSE :b END", type_, found, chosen)
 
 

@@ -13,7 +13,7 @@ from sensorstream.errors import Position, QueryError
 from sensorstream.sql.fragments import made
 
 
-class Kind(Enum):
+class PostgresType(Enum):
     """A type of PostgreSQL; the value is its name there."""
 
     BOOLEAN = "boolean"
@@ -38,27 +38,32 @@ class SqlType:
     them in some rows. ``item`` belongs to an array.
     """
 
-    kind: Kind
+    kind: PostgresType
     scale: int = 0
     loose: bool = False
-    item: Kind | None = None
+    item: PostgresType | None = None
 
 
-BOOLEAN: Final = SqlType(Kind.BOOLEAN)
-INTEGER: Final = SqlType(Kind.INTEGER)
-BIGINT: Final = SqlType(Kind.BIGINT)
-NUMERIC: Final = SqlType(Kind.NUMERIC)
-DOUBLE: Final = SqlType(Kind.DOUBLE)
-TEXT: Final = SqlType(Kind.TEXT)
-MOMENT: Final = SqlType(Kind.MOMENT)
-LOCAL: Final = SqlType(Kind.LOCAL)
-DATE: Final = SqlType(Kind.DATE)
-SPAN: Final = SqlType(Kind.SPAN)
-UNKNOWN: Final = SqlType(Kind.UNKNOWN)
+BOOLEAN: Final = SqlType(PostgresType.BOOLEAN)
+INTEGER: Final = SqlType(PostgresType.INTEGER)
+BIGINT: Final = SqlType(PostgresType.BIGINT)
+NUMERIC: Final = SqlType(PostgresType.NUMERIC)
+DOUBLE: Final = SqlType(PostgresType.DOUBLE)
+TEXT: Final = SqlType(PostgresType.TEXT)
+MOMENT: Final = SqlType(PostgresType.MOMENT)
+LOCAL: Final = SqlType(PostgresType.LOCAL)
+DATE: Final = SqlType(PostgresType.DATE)
+SPAN: Final = SqlType(PostgresType.SPAN)
+UNKNOWN: Final = SqlType(PostgresType.UNKNOWN)
 
 # Numbers in the order in which PostgreSQL converts one to the other.
-NUMBERS: Final = (Kind.INTEGER, Kind.BIGINT, Kind.NUMERIC, Kind.DOUBLE)
-TIMES: Final = (Kind.DATE, Kind.LOCAL, Kind.MOMENT)
+NUMBERS: Final = (
+    PostgresType.INTEGER,
+    PostgresType.BIGINT,
+    PostgresType.NUMERIC,
+    PostgresType.DOUBLE,
+)
+TIMES: Final = (PostgresType.DATE, PostgresType.LOCAL, PostgresType.MOMENT)
 
 # The digits after the point of a quotient, a mean, or a double made numeric; and the most in all.
 QUOTIENT_SCALE: Final = 20
@@ -66,43 +71,43 @@ MOST_DIGITS: Final = 38
 
 # Of each type PostgreSQL's number, that of its arrays, and Spark's name; see
 # https://github.com/postgres/postgres/blob/master/src/include/catalog/pg_type.dat
-_TYPES: Final[Mapping[Kind, tuple[int, int | None, str]]] = {
-    Kind.BOOLEAN: (16, 1000, "BOOLEAN"),
-    Kind.INTEGER: (23, 1007, "INT"),
-    Kind.BIGINT: (20, 1016, "BIGINT"),
-    Kind.NUMERIC: (1700, 1231, f"DECIMAL({MOST_DIGITS}, 0)"),
-    Kind.DOUBLE: (701, 1022, "DOUBLE"),
-    Kind.TEXT: (25, 1009, "STRING"),
-    Kind.BYTES: (17, None, "BINARY"),
-    Kind.MOMENT: (1184, 1185, "TIMESTAMP"),
-    Kind.LOCAL: (1114, None, "TIMESTAMP_NTZ"),
-    Kind.DATE: (1082, 1182, "DATE"),
+_TYPES: Final[Mapping[PostgresType, tuple[int, int | None, str]]] = {
+    PostgresType.BOOLEAN: (16, 1000, "BOOLEAN"),
+    PostgresType.INTEGER: (23, 1007, "INT"),
+    PostgresType.BIGINT: (20, 1016, "BIGINT"),
+    PostgresType.NUMERIC: (1700, 1231, f"DECIMAL({MOST_DIGITS}, 0)"),
+    PostgresType.DOUBLE: (701, 1022, "DOUBLE"),
+    PostgresType.TEXT: (25, 1009, "STRING"),
+    PostgresType.BYTES: (17, None, "BINARY"),
+    PostgresType.MOMENT: (1184, 1185, "TIMESTAMP"),
+    PostgresType.LOCAL: (1114, None, "TIMESTAMP_NTZ"),
+    PostgresType.DATE: (1082, 1182, "DATE"),
 }
 SPARK_NAMES: Final = {kind: name for kind, (_, _, name) in _TYPES.items()}
 BY_OID: Final[Mapping[int, SqlType]] = {
     **{oid: SqlType(kind) for kind, (oid, _, _) in _TYPES.items()},
-    **{oid: SqlType(Kind.ARRAY, item=kind) for kind, (_, oid, _) in _TYPES.items() if oid},
+    **{oid: SqlType(PostgresType.ARRAY, item=kind) for kind, (_, oid, _) in _TYPES.items() if oid},
     1043: TEXT,
-    1015: SqlType(Kind.ARRAY, item=Kind.TEXT),
+    1015: SqlType(PostgresType.ARRAY, item=PostgresType.TEXT),
     1186: SPAN,
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
+class TypedSql:
     """An expression in Spark's SQL, and its type in PostgreSQL's."""
 
     tree: exp.Expr
     type: SqlType
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> PostgresType:
         return self.type.kind
 
 
-def spark(cell: str, type_: SqlType, /, *parts: exp.Expr) -> Typed:
+def spark(cell: str, type_: SqlType, /, *parts: exp.Expr) -> TypedSql:
     """What Spark has by the cell of a table, with parts that are Spark's already."""
-    return Typed(made(cell, "spark", *(each.copy() for each in parts)), type_)
+    return TypedSql(made(cell, "spark", *(each.copy() for each in parts)), type_)
 
 
 Columns = Mapping[str, SqlType]
@@ -113,32 +118,32 @@ _LONGEST = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class SqlScope:
     """``tables`` and ``outputs`` map names to types; ``outer`` is the query around.
 
     ``by_code_point``: PostgreSQL compares texts and changes their case by code points.
     """
 
-    read: Callable[[exp.Expr, Scope], Typed]
-    query: Callable[[exp.Expr, Scope], tuple[exp.Expr, Outputs]]
+    read: Callable[[exp.Expr, SqlScope], TypedSql]
+    query: Callable[[exp.Expr, SqlScope], tuple[exp.Expr, Outputs]]
     by_code_point: bool
     views: Mapping[str, Columns]
     ctes: Mapping[str, Columns] = field(default_factory=dict)
     tables: Mapping[str, Columns] = field(default_factory=dict)
     windows: Mapping[str, exp.Expr] = field(default_factory=dict)
-    outer: Scope | None = None
+    outer: SqlScope | None = None
 
-    def value(self, node: exp.Expr) -> Typed:
+    def value(self, node: exp.Expr) -> TypedSql:
         """An expression for Spark; raises :class:`QueryError` where it is refused."""
         return self.read(node, self)
 
-    def inner(self) -> Scope:
+    def inner(self) -> SqlScope:
         """For a query inside this one."""
         return replace(self, tables={}, windows={}, outer=self)
 
     def column(self, node: exp.Column) -> tuple[str, SqlType]:
         """The table and the type of a column; a name alone is looked up from the inside out."""
-        scope: Scope | None = self
+        scope: SqlScope | None = self
         while scope is not None:
             names = [node.table] if node.table else list(scope.tables)
             found = [name for name in names if node.name in scope.tables.get(name, ())]
@@ -173,7 +178,9 @@ def only(node: exp.Expr, *known: str) -> None:
             raise refused(node, f"'{name.strip('_')}' is not on the list here")
 
 
-def one_of(kinds: tuple[Kind, ...], value: Typed, node: exp.Expr, why: str = "") -> Typed:
+def one_of(
+    kinds: tuple[PostgresType, ...], value: TypedSql, node: exp.Expr, why: str = ""
+) -> TypedSql:
     """The value, if it is of one of these kinds; raises :class:`QueryError` otherwise."""
     if value.kind in kinds:
         return value

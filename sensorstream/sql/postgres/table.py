@@ -23,9 +23,9 @@ from sensorstream.sql.postgres.rows import (
     TEXT_OR_BYTES,
     TEXTS,
     TRUTH,
+    FunctionRow,
     Of,
-    Row,
-    Written,
+    WrittenLiteral,
     of,
     row,
 )
@@ -41,11 +41,11 @@ from sensorstream.sql.postgres.scope import (
     NUMERIC,
     TEXT,
     TIMES,
-    Kind,
+    PostgresType,
     SqlType,
 )
 
-Table: TypeAlias = Mapping[str, tuple[Row, ...]]
+Table: TypeAlias = Mapping[str, tuple[FunctionRow, ...]]
 # Characters that Java changes to several, and PostgreSQL to one or to none.
 _CASED: Final = (
     "CASE WHEN :a RLIKE '[%s]' "
@@ -58,19 +58,19 @@ _UPPER: Final = _CASED % (
     r"\\u1E96-\\u1E9A\\u1F50-\\u1FFF\\uFB00-\\uFB17",
     "UPPER",
 )
-_CHANGED: Final = Of((Kind.TEXT,), Kind.TEXT, cased=True)
-_BYTES: Final = of(Kind.BYTES)
-_HEX: Final = Written("the form", words={"hex": "hex"})
-_UTF8: Final = Written("the encoding", words={"utf8": "UTF-8", "utf-8": "UTF-8"})
-_START: Final = Written("the start", 1)
-_LENGTH: Final = Written("the length", 0)
-_CHARACTERS: Final = Written("the number of characters", 0)
-_FILLING: Final = Written("the filling")
-_TRIMMED: Final = Written("the characters to trim")
-_REPLACED: Final = Written("what is replaced", once=True)
-_REPLACEMENT: Final = Written("the replacement", empty=True)
+_CHANGED: Final = Of((PostgresType.TEXT,), PostgresType.TEXT, cased=True)
+_BYTES: Final = of(PostgresType.BYTES)
+_HEX: Final = WrittenLiteral("the form", words={"hex": "hex"})
+_UTF8: Final = WrittenLiteral("the encoding", words={"utf8": "UTF-8", "utf-8": "UTF-8"})
+_START: Final = WrittenLiteral("the start", 1)
+_LENGTH: Final = WrittenLiteral("the length", 0)
+_CHARACTERS: Final = WrittenLiteral("the number of characters", 0)
+_FILLING: Final = WrittenLiteral("the filling")
+_TRIMMED: Final = WrittenLiteral("the characters to trim")
+_REPLACED: Final = WrittenLiteral("what is replaced", once=True)
+_REPLACEMENT: Final = WrittenLiteral("the replacement", empty=True)
 _UNITS: Final = ("second", "minute", "hour", "day", "week", "month", "quarter", "year")
-_UNIT: Final = Written(
+_UNIT: Final = WrittenLiteral(
     "the unit",
     words={each: each for each in _UNITS}
     | {"microseconds": "microsecond", "milliseconds": "millisecond"},
@@ -85,17 +85,20 @@ _ROOT: Final = (
 )
 _INEXACT: Final = "of exact numbers it has other digits; cast to double precision"
 _ROOTED: Final = Of(
-    (Kind.DOUBLE, Kind.INTEGER, Kind.BIGINT), Kind.DOUBLE, to=Kind.DOUBLE, why=_INEXACT
+    (PostgresType.DOUBLE, PostgresType.INTEGER, PostgresType.BIGINT),
+    PostgresType.DOUBLE,
+    to=PostgresType.DOUBLE,
+    why=_INEXACT,
 )
 _LENGTH_OF: Final = row(INTEGER, "LENGTH", TEXT_OR_BYTES)
 _PART_OF: Final = row(TEXT, "SUBSTRING", TEXTS, _START, _LENGTH, optional=1)
 
-_UTC: Final = Written("the zone", words={"utc": "UTC"})
-_LOCAL: Final = of(Kind.LOCAL)
-_MOMENT: Final = of(Kind.MOMENT)
-_SPAN: Final = of(Kind.SPAN)
-_DAY: Final = of(Kind.DATE)
-_AS_LOCAL: Final = of(Kind.DATE, to=Kind.LOCAL)
+_UTC: Final = WrittenLiteral("the zone", words={"utc": "UTC"})
+_LOCAL: Final = of(PostgresType.LOCAL)
+_MOMENT: Final = of(PostgresType.MOMENT)
+_SPAN: Final = of(PostgresType.SPAN)
+_DAY: Final = of(PostgresType.DATE)
+_AS_LOCAL: Final = of(PostgresType.DATE, to=PostgresType.LOCAL)
 _COMMON: Final = row(None, bodies.calculated, ALL, ALL)
 
 # Spark's week days begin with 1 for Sunday, or with 0 for Monday.
@@ -111,12 +114,12 @@ _OF_DATES: Final = {
     "isodow": "WEEKDAY(:a) + 1",
 }
 _OF_CLOCKS: Final = {"hour": "HOUR(:a)", "minute": "MINUTE(:a)"}
-_WITH_CLOCK: Final = of(Kind.LOCAL, Kind.MOMENT)
+_WITH_CLOCK: Final = of(PostgresType.LOCAL, PostgresType.MOMENT)
 _MICROSECONDS: Final = (
     "CAST(UNIX_MICROS(CAST(:a AS TIMESTAMP)) AS DECIMAL(20, 0)) * CAST('0.000001' AS DECIMAL(7, 6))"
 )
 _FIELD: Final = "CAST(%s AS DECIMAL(10, 0))"
-_TO_MICROSECONDS: Final = SqlType(Kind.NUMERIC, 6)
+_TO_MICROSECONDS: Final = SqlType(PostgresType.NUMERIC, 6)
 
 # Of the names of two words the second is that of a field.
 OPERATORS: Final[Table] = {
@@ -136,16 +139,16 @@ OPERATORS: Final[Table] = {
     )
     + row(_TO_MICROSECONDS, _MICROSECONDS, _WITH_CLOCK),
     **dict.fromkeys(bodies.COMPARISONS, row(BOOLEAN, bodies.compared, ALL, ALL)),
-    "+": row(DATE, "DATE_ADD", _DAY, of(Kind.INTEGER))
+    "+": row(DATE, "DATE_ADD", _DAY, of(PostgresType.INTEGER))
     + row(LOCAL, ":a + :b", _AS_LOCAL, _SPAN)
-    + row(None, ":a + :b", of(Kind.LOCAL, Kind.MOMENT, Kind.SPAN), _SPAN)
+    + row(None, ":a + :b", of(PostgresType.LOCAL, PostgresType.MOMENT, PostgresType.SPAN), _SPAN)
     + row(LOCAL, ":b + :a", _SPAN, _AS_LOCAL)
     + row(LOCAL, ":b + :a", _SPAN, _LOCAL)
     + row(MOMENT, ":b + :a", _SPAN, _MOMENT)
     + _COMMON,
-    "-": row(DATE, "DATE_SUB", _DAY, of(Kind.INTEGER))
+    "-": row(DATE, "DATE_SUB", _DAY, of(PostgresType.INTEGER))
     + row(LOCAL, ":a - :b", _AS_LOCAL, _SPAN)
-    + row(None, ":a - :b", of(Kind.LOCAL, Kind.MOMENT, Kind.SPAN), _SPAN)
+    + row(None, ":a - :b", of(PostgresType.LOCAL, PostgresType.MOMENT, PostgresType.SPAN), _SPAN)
     + _COMMON,
     "*": _COMMON,
     "/": _COMMON,
@@ -177,9 +180,13 @@ PLAIN: Final[Table] = {
     "rtrim": row(TEXT, "TRIM(TRAILING ' ' FROM :a)", TEXTS)
     + row(TEXT, "TRIM(TRAILING :b FROM :a)", TEXTS, _TRIMMED),
     "split_part": row(
-        TEXT, "SPLIT_PART", TEXTS, Written("the delimiter"), Written("the part's number", 1)
+        TEXT,
+        "SPLIT_PART",
+        TEXTS,
+        WrittenLiteral("the delimiter"),
+        WrittenLiteral("the part's number", 1),
     ),
-    "repeat": row(TEXT, "REPEAT", TEXTS, Written("the number of times", 0)),
+    "repeat": row(TEXT, "REPEAT", TEXTS, WrittenLiteral("the number of times", 0)),
     "replace": row(TEXT, "REPLACE", TEXTS, TEXTS, TEXTS),
     "reverse": row(TEXT, "REVERSE", TEXTS),
     "starts_with": row(BOOLEAN, "STARTSWITH", TEXTS, TEXTS),
@@ -197,7 +204,7 @@ PLAIN: Final[Table] = {
     # Of doubles, a half goes to the even neighbour.
     "round": row(NUMERIC, "ROUND(:a, 0)", EXACT)
     + row(DOUBLE, "RINT", AS_DOUBLE)
-    + row(NUMERIC, bodies.rounded_to, NUMBER, Written("the number of digits", 0)),
+    + row(NUMERIC, bodies.rounded_to, NUMBER, WrittenLiteral("the number of digits", 0)),
     "sqrt": row(DOUBLE, _ROOT, _ROOTED),
     "mod": _COMMON,
     "coalesce": row(None, bodies.of_common, ALL, optional=MANY),
@@ -206,28 +213,36 @@ PLAIN: Final[Table] = {
     "nullif": row(None, bodies.null_if, ALL, ALL),
     "now": row(MOMENT, "CURRENT_TIMESTAMP()"),
     "date_trunc": row(
-        LOCAL, "DATE_TRUNC", _UNIT, of(Kind.LOCAL, to=Kind.MOMENT), then="CAST(:a AS TIMESTAMP_NTZ)"
+        LOCAL,
+        "DATE_TRUNC",
+        _UNIT,
+        of(PostgresType.LOCAL, to=PostgresType.MOMENT),
+        then="CAST(:a AS TIMESTAMP_NTZ)",
     )
     + row(MOMENT, "DATE_TRUNC", _UNIT, AS_MOMENT),
     "grouping": row(INTEGER, "CAST(GROUPING(:a) AS INT)", ANY),
 }
 
-_DISPERSED: Final = Of((Kind.DOUBLE,), why=_INEXACT)
+_DISPERSED: Final = Of((PostgresType.DOUBLE,), why=_INEXACT)
 _SORTED: Final = Of(
-    tuple(each for each in ANY.kinds if each not in (Kind.BOOLEAN, Kind.BYTES, Kind.ARRAY)),
-    Kind.TEXT,
+    tuple(
+        each
+        for each in ANY.kinds
+        if each not in (PostgresType.BOOLEAN, PostgresType.BYTES, PostgresType.ARRAY)
+    ),
+    PostgresType.TEXT,
     sorted=True,
 )
-_CONDITION: Final = Of((Kind.BOOLEAN,), why=TRUTH.why)
+_CONDITION: Final = Of((PostgresType.BOOLEAN,), why=TRUTH.why)
 
 # Those that may stand over a window, too; then the rest.
 MOVING: Final[Table] = {
     "count": row(BIGINT, "COUNT(*)") + row(BIGINT, "COUNT", ANY),
     # Of bigint a numeric in PostgreSQL, which has no end; Spark's bigint has one.
-    "sum": row(BIGINT, "SUM", of(Kind.INTEGER))
-    + row(DOUBLE, "SUM", of(Kind.DOUBLE))
-    + row(None, "SUM", of(Kind.NUMERIC, Kind.BIGINT, to=Kind.NUMERIC)),
-    "avg": row(DOUBLE, "AVG", of(Kind.DOUBLE)) + row(NUMERIC, bodies.mean, of(*NUMBERS)),
+    "sum": row(BIGINT, "SUM", of(PostgresType.INTEGER))
+    + row(DOUBLE, "SUM", of(PostgresType.DOUBLE))
+    + row(None, "SUM", of(PostgresType.NUMERIC, PostgresType.BIGINT, to=PostgresType.NUMERIC)),
+    "avg": row(DOUBLE, "AVG", of(PostgresType.DOUBLE)) + row(NUMERIC, bodies.mean, of(*NUMBERS)),
     "min": row(None, "MIN", _SORTED),
     "max": row(None, "MAX", _SORTED),
 }
@@ -252,9 +267,9 @@ WITHIN: Final = SORTING[2:]
 FRAMED: Final[Table] = {
     "first_value": row(None, "FIRST_VALUE", ANY),
     "last_value": row(None, "LAST_VALUE", ANY),
-    "nth_value": row(None, "NTH_VALUE", ANY, Written("the place", 1)),
+    "nth_value": row(None, "NTH_VALUE", ANY, WrittenLiteral("the place", 1)),
 }
-_OFFSET: Final = Written("the offset", 0)
+_OFFSET: Final = WrittenLiteral("the offset", 0)
 OVER_WINDOWS: Final[Table] = {
     **FRAMED,
     "row_number": row(BIGINT, "ROW_NUMBER", then="CAST(:a AS BIGINT)"),
@@ -262,7 +277,7 @@ OVER_WINDOWS: Final[Table] = {
     "dense_rank": row(BIGINT, "DENSE_RANK", then="CAST(:a AS BIGINT)"),
     "percent_rank": row(DOUBLE, "PERCENT_RANK"),
     "cume_dist": row(DOUBLE, "CUME_DIST"),
-    "ntile": row(INTEGER, "NTILE", Written("the number of buckets", 1)),
+    "ntile": row(INTEGER, "NTILE", WrittenLiteral("the number of buckets", 1)),
     "lag": row(None, bodies.neighbour, ANY, _OFFSET, ALL, optional=2),
     "lead": row(None, bodies.neighbour, ANY, _OFFSET, ALL, optional=2),
 }

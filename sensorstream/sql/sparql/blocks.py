@@ -16,12 +16,12 @@ from sensorstream.sparql.algebra import Expression, Path, PatternTerm, TriplePat
 from sensorstream.sparql.values import number
 from sensorstream.sql.fragments import any_of, constant, named, sql, table, titled, united
 from sensorstream.sql.sparql.relations import (
-    Bound,
     Compiler,
     Layout,
+    NumberBound,
     OneOf,
-    Place,
-    Relation,
+    PatternPlace,
+    SolutionSelect,
     from_,
     join,
     own_columns,
@@ -192,7 +192,7 @@ _COLUMNS: Final = ("subject", "predicate", "object")
 _Triple = tuple[PatternTerm, "Variable | Path", PatternTerm]
 
 
-def bound(condition: Expression) -> Bound | OneOf | None:
+def bound(condition: Expression) -> NumberBound | OneOf | None:
     """What a condition demands of a variable, so that an index can answer it.
 
     Of numbers it is a little less than the condition: rounding loses the difference of < and <=.
@@ -215,7 +215,7 @@ def bound(condition: Expression) -> Bound | OneOf | None:
             except OverflowError:
                 return None
             loose = {"<": "<=", ">": ">="}.get(operator, operator)
-            return Bound(name, loose, double) if double - double == 0 else None
+            return NumberBound(name, loose, double) if double - double == 0 else None
     return None
 
 
@@ -226,7 +226,9 @@ def _is_plain(term: object) -> bool:
     )
 
 
-def block(compiler: Compiler, patterns: Iterable[TriplePattern], place: Place) -> Relation:
+def block(
+    compiler: Compiler, patterns: Iterable[TriplePattern], place: PatternPlace
+) -> SolutionSelect:
     """The solutions of a block.
 
     The rows of triples that say the same differ in their times only, so the solutions of plain
@@ -268,7 +270,7 @@ def _end(term: PatternTerm) -> PatternTerm:
     return Variable(str(term)) if isinstance(term, BlankNode) else term
 
 
-def _joined(compiler: Compiler, triples: Sequence[_Triple], place: Place) -> Relation:
+def _joined(compiler: Compiler, triples: Sequence[_Triple], place: PatternPlace) -> SolutionSelect:
     columns: dict[str, exp.Expr] = {}
     conditions: list[exp.Expr] = []
     tables: list[exp.Expr] = []
@@ -287,7 +289,7 @@ def _joined(compiler: Compiler, triples: Sequence[_Triple], place: Place) -> Rel
                 conditions += _substituted(column, end.name, place)
                 conditions += _bounded(compiler, column, end.name, place.bounds)
                 if part == "object" and any(
-                    isinstance(each, Bound) and each.name == end.name for each in place.bounds
+                    isinstance(each, NumberBound) and each.name == end.name for each in place.bounds
                 ):
                     # An index on numbers answers a condition on it.
                     keys[compiler.names.fresh("n")] = exp.column("number", alias)
@@ -299,7 +301,7 @@ def _joined(compiler: Compiler, triples: Sequence[_Triple], place: Place) -> Rel
     own += [named(each, name) for name, each in keys.items()]
     tree = from_(selected(own), *tables)
     where(tree, *conditions)
-    return Relation(tree, layouts, unique=True, pending=True, keys=tuple(keys))
+    return SolutionSelect(tree, layouts, unique=True, pending=True, keys=tuple(keys))
 
 
 def _id(compiler: Compiler, term: Term) -> exp.Expr:
@@ -307,7 +309,7 @@ def _id(compiler: Compiler, term: Term) -> exp.Expr:
     return exp.cast(exp.null(), "BIGINT") if id_ is None else constant(id_)
 
 
-def _substituted(column: exp.Expr, name: str, place: Place) -> list[exp.Expr]:
+def _substituted(column: exp.Expr, name: str, place: PatternPlace) -> list[exp.Expr]:
     """The value that a variable has in the row around an EXISTS."""
     if place.outer is None or not place.substituted:
         return []
@@ -321,7 +323,7 @@ def _substituted(column: exp.Expr, name: str, place: Place) -> list[exp.Expr]:
 
 
 def _bounded(
-    compiler: Compiler, column: exp.Column, name: str, bounds: Iterable[Bound | OneOf]
+    compiler: Compiler, column: exp.Column, name: str, bounds: Iterable[NumberBound | OneOf]
 ) -> list[exp.Expr]:
     """Conditions that an index answers; the filters decide exactly."""
     found: list[exp.Expr] = []
@@ -342,7 +344,9 @@ def _bounded(
     return found
 
 
-def _with_path(compiler: Compiler, below: Relation, triple: _Triple, place: Place) -> Relation:
+def _with_path(
+    compiler: Compiler, below: SolutionSelect, triple: _Triple, place: PatternPlace
+) -> SolutionSelect:
     """The relation with the pairs that a path connects, from the ends that are known."""
     if not place.once:
         below = settled(below, compiler.names)
@@ -371,11 +375,11 @@ def _with_path(compiler: Compiler, below: Relation, triple: _Triple, place: Plac
             columns.append(named(column, layouts[end.name].column))
     tree = from_(selected(columns), below.under(alias))
     tree.append("joins", join(pairs, exp.and_(*conditions) if conditions else exp.true()))
-    return Relation(tree, layouts, pending=below.pending)
+    return SolutionSelect(tree, layouts, pending=below.pending)
 
 
 def _known(
-    compiler: Compiler, end: PatternTerm, below: Relation, alias: str, place: Place
+    compiler: Compiler, end: PatternTerm, below: SolutionSelect, alias: str, place: PatternPlace
 ) -> exp.Expr | None:
     if not isinstance(end, Variable):
         return _id(compiler, end)

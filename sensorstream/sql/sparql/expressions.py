@@ -31,12 +31,12 @@ from sensorstream.sql.sparql.functions import (
 from sensorstream.sql.sparql.relations import Frame
 from sensorstream.sql.sparql.values import (
     STORED,
-    Columns,
-    Constant,
-    Name,
+    NameValue,
+    QueryConstant,
+    SqlTerm,
     Truth,
     Unbound,
-    Value,
+    UnknownTerm,
     may_be_time,
     said,
 )
@@ -50,7 +50,7 @@ _REASONS: Final = {
 }
 
 
-def value_of(expression: Expression, frame: Frame) -> Value:
+def value_of(expression: Expression, frame: Frame) -> SqlTerm:
     """The value of an expression.
 
     Raises:
@@ -58,7 +58,7 @@ def value_of(expression: Expression, frame: Frame) -> Value:
     """
     match expression:
         case IRI() | Literal():
-            return Constant(expression, id_of(expression, frame))
+            return QueryConstant(expression, id_of(expression, frame))
         case Variable(name):
             return frame.variable(name)
         case (
@@ -132,31 +132,31 @@ def id_of(expression: Expression, frame: Frame) -> exp.Expr | None:
     return None
 
 
-def _pair(left: Expression, right: Expression, frame: Frame) -> tuple[Value, Value]:
+def _pair(left: Expression, right: Expression, frame: Frame) -> tuple[SqlTerm, SqlTerm]:
     return _compared(left, frame), _compared(right, frame)
 
 
-def _compared(expression: Expression, frame: Frame) -> Value:
+def _compared(expression: Expression, frame: Frame) -> SqlTerm:
     return frame.light(value_of(expression, frame))
 
 
-def _arithmetic(operator: str, a: Value, b: Value, frame: Frame) -> Value:
+def _arithmetic(operator: str, a: SqlTerm, b: SqlTerm, frame: Frame) -> SqlTerm:
     if operator not in ("+", "-") or not (may_be_time(a) and may_be_time(b)):
         return arithmetic(operator, a, b, frame)
     of_times = summed(frame, a, b, 1 if operator == "+" else -1)
-    if isinstance(a, Constant) or isinstance(b, Constant):
+    if isinstance(a, QueryConstant) or isinstance(b, QueryConstant):
         return of_times
     return _coalesce([frame.light(arithmetic(operator, a, b, frame)), of_times])
 
 
-def _signed(operator: str, value: Value, frame: Frame) -> Value:
+def _signed(operator: str, value: SqlTerm, frame: Frame) -> SqlTerm:
     of_number = negative(value) if operator == "-" else positive(value)
     if not may_be_time(value):
         return of_number
     of_time = negative_time(frame, value)
     if operator == "+":
         of_time = negative_time(frame, of_time)
-    if isinstance(value, Constant):
+    if isinstance(value, QueryConstant):
         return of_time
     return _coalesce([frame.light(of_number), of_time])
 
@@ -166,7 +166,7 @@ def _bound(name: str, frame: Frame) -> exp.Expr:
     return frame.variable(name).bound if id_ is None else sql("NOT :id IS NULL", id=id_)
 
 
-def _cast(function: IRI, arguments: tuple[Expression, ...], frame: Frame) -> Value:
+def _cast(function: IRI, arguments: tuple[Expression, ...], frame: Frame) -> SqlTerm:
     cast = CASTS.get(function)
     if function in EXTENSIONS:
         raise UnsupportedQuery(
@@ -182,7 +182,7 @@ def _cast(function: IRI, arguments: tuple[Expression, ...], frame: Frame) -> Val
     return cast(frame, value_of(arguments[0], frame))
 
 
-def _call(name: str, arguments: tuple[Expression, ...], frame: Frame) -> Value:
+def _call(name: str, arguments: tuple[Expression, ...], frame: Frame) -> SqlTerm:
     match name, arguments:
         case ("BOUND", _) | ("SAMETERM", _):
             return Truth(truth_of(algebra.Call(name, arguments), frame))
@@ -206,7 +206,7 @@ def _call(name: str, arguments: tuple[Expression, ...], frame: Frame) -> Value:
     raise UnsupportedQuery(f"{name}(): {reason}")
 
 
-def _coalesce(values: list[Value]) -> Value:
+def _coalesce(values: list[SqlTerm]) -> SqlTerm:
     """The first of some values that is no error."""
     made: dict[str, exp.Expr] = {part: getattr(Unbound(), part) for part in STORED}
     for each in values:
@@ -220,11 +220,11 @@ def _coalesce(values: list[Value]) -> Value:
             )
             for part in STORED
         }
-    return Columns(made)
+    return UnknownTerm(made)
 
 
-def _choice(truth: exp.Expr, then: Value, otherwise: Value) -> Value:
-    return Columns(
+def _choice(truth: exp.Expr, then: SqlTerm, otherwise: SqlTerm) -> SqlTerm:
+    return UnknownTerm(
         {
             part: sql(
                 "CASE WHEN :truth THEN :one WHEN NOT :truth THEN :other END",
@@ -237,19 +237,19 @@ def _choice(truth: exp.Expr, then: Value, otherwise: Value) -> Value:
     )
 
 
-def _iri(arguments: tuple[Expression, ...], frame: Frame) -> Value:
+def _iri(arguments: tuple[Expression, ...], frame: Frame) -> SqlTerm:
     """IRI(): of an IRI, or of a text that is an absolute one."""
     value = frame.light(value_of(arguments[0], frame))
     if len(arguments) == 2:
         base = arguments[1]
-        if isinstance(value, Constant) and isinstance(value.term, Literal):
+        if isinstance(value, QueryConstant) and isinstance(value.term, Literal):
             return _resolved(value, str(base))
         if str(base):
             raise UnsupportedQuery(
                 "IRI() of a computed text below BASE: SQL cannot resolve it; expected no BASE, "
                 "and texts that are absolute IRIs"
             )
-    return Name(
+    return NameValue(
         said(
             "CASE WHEN :kind = 0 THEN :text WHEN :chars ~ :form THEN :chars END",
             value,
@@ -258,6 +258,10 @@ def _iri(arguments: tuple[Expression, ...], frame: Frame) -> Value:
     )
 
 
-def _resolved(value: Constant, base: str) -> Value:
+def _resolved(value: QueryConstant, base: str) -> SqlTerm:
     found = iri_function(base)(value.term)
-    return Columns(Constant(found).parts()) if isinstance(found, IRI) else Name(sql("NULL"))
+    return (
+        UnknownTerm(QueryConstant(found).parts())
+        if isinstance(found, IRI)
+        else NameValue(sql("NULL"))
+    )

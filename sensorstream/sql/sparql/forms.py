@@ -29,8 +29,8 @@ from sensorstream.sql.sparql.patterns import PatternCompiler
 from sensorstream.sql.sparql.relations import (
     Compiler,
     Layout,
-    Place,
-    Relation,
+    PatternPlace,
+    SolutionSelect,
     columns_of,
     from_,
     join,
@@ -40,8 +40,15 @@ from sensorstream.sql.sparql.relations import (
     settled,
     where,
 )
-from sensorstream.sql.sparql.scope import PARTS, TOO_DEEP, Column, Id, Scope, SqlQuery
-from sensorstream.sql.sparql.values import TYPES, Constant, Unbound
+from sensorstream.sql.sparql.scope import (
+    PARTS,
+    TOO_DEEP,
+    Id,
+    QueryRelations,
+    ResultColumn,
+    SqlQuery,
+)
+from sensorstream.sql.sparql.values import TYPES, QueryConstant, Unbound
 
 _UNKNOWN: Final = -(2**62)
 """Ids from here downwards are those of terms that only the query's text has."""
@@ -54,11 +61,13 @@ _MOST_IN_TEMPLATE: Final = 1_000
 """Triples of a template: as many take a second to compile."""
 _ENDS: Final = ("subject", "predicate", "object")
 _TRIPLE: Final = [f"{end}_{part}" for end in _ENDS for part in PARTS]
-_TRIPLE_COLUMNS: Final = tuple(Column(end, place * len(PARTS)) for place, end in enumerate(_ENDS))
+_TRIPLE_COLUMNS: Final = tuple(
+    ResultColumn(end, place * len(PARTS)) for place, end in enumerate(_ENDS)
+)
 
 
 def constants(query: Query, graphs: Iterable[IRI] = ()) -> frozenset[Term]:
-    """The terms of a query whose ids :class:`Scope` is to give, where they are known.
+    """The terms of a query whose ids :class:`QueryRelations` is to give, where they are known.
 
     ``graphs`` are the names that a variable of GRAPH can have.
     """
@@ -66,7 +75,7 @@ def constants(query: Query, graphs: Iterable[IRI] = ()) -> frozenset[Term]:
     return frozenset(each for each in (*found, *graphs) if is_storable(each))
 
 
-def compile_query(query: Query, scope: Scope) -> SqlQuery:
+def compile_query(query: Query, scope: QueryRelations) -> SqlQuery:
     """A query as SQL.
 
     Raises:
@@ -108,7 +117,7 @@ def _check_size(query: Query) -> None:
         )
 
 
-def _compiled(query: Query, scope: Scope) -> SqlQuery:
+def _compiled(query: Query, scope: QueryRelations) -> SqlQuery:
     form = query.form
     pattern = rewritten(with_base(form.pattern, query.base))
     ids, terms = _with_unknown(_produced(query, scope.named), scope)
@@ -116,17 +125,17 @@ def _compiled(query: Query, scope: Scope) -> SqlQuery:
     compiler = PatternCompiler(terms, ids, graphs, beside=scope.beside, marked=scope.marked)
     match form:
         case algebra.Select():
-            relation = settled(compiler.relation(pattern, Place(default)), compiler.names)
+            relation = settled(compiler.relation(pattern, PatternPlace(default)), compiler.names)
             tree, columns = _decoded(compiler, relation, [each.name for each in visible(pattern)])
             return SqlQuery("SELECT", tree, columns)
         case algebra.Ask():
-            relation = compiler.relation(pattern, Place(default, once=True))
+            relation = compiler.relation(pattern, PatternPlace(default, once=True))
             found = from_(selected(()), relation.under("r"))
             return SqlQuery("ASK", selected([named(exp.Exists(this=found), "answer")]), ())
         case algebra.Construct(template, _):
-            return _construct(compiler, template, compiler.relation(pattern, Place(default)))
+            return _construct(compiler, template, compiler.relation(pattern, PatternPlace(default)))
         case algebra.Describe(described, _):
-            relation = compiler.relation(pattern, Place(default, once=True))
+            relation = compiler.relation(pattern, PatternPlace(default, once=True))
             return _describe(compiler, described, relation, default)
     raise AssertionError(form)
 
@@ -154,7 +163,9 @@ def _produced(query: Query, graphs: Iterable[IRI]) -> set[Term]:
     return found
 
 
-def _with_unknown(found: Iterable[Term], scope: Scope) -> tuple[dict[Term, Id], exp.Select]:
+def _with_unknown(
+    found: Iterable[Term], scope: QueryRelations
+) -> tuple[dict[Term, Id], exp.Select]:
     """Ids for all constants; those that nobody knows get ids below zero, for this query."""
     ids = dict(scope.ids)
     free = _UNKNOWN
@@ -184,11 +195,13 @@ def _with_unknown(found: Iterable[Term], scope: Scope) -> tuple[dict[Term, Id], 
 
 def _parts_of(term: Term, names: Sequence[str] = PARTS) -> list[exp.Expr]:
     assert isinstance(term, IRI | BlankNode | Literal)
-    value = Constant(term)
+    value = QueryConstant(term)
     return [value.part(each).copy() for each in names]
 
 
-def _dataset(dataset: algebra.Dataset, scope: Scope) -> tuple[exp.Select, Mapping[IRI, exp.Select]]:
+def _dataset(
+    dataset: algebra.Dataset, scope: QueryRelations
+) -> tuple[exp.Select, Mapping[IRI, exp.Select]]:
     """The graphs of FROM and FROM NAMED; without them, all that the scope has."""
     if not dataset.default and not dataset.named:
         return scope.default, scope.named
@@ -209,15 +222,15 @@ def _dataset(dataset: algebra.Dataset, scope: Scope) -> tuple[exp.Select, Mappin
 
 
 def _decoded(
-    compiler: Compiler, relation: Relation, names: Sequence[str]
-) -> tuple[exp.Select, tuple[Column, ...]]:
+    compiler: Compiler, relation: SolutionSelect, names: Sequence[str]
+) -> tuple[exp.Select, tuple[ResultColumn, ...]]:
     """The solutions with the parts of each term, in their order."""
     alias = compiler.names.fresh("r")
-    frame = compiler.frame(Place(compiler.terms), (relation, alias))
+    frame = compiler.frame(PatternPlace(compiler.terms), (relation, alias))
     columns: list[exp.Expr] = []
-    read: list[Column] = []
+    read: list[ResultColumn] = []
     for name in names:
-        read.append(Column(name, len(columns)))
+        read.append(ResultColumn(name, len(columns)))
         layout = relation.layouts.get(name)
         column = compiler.names.column(name)
         if layout is None:
@@ -231,14 +244,14 @@ def _decoded(
 
 
 def _construct(
-    compiler: Compiler, template: Sequence[TriplePattern], relation: Relation
+    compiler: Compiler, template: Sequence[TriplePattern], relation: SolutionSelect
 ) -> SqlQuery:
     """The template's triples for each solution, without those that RDF does not have."""
     has_blank = any(nodes(template, BlankNode))
     if has_blank:
         relation = settled(relation, compiler.names)
     names = sorted({each.name for each in nodes(template, Variable)})
-    place = Place(compiler.terms)
+    place = PatternPlace(compiler.terms)
     valued = compiler.valued(relation, [n for n in names if n in relation.layouts], place)
     columns = own_columns(valued, "r")
     columns.append(named(sql("ROW_NUMBER() OVER ()") if has_blank else constant(0), "place"))
@@ -285,7 +298,7 @@ def _instance(end: PatternTerm, layouts: Mapping[str, Layout]) -> list[exp.Expr]
 def _describe(
     compiler: Compiler,
     described: Sequence[Variable | IRI],
-    relation: Relation,
+    relation: SolutionSelect,
     graph: exp.Select,
 ) -> SqlQuery:
     """The triples about the terms, and about blank nodes that these lead to."""
@@ -321,7 +334,7 @@ def _describe(
     return SqlQuery("DESCRIBE", whole, _TRIPLE_COLUMNS)
 
 
-def _ids_of(compiler: Compiler, relation: Relation, layout: Layout) -> exp.Select:
+def _ids_of(compiler: Compiler, relation: SolutionSelect, layout: Layout) -> exp.Select:
     if layout.has_id:
         return from_(selected([named(layout.id_in("r"), "id")]), relation.under("r"))
     tree = from_(selected([exp.column("id", "t")]), relation.under("r"))

@@ -26,13 +26,13 @@ from sensorstream.sql.sparql.lexical import (
 from sensorstream.sql.sparql.regexes import regex, replace
 from sensorstream.sql.sparql.relations import Frame
 from sensorstream.sql.sparql.values import (
-    Columns,
-    Name,
-    Number,
-    Text,
+    NameValue,
+    NumberValue,
+    SqlTerm,
+    StringValue,
     Truth,
-    Typed,
-    Value,
+    TypedLiteral,
+    UnknownTerm,
     literal_of,
     said,
     time_of,
@@ -42,7 +42,7 @@ _DIGITS: Final = 28
 """Decimal places of a quotient."""
 
 
-def arithmetic(operator: str, left: Value, right: Value, frame: Frame) -> Value:
+def arithmetic(operator: str, left: SqlTerm, right: SqlTerm, frame: Frame) -> SqlTerm:
     """``left operator right``: exact for integers and decimals, IEEE 754 for the others."""
     a, b = left.number, right.number
     rank = sql("GREATEST(:a, :b)", a=left.rank, b=right.rank)
@@ -58,7 +58,7 @@ def arithmetic(operator: str, left: Value, right: Value, frame: Frame) -> Value:
         slow=rounded(exact),
     )
     singles = _singles(operator, a, b, exact, single(exact))
-    return Number(_by_rank(rank, singles, doubles, exact), rank)
+    return NumberValue(_by_rank(rank, singles, doubles, exact), rank)
 
 
 def _by_rank(rank: exp.Expr, singles: exp.Expr, doubles: exp.Expr, exact: exp.Expr) -> exp.Expr:
@@ -88,14 +88,14 @@ def _singles(operator: str, a: exp.Expr, b: exp.Expr, result: exp.Expr, slow: ex
     )
 
 
-def negative(value: Value) -> Value:
+def negative(value: SqlTerm) -> SqlTerm:
     """``- value``."""
-    return Number(of_type(sql("-:number", number=value.number), value.rank), value.rank)
+    return NumberValue(of_type(sql("-:number", number=value.number), value.rank), value.rank)
 
 
-def positive(value: Value) -> Value:
+def positive(value: SqlTerm) -> SqlTerm:
     """``+ value``."""
-    return Number(of_type(value.number, value.rank), value.rank)
+    return NumberValue(of_type(value.number, value.rank), value.rank)
 
 
 def of_type(number: exp.Expr, rank: exp.Expr) -> exp.Expr:
@@ -138,27 +138,27 @@ def double_quotient(a: exp.Expr, b: exp.Expr) -> exp.Expr:
     )
 
 
-def _quotient(a: exp.Expr, b: exp.Expr, rank: exp.Expr, frame: Frame) -> Value:
+def _quotient(a: exp.Expr, b: exp.Expr, rank: exp.Expr, frame: Frame) -> SqlTerm:
     doubles = frame.computed(double_quotient(a, b))
     singles = _singles("/", a, b, doubles, single(doubles))
     number = _by_rank(rank, singles, doubles, quotient(a, b))
-    return Number(number, sql("GREATEST(:rank, 1)", rank=rank))
+    return NumberValue(number, sql("GREATEST(:rank, 1)", rank=rank))
 
 
-Function: TypeAlias = Callable[..., Value]
+Function: TypeAlias = Callable[..., SqlTerm]
 """Gives a value of the frame and the arguments' values."""
 _FAR: Final = 1_000_000_000
 """Beyond the length of any text that PostgreSQL holds."""
 _FINITE: Final = "ABS(:number) < CAST('Infinity' AS DECIMAL)"
 
 
-def _row(kind: Callable[..., Value], *texts: str, light: bool = True) -> Function:
+def _row(kind: Callable[..., SqlTerm], *texts: str, light: bool = True) -> Function:
     """A function whose value is of a kind, made of some texts.
 
     ``light``: arguments are named more than once in them.
     """
 
-    def function(frame: Frame, *values: Value) -> Value:
+    def function(frame: Frame, *values: SqlTerm) -> SqlTerm:
         given = dict(zip("abc", map(frame.light, values) if light else values, strict=False))
         return kind(*(said(text, **given) for text in texts))
 
@@ -183,16 +183,16 @@ def _test(text: str) -> Function:
 def _part(text: str) -> Function:
     """A part of a text; without a match, a plain empty string."""
     return _row(
-        Text,
+        StringValue,
         f"CASE WHEN {_COMPATIBLE} THEN CASE WHEN {_FOUND} THEN {text} ELSE '' END END",
         f"CASE WHEN {_FOUND} THEN :a_language END",
     )
 
 
-def _concat(frame: Frame, *values: Value) -> Value:
+def _concat(frame: Frame, *values: SqlTerm) -> SqlTerm:
     """With a language if all parts have it."""
     if not values:
-        return Text(sql("''"))
+        return StringValue(sql("''"))
     first, *rest = map(frame.light, values)
     text = first.chars
     for each in rest:
@@ -201,10 +201,14 @@ def _concat(frame: Frame, *values: Value) -> Value:
         *(sql(":a = :b", a=first.language, b=each.language) for each in rest),
         sql("NOT :a IS NULL", a=first.language),
     )
-    return Text(text, sql("CASE WHEN :same THEN :language END", same=same, language=first.language))
+    return StringValue(
+        text, sql("CASE WHEN :same THEN :language END", same=same, language=first.language)
+    )
 
 
-def _substr(frame: Frame, source: Value, start: Value, length: Value | None = None) -> Value:
+def _substr(
+    frame: Frame, source: SqlTerm, start: SqlTerm, length: SqlTerm | None = None
+) -> SqlTerm:
     """Characters from ``start``, counted from 1; both numbers are rounded (XPath)."""
     source, start = frame.light(source), frame.light(start)
     begin = _whole(start.number)
@@ -221,7 +225,7 @@ def _substr(frame: Frame, source: Value, start: Value, length: Value | None = No
             high=_place(sql(":begin + :size", begin=begin, size=size)),
         )
         known = sql("NOT :begin IS NULL AND NOT :size IS NULL", begin=begin, size=size)
-    return Text(
+    return StringValue(
         sql(
             "CASE WHEN :known THEN CASE WHEN :text IS NULL THEN NULL "
             "WHEN (:begin = CAST('NaN' AS DECIMAL) OR :begin > :far) THEN '' ELSE :part END END",
@@ -253,10 +257,10 @@ def _place(number: exp.Expr) -> exp.Expr:
 
 
 def _of_number(text: str) -> Function:
-    def function(frame: Frame, value: Value) -> Value:
+    def function(frame: Frame, value: SqlTerm) -> SqlTerm:
         value = frame.light(value)
         made = frame.computed(sql(text, number=value.number))
-        return Number(of_type(made, value.rank), value.rank)
+        return NumberValue(of_type(made, value.rank), value.rank)
 
     return function
 
@@ -278,7 +282,7 @@ _FIELDS: Final = {
 }
 
 
-def summed(frame: Frame, a: Value, b: Value, way: int) -> Value:
+def summed(frame: Frame, a: SqlTerm, b: SqlTerm, way: int) -> SqlTerm:
     """``a + b`` of times and durations, or with a way of -1 ``a - b``."""
     text = (
         "CASE WHEN :a_is_time AND :b_is_time "
@@ -291,13 +295,13 @@ def summed(frame: Frame, a: Value, b: Value, way: int) -> Value:
     )
 
 
-def negative_time(frame: Frame, value: Value) -> Value:
+def negative_time(frame: Frame, value: SqlTerm) -> SqlTerm:
     """The same duration the other way."""
     text = "CASE WHEN :is_time THEN store.time_negative(:text, :datatype) END"
     return time_of(frame.computed(said(text, value), "text"), value.datatype)
 
 
-def _time_part(frame: Frame, value: Value, name: str, form: str) -> exp.Expr:
+def _time_part(frame: Frame, value: SqlTerm, name: str, form: str) -> exp.Expr:
     """A part of a moment as text; the lexical form of one that is stored shows it."""
     made = said(
         "CASE WHEN :datatype IN (:datetime, :stamp, :date) AND NOT :moment IS NULL "
@@ -311,18 +315,18 @@ def _time_part(frame: Frame, value: Value, name: str, form: str) -> exp.Expr:
 
 
 def _field(name: str) -> Function:
-    def function(frame: Frame, value: Value) -> Value:
+    def function(frame: Frame, value: SqlTerm) -> SqlTerm:
         field = _time_part(frame, value, name, _FIELDS[name])
         rank = constant(1 if name == "SECONDS" else 0)
-        return Number(sql("CAST(:field AS DECIMAL)", field=field), rank)
+        return NumberValue(sql("CAST(:field AS DECIMAL)", field=field), rank)
 
     return function
 
 
-def _of_zone(kind: Callable[[exp.Expr], Value], text: str) -> Function:
+def _of_zone(kind: Callable[[exp.Expr], SqlTerm], text: str) -> Function:
     """A function of the zone of a time, which is empty if it has none; null for what is none."""
 
-    def function(frame: Frame, value: Value) -> Value:
+    def function(frame: Frame, value: SqlTerm) -> SqlTerm:
         return kind(sql(text, zone=_time_part(frame, value, "TZ", _ZONE)))
 
     return function
@@ -331,32 +335,32 @@ def _of_zone(kind: Callable[[exp.Expr], Value], text: str) -> Function:
 # -- terms and hashes (sections 17.4.2 and 17.4.6) ------------------------------------------------
 
 
-def _strdt(frame: Frame, text: Value, datatype: Value) -> Value:
+def _strdt(frame: Frame, text: SqlTerm, datatype: SqlTerm) -> SqlTerm:
     text, datatype = frame.light(text), frame.light(datatype)
     form = "CASE WHEN :type_kind = 0 AND :language IS NULL THEN :chars END"
     made = said(form, text, type=datatype)
     return literal_of(frame.computed(made, "text"), datatype.text)
 
 
-def blank_node(frame: Frame) -> Value:
+def blank_node(frame: Frame) -> SqlTerm:
     """``BNODE()``."""
     label = frame.computed(sql("'b' || MD5(CAST(GEN_RANDOM_UUID() AS TEXT))"), "text")
-    return Columns({"kind": constant(1), "text": label})
+    return UnknownTerm({"kind": constant(1), "text": label})
 
 
-def _fresh(kind: Callable[..., Value], *texts: str) -> Function:
+def _fresh(kind: Callable[..., SqlTerm], *texts: str) -> Function:
     """A value that is another one for each row."""
     return lambda frame: frame.light(kind(*map(sql, texts)))
 
 
 def _hash(name: str) -> Function:
-    return _row(Text, f"{name}(CASE WHEN :a_language IS NULL THEN :a_chars END)")
+    return _row(StringValue, f"{name}(CASE WHEN :a_language IS NULL THEN :a_chars END)")
 
 
 FUNCTIONS: Final[Mapping[str, Function]] = {
-    "STR": _row(Text, "CASE WHEN :a_kind IN (0, 2) THEN :a_text END"),
-    "LANG": _row(Text, "CASE WHEN :a_kind = 2 THEN COALESCE(:a_language, '') END"),
-    "DATATYPE": _row(Name, ":a_datatype", light=False),
+    "STR": _row(StringValue, "CASE WHEN :a_kind IN (0, 2) THEN :a_text END"),
+    "LANG": _row(StringValue, "CASE WHEN :a_kind = 2 THEN COALESCE(:a_language, '') END"),
+    "DATATYPE": _row(NameValue, ":a_datatype", light=False),
     "ISIRI": _row(Truth, ":a_kind = 0", light=False),
     "ISURI": _row(Truth, ":a_kind = 0", light=False),
     "ISBLANK": _row(Truth, ":a_kind = 1", light=False),
@@ -371,17 +375,17 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
         "OR LEFT(LOWER(:a_chars), LENGTH(:b_chars) + 1) = LOWER(:b_chars) || '-' END",
     ),
     "STRLANG": _row(
-        Text,
+        StringValue,
         f"CASE WHEN {_TAGGED} THEN :a_chars END",
         f"CASE WHEN {_TAGGED} THEN LOWER(:b_chars) END",
     ),
     "STRDT": _strdt,
-    "STRLEN": _row(Number, "CAST(LENGTH(:a_chars) AS DECIMAL)", "0", light=False),
+    "STRLEN": _row(NumberValue, "CAST(LENGTH(:a_chars) AS DECIMAL)", "0", light=False),
     # The full case mapping of Unicode, whatever the database's collation is.
-    "UCASE": _row(Text, 'UPPER(:a_chars COLLATE "pg_unicode_fast")', ":a_language"),
-    "LCASE": _row(Text, 'LOWER(:a_chars COLLATE "pg_unicode_fast")', ":a_language"),
+    "UCASE": _row(StringValue, 'UPPER(:a_chars COLLATE "pg_unicode_fast")', ":a_language"),
+    "LCASE": _row(StringValue, 'LOWER(:a_chars COLLATE "pg_unicode_fast")', ":a_language"),
     # All but the unreserved characters of RFC 3986, as their UTF-8 bytes.
-    "ENCODE_FOR_URI": _row(Text, "ENCODE_FOR_URI(:a_chars)", light=False),
+    "ENCODE_FOR_URI": _row(StringValue, "ENCODE_FOR_URI(:a_chars)", light=False),
     "CONTAINS": _test("STRPOS(:a_chars, :b_chars) > 0"),
     "STRSTARTS": _test("LEFT(:a_chars, LENGTH(:b_chars)) = :b_chars"),
     "STRENDS": _test("RIGHT(:a_chars, LENGTH(:b_chars)) = :b_chars"),
@@ -397,9 +401,9 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
     "CEIL": _rounding("CEIL(:number)"),
     "FLOOR": _rounding("FLOOR(:number)"),
     **{name: _field(name) for name in _FIELDS},
-    "TZ": _of_zone(Text, "CASE WHEN :zone IN ('+00:00', '-00:00') THEN 'Z' ELSE :zone END"),
+    "TZ": _of_zone(StringValue, "CASE WHEN :zone IN ('+00:00', '-00:00') THEN 'Z' ELSE :zone END"),
     "TIMEZONE": _of_zone(
-        lambda text: Typed(text, xsd.DAY_TIME_DURATION),
+        lambda text: TypedLiteral(text, xsd.DAY_TIME_DURATION),
         "CASE WHEN :zone = '' THEN NULL "
         "WHEN :zone IN ('Z', '+00:00', '-00:00') THEN 'PT0S' "
         "ELSE CASE WHEN LEFT(:zone, 1) = '-' THEN '-' ELSE '' END || 'PT' "
@@ -408,12 +412,12 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
         "|| CASE WHEN SUBSTRING(:zone, 5, 2) = '00' THEN '' "
         "ELSE CAST(CAST(SUBSTRING(:zone, 5, 2) AS INT) AS TEXT) || 'M' END END",
     ),
-    "NOW": lambda _: Typed(
+    "NOW": lambda _: TypedLiteral(
         sql("NOW_TEXT(:form)", form='YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), xsd.DATE_TIME
     ),
-    "RAND": _fresh(Number, "CAST(CAST(RANDOM() AS TEXT) AS DECIMAL)", "3"),
-    "UUID": _fresh(Name, "'urn:uuid:' || CAST(GEN_RANDOM_UUID() AS TEXT)"),
-    "STRUUID": _fresh(Text, "CAST(GEN_RANDOM_UUID() AS TEXT)"),
+    "RAND": _fresh(NumberValue, "CAST(CAST(RANDOM() AS TEXT) AS DECIMAL)", "3"),
+    "UUID": _fresh(NameValue, "'urn:uuid:' || CAST(GEN_RANDOM_UUID() AS TEXT)"),
+    "STRUUID": _fresh(StringValue, "CAST(GEN_RANDOM_UUID() AS TEXT)"),
 }
 """Those whose arguments are values; BNODE is another without one: :func:`blank_node`."""
 
@@ -428,7 +432,7 @@ _READERS: Final = {
 }
 
 
-def _cast_string(frame: Frame, value: Value) -> Value:
+def _cast_string(frame: Frame, value: SqlTerm) -> SqlTerm:
     value = frame.light(value)
     # Outside of these bounds XPath writes a double with an exponent (Functions 3.1, 19.1.2.2).
     number = said(
@@ -438,7 +442,7 @@ def _cast_string(frame: Frame, value: Value) -> Value:
         value,
         canonical=number_text(value.number, value.rank),
     )
-    return Text(
+    return StringValue(
         said(
             "CASE WHEN :kind = 0 THEN :text WHEN :kind = 1 OR NOT :language IS NULL THEN NULL "
             "WHEN :datatype = :boolean THEN CASE BTRIM(:text, :blanks) WHEN 'true' THEN 'true' "
@@ -453,7 +457,7 @@ def _cast_string(frame: Frame, value: Value) -> Value:
 def _cast_number(target: str) -> Function:
     rank = RANKED.index(target)
 
-    def function(frame: Frame, value: Value) -> Value:
+    def function(frame: Frame, value: SqlTerm) -> SqlTerm:
         value = frame.light(value)
         number = value.number
         if rank < 2:
@@ -472,20 +476,20 @@ def _cast_number(target: str) -> Function:
             made = single(made)
         elif target == xsd.DOUBLE:
             made = rounded(made)
-        return Number(made, sql(str(rank)))
+        return NumberValue(made, sql(str(rank)))
 
     return function
 
 
 def _cast_time(target: str) -> Function:
-    def function(frame: Frame, value: Value) -> Value:
+    def function(frame: Frame, value: SqlTerm) -> SqlTerm:
         value = frame.light(value)
         # A string is read as the datatype that it shall have.
         form = "CASE WHEN :datatype = :string THEN :target ELSE :datatype END"
         datatype = said(form, value, target=target)
         read = time_of(value.text, frame.computed(datatype, "datatype"))
         text = "CASE WHEN :is_time THEN store.time_cast(:text, :datatype, :target) END"
-        return Typed(frame.computed(said(text, read, target=target), "text"), target)
+        return TypedLiteral(frame.computed(said(text, read, target=target), "text"), target)
 
     return function
 

@@ -20,8 +20,8 @@ from sensorstream.sql.sparql.relations import (
     Compiler,
     Frame,
     Layout,
-    Place,
-    Relation,
+    PatternPlace,
+    SolutionSelect,
     from_,
     join,
     order_by,
@@ -30,12 +30,16 @@ from sensorstream.sql.sparql.relations import (
     settled,
 )
 from sensorstream.sql.sparql.scope import PARTS
-from sensorstream.sql.sparql.values import STORED, Number, Text, Value, said
+from sensorstream.sql.sparql.values import STORED, NumberValue, SqlTerm, StringValue, said
 
 
 def extended(
-    compiler: Compiler, below: Relation, name: str, expression: Expression, place: Place
-) -> Relation:
+    compiler: Compiler,
+    below: SolutionSelect,
+    name: str,
+    expression: Expression,
+    place: PatternPlace,
+) -> SolutionSelect:
     """The relation with the value of an expression as one variable more."""
     if any(isinstance(n, Call) and n.name in UNREPEATABLE for n in nodes(expression)):
         below = settled(below, compiler.names)
@@ -60,8 +64,11 @@ def extended(
 
 
 def ordered(
-    compiler: Compiler, below: Relation, conditions: Iterable[OrderCondition], place: Place
-) -> Relation:
+    compiler: Compiler,
+    below: SolutionSelect,
+    conditions: Iterable[OrderCondition],
+    place: PatternPlace,
+) -> SolutionSelect:
     """The relation with columns that it is to be ordered by."""
     alias = compiler.names.fresh("r")
     frame = compiler.frame(place, (below, alias))
@@ -77,8 +84,12 @@ def ordered(
 
 
 def foremost(
-    compiler: Compiler, below: Relation, condition: OrderCondition, most: int, place: Place
-) -> Relation:
+    compiler: Compiler,
+    below: SolutionSelect,
+    condition: OrderCondition,
+    most: int,
+    place: PatternPlace,
+) -> SolutionSelect:
     """The solutions in the order of one variable, with its first values alone.
 
     ``most`` values have as many solutions at least. Values are few beside solutions, and an index
@@ -92,7 +103,7 @@ def foremost(
     alias, outer = compiler.names.fresh("r"), compiler.names.fresh("r")
     values = from_(selected([layout.id_in(alias)]), below.under(alias))
     values.set("distinct", exp.Distinct())
-    each = Relation(values, {variable.name: layout}, unique=True)
+    each = SolutionSelect(values, {variable.name: layout}, unique=True)
     first = sliced(compiler, ordered(compiler, each, (condition,), place), 0, most)
     alias = compiler.names.fresh("r")
     order = [exp.column(name, outer) for name, _ in first.order]
@@ -102,7 +113,7 @@ def foremost(
     return replace(below, tree=tree, order=first.order)
 
 
-def projected(compiler: Compiler, below: Relation, names: Sequence[str]) -> Relation:
+def projected(compiler: Compiler, below: SolutionSelect, names: Sequence[str]) -> SolutionSelect:
     """Only these variables; one that is never bound is a column of nulls."""
     alias = compiler.names.fresh("r")
     layouts = {
@@ -125,7 +136,7 @@ def projected(compiler: Compiler, below: Relation, names: Sequence[str]) -> Rela
     return replace(below, tree=tree, layouts=layouts, unique=unique, keys=keys, is_unit=False)
 
 
-def distinct(compiler: Compiler, below: Relation) -> Relation:
+def distinct(compiler: Compiler, below: SolutionSelect) -> SolutionSelect:
     """Each solution once; of those that differ in their order only, the first."""
     alias = compiler.names.fresh("r")
     keys = below.keys if below.pending else ()
@@ -146,7 +157,9 @@ def distinct(compiler: Compiler, below: Relation) -> Relation:
     return replace(made, unique=True, pending=False, is_unit=False)
 
 
-def sliced(compiler: Compiler, below: Relation, offset: int, limit: int | None) -> Relation:
+def sliced(
+    compiler: Compiler, below: SolutionSelect, offset: int, limit: int | None
+) -> SolutionSelect:
     """Some solutions, by their place in the order."""
     alias = compiler.names.fresh("r")
     tree = from_(selected(own_columns(below, alias)), below.under(alias))
@@ -169,7 +182,9 @@ _FEW: Final = 10_000
 """Rows: to look up for each whether another has its triple takes less than to make all distinct."""
 
 
-def grouped(compiler: Compiler, group: Group, below: Relation, place: Place) -> Relation:
+def grouped(
+    compiler: Compiler, group: Group, below: SolutionSelect, place: PatternPlace
+) -> SolutionSelect:
     """One row for each group."""
     before, below = below, settled(below, compiler.names)
     counted = _counted(group, before, below) if compiler.marked else None
@@ -220,10 +235,10 @@ def grouped(compiler: Compiler, group: Group, below: Relation, place: Place) -> 
     columns += [named(e, name) for c in computed.values() for name, e in c.result.items()]
     tree = from_(selected(columns), table(per_group, groups))
     layouts |= {name: each.layout for name, each in computed.items()}
-    return Relation(tree, layouts, unique=True)
+    return SolutionSelect(tree, layouts, unique=True)
 
 
-def _counted(group: Group, below: Relation, settled_: Relation) -> exp.Expr | None:
+def _counted(group: Group, below: SolutionSelect, settled_: SolutionSelect) -> exp.Expr | None:
     """The number of a triple's solutions, where a group asks for nothing else.
 
     All rows, without those that may repeat a triple, and with these made distinct, without the
@@ -269,7 +284,7 @@ def _aggregate(
     compiler: Compiler,
     name: str,
     aggregate: Aggregate,
-    below: tuple[Relation, str],
+    below: tuple[SolutionSelect, str],
     frame: Frame,
     partition: Sequence[exp.Expr],
     rows: str,
@@ -338,7 +353,7 @@ class _Computed:
         flag = self._row("flag", is_counted)
         self._group("count", self._of_first(exp.Count(this=exp.Star()), flag))
         count = sql("CAST(:count AS DECIMAL)", count=self._of("count"))
-        return self._value(Number(count, constant(0)))
+        return self._value(NumberValue(count, constant(0)))
 
     def summed(self, number: exp.Expr, rank: exp.Expr, *, average: bool) -> _Computed:
         """SUM and AVG: an error if any value is no number; of nothing, zero."""
@@ -358,7 +373,7 @@ class _Computed:
                 double=rounded(total),
                 total=total,
             )
-            return self._value(Number(result, highest))
+            return self._value(NumberValue(result, highest))
         count = sql("CAST(:count AS DECIMAL)", count=self._of("count"))
         result = sql(
             "CASE WHEN :wrong > 0 THEN NULL WHEN :count = 0 THEN 0 "
@@ -371,7 +386,7 @@ class _Computed:
             exact=quotient(total, count),
         )
         kind = "CASE WHEN :count = 0 THEN 0 ELSE GREATEST(:rank, 1) END"
-        return self._value(Number(result, sql(kind, count=count, rank=highest)))
+        return self._value(NumberValue(result, sql(kind, count=count, rank=highest)))
 
     def concatenated(self, text: exp.Expr, separator: str) -> _Computed:
         """GROUP_CONCAT: the texts in their order, so that the result is always the same."""
@@ -384,7 +399,9 @@ class _Computed:
         )
         self._group("joined", self._of_first(joined))
         form = "CASE WHEN :wrong = 0 THEN COALESCE(:joined, '') END"
-        return self._value(Text(sql(form, wrong=self._wrong(value), joined=self._of("joined"))))
+        return self._value(
+            StringValue(sql(form, wrong=self._wrong(value), joined=self._of("joined")))
+        )
 
     def extreme(
         self,
@@ -424,7 +441,7 @@ class _Computed:
         self._group("wrong", sql("COUNT(*) FILTER(WHERE :value IS NULL)", value=value))
         return self._of("wrong")
 
-    def _value(self, value: Value) -> _Computed:
+    def _value(self, value: SqlTerm) -> _Computed:
         return self._computed({f"_{part}": value.part(part) for part in STORED}, has_id=False)
 
     def _computed(self, parts: Mapping[str, exp.Expr], *, has_id: bool) -> _Computed:

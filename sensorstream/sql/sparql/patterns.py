@@ -22,8 +22,8 @@ from sensorstream.sql.sparql.relations import (
     Compiler,
     Frame,
     Layout,
-    Place,
-    Relation,
+    PatternPlace,
+    SolutionSelect,
     aligned,
     columns_of,
     compatible,
@@ -45,7 +45,7 @@ _FEW: Final = 1_000
 class PatternCompiler(Compiler):
     """Compiles the patterns of one query."""
 
-    def relation(self, pattern: Pattern, place: Place) -> Relation:
+    def relation(self, pattern: Pattern, place: PatternPlace) -> SolutionSelect:
         """The solutions of a pattern.
 
         Raises:
@@ -84,7 +84,7 @@ class PatternCompiler(Compiler):
                     return modifiers.foremost(self, below, conditions[0], place.most, place)
                 return modifiers.ordered(self, below, conditions, place)
             case algebra.Project(inner, variables):
-                below = self.relation(inner, Place(place.graph, place.once, most=place.most))
+                below = self.relation(inner, PatternPlace(place.graph, place.once, most=place.most))
                 kept = below if place.once else self._kept(below, variables)
                 return modifiers.projected(self, kept, [each.name for each in variables])
             case algebra.Distinct(inner):
@@ -93,7 +93,9 @@ class PatternCompiler(Compiler):
                 return self.relation(inner, place)
             case algebra.Slice(inner, offset, limit):
                 most = _most(pattern)
-                below = self.relation(inner, Place(place.graph, outer=place.outer, most=most))
+                below = self.relation(
+                    inner, PatternPlace(place.graph, outer=place.outer, most=most)
+                )
                 return modifiers.sliced(self, settled(below, self.names), offset, limit)
             case algebra.Service():
                 raise UnsupportedQuery("SERVICE: a query cannot call other endpoints")
@@ -104,24 +106,26 @@ class PatternCompiler(Compiler):
 
     # -- joins --------------------------------------------------------------------------------
 
-    def _join(self, left: Relation, right: Relation, place: Place) -> Relation:
+    def _join(
+        self, left: SolutionSelect, right: SolutionSelect, place: PatternPlace
+    ) -> SolutionSelect:
         if left.is_unit or right.is_unit:
             return right if left.is_unit else left
         return self._joined(left, right, place)
 
-    def _left_join(self, pattern: algebra.LeftJoin, place: Place) -> Relation:
+    def _left_join(self, pattern: algebra.LeftJoin, place: PatternPlace) -> SolutionSelect:
         left = self.relation(pattern.left, place)
         right = self.relation(pattern.right, replace(place, bounds=()))
         return self._joined(left, right, place, pattern.condition, "LEFT")
 
     def _joined(
         self,
-        left: Relation,
-        right: Relation,
-        place: Place,
+        left: SolutionSelect,
+        right: SolutionSelect,
+        place: PatternPlace,
         condition: Expression | None = None,
         side: str = "",
-    ) -> Relation:
+    ) -> SolutionSelect:
         shared = _shared(left, right)
         left, right = self._matched(left, right, shared, place)
         if condition is not None:
@@ -136,25 +140,35 @@ class PatternCompiler(Compiler):
         columns, layouts = merged_columns((left, one), (right, other), optional=bool(side))
         tree = from_(selected(columns), left.under(one))
         tree.append("joins", join(right.under(other), on, side))
-        return Relation(tree, layouts, _is_unique(left, right, shared), pending)
+        return SolutionSelect(tree, layouts, _is_unique(left, right, shared), pending)
 
     def _matched(
-        self, left: Relation, right: Relation, shared: Sequence[str], place: Place
-    ) -> tuple[Relation, Relation]:
+        self,
+        left: SolutionSelect,
+        right: SolutionSelect,
+        shared: Sequence[str],
+        place: PatternPlace,
+    ) -> tuple[SolutionSelect, SolutionSelect]:
         """Both relations with the shared variables stored so that they can be compared."""
         mixed = [n for n in shared if left.layouts[n].has_id != right.layouts[n].has_id]
         return self.valued(left, mixed, place), self.valued(right, mixed, place)
 
     def _deferred(
-        self, left: Relation, right: Relation, shared: Sequence[str], place: Place
-    ) -> tuple[Relation, Relation, bool]:
+        self,
+        left: SolutionSelect,
+        right: SolutionSelect,
+        shared: Sequence[str],
+        place: PatternPlace,
+    ) -> tuple[SolutionSelect, SolutionSelect, bool]:
         """Whether DISTINCT can wait until after a join; if not, the relations after it."""
         pending = left.pending or right.pending
         if not pending or place.once or _is_unique(left, right, shared):
             return left, right, pending
         return settled(left, self.names), settled(right, self.names), False
 
-    def _minus(self, left_pattern: Pattern, right_pattern: Pattern, place: Place) -> Relation:
+    def _minus(
+        self, left_pattern: Pattern, right_pattern: Pattern, place: PatternPlace
+    ) -> SolutionSelect:
         left = self.relation(left_pattern, place)
         right = self.relation(right_pattern, replace(place, once=True, bounds=()))
         shared = _shared(left, right)
@@ -181,7 +195,7 @@ class PatternCompiler(Compiler):
         )
         return replace(left, tree=tree, is_unit=False)
 
-    def _union(self, parts: Sequence[Relation], place: Place) -> Relation:
+    def _union(self, parts: Sequence[SolutionSelect], place: PatternPlace) -> SolutionSelect:
         if not place.once:
             parts = [settled(each, self.names) for each in parts]
         target: dict[str, Layout] = {}
@@ -197,11 +211,11 @@ class PatternCompiler(Compiler):
             alias = self.names.fresh("r")
             selects.append(from_(selected(aligned(each, target, alias)), each.under(alias)))
         columns = [name for each in target.values() for name in each.columns]
-        return Relation(columns_of(united(selects), self.names.fresh("r"), columns), target)
+        return SolutionSelect(columns_of(united(selects), self.names.fresh("r"), columns), target)
 
     # -- conditions ---------------------------------------------------------------------------
 
-    def _filter(self, pattern: algebra.Filter, place: Place) -> Relation:
+    def _filter(self, pattern: algebra.Filter, place: PatternPlace) -> SolutionSelect:
         conditions = [pattern.condition]
         inner = pattern.pattern
         while isinstance(inner, algebra.Filter):
@@ -215,10 +229,10 @@ class PatternCompiler(Compiler):
         tree = from_(selected(own_columns(below, alias)), below.under(alias))
         return replace(below, tree=where(frame.attach(tree), *tests), is_unit=False)
 
-    def exists(self, pattern: Pattern, frame: Frame, place: Place) -> exp.Expr:
+    def exists(self, pattern: Pattern, frame: Frame, place: PatternPlace) -> exp.Expr:
         inner = self.relation(
             pattern,
-            Place(
+            PatternPlace(
                 place.graph,
                 once=True,
                 outer=frame,
@@ -252,10 +266,10 @@ class PatternCompiler(Compiler):
             conditions.append(any_of(same, *doubts))
         return exp.Exists(this=where(from_(selected(()), inner.under(alias)), *conditions))
 
-    def _members(self, group: algebra.Group, place: Place) -> Relation:
+    def _members(self, group: algebra.Group, place: PatternPlace) -> SolutionSelect:
         """The solutions that are grouped."""
         once = _is_once(group)
-        below = self.relation(group.pattern, Place(place.graph, once, outer=place.outer))
+        below = self.relation(group.pattern, PatternPlace(place.graph, once, outer=place.outer))
         if not (once and below.pending):
             return below
         # Values are few beside solutions: these alone are looked up and compared.
@@ -266,7 +280,9 @@ class PatternCompiler(Compiler):
 
     # -- values -------------------------------------------------------------------------------
 
-    def _values(self, names: Sequence[str], rows: Sequence[Sequence[Term | None]]) -> Relation:
+    def _values(
+        self, names: Sequence[str], rows: Sequence[Sequence[Term | None]]
+    ) -> SolutionSelect:
         if not rows:
             return empty(names, self.names)
         layouts = {
@@ -289,11 +305,11 @@ class PatternCompiler(Compiler):
         columns = [each.column for each in layouts.values()] or ["unit"]
         source = exp.Values(expressions=tuples, alias=titled(alias, columns))
         tree = from_(selected(exp.column(each, alias) for each in columns), source)
-        return Relation(tree, layouts, unique=len(set(map(tuple, rows))) == len(rows))
+        return SolutionSelect(tree, layouts, unique=len(set(map(tuple, rows))) == len(rows))
 
     # -- graphs -------------------------------------------------------------------------------
 
-    def _graph(self, name: Variable | IRI, inner: Pattern, place: Place) -> Relation:
+    def _graph(self, name: Variable | IRI, inner: Pattern, place: PatternPlace) -> SolutionSelect:
         if isinstance(name, IRI):
             if name not in self.named:
                 # A graph that is not there has no solutions, not even of an empty pattern.
@@ -311,7 +327,7 @@ class PatternCompiler(Compiler):
             return empty(sorted(in_scope(inner) | {name.name}), self.names)
         return parts[0] if len(parts) == 1 else self._union(parts, place)
 
-    def _kept(self, below: Relation, variables: Iterable[Variable]) -> Relation:
+    def _kept(self, below: SolutionSelect, variables: Iterable[Variable]) -> SolutionSelect:
         """The relation with its solutions counted, if variables are going to be left out."""
         if below.layouts.keys() <= {each.name for each in variables}:
             return below
@@ -344,16 +360,16 @@ def _is_once(group: algebra.Group) -> bool:
     )
 
 
-def _below(place: Place, name: str) -> Place:
+def _below(place: PatternPlace, name: str) -> PatternPlace:
     """The place below a BIND: what is known of its variable is not known there."""
     return replace(place, bounds=tuple(each for each in place.bounds if each.name != name))
 
 
-def _shared(left: Relation, right: Relation) -> list[str]:
+def _shared(left: SolutionSelect, right: SolutionSelect) -> list[str]:
     return [name for name in left.layouts if name in right.layouts]
 
 
-def _is_unique(left: Relation, right: Relation, shared: Iterable[str]) -> bool:
+def _is_unique(left: SolutionSelect, right: SolutionSelect, shared: Iterable[str]) -> bool:
     """Whether a join of relations without equal solutions has none either.
 
     It has none if a solution tells which of each side it was made of.

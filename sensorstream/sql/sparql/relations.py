@@ -19,7 +19,7 @@ from sensorstream.model.terms import IRI, Term
 from sensorstream.sparql.algebra import Pattern
 from sensorstream.sql.fragments import all_of, any_of, free, named, null, sql, table
 from sensorstream.sql.sparql.scope import Id
-from sensorstream.sql.sparql.values import STORED, TYPES, Columns, Unbound, Value, said
+from sensorstream.sql.sparql.values import STORED, TYPES, SqlTerm, Unbound, UnknownTerm, said
 
 LOADED = (*STORED, "moment")
 """The columns of a term that was looked up."""
@@ -47,10 +47,10 @@ class Layout:
         """The id, of the relation under an alias."""
         return exp.column(self.column, alias)
 
-    def value_in(self, alias: str) -> Columns:
+    def value_in(self, alias: str) -> UnknownTerm:
         """The value, of the relation under an alias."""
         parts = LOADED if self.has_id else STORED
-        return Columns(
+        return UnknownTerm(
             {part: exp.column(f"{self.column}_{part}", alias) for part in parts},
             self.id_in(alias) if self.has_id else None,
         )
@@ -62,7 +62,7 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class SolutionSelect:
     """A select that gives solutions.
 
     ``unique``: no two solutions are equal. ``pending``: they are not, but rows may be: DISTINCT
@@ -95,7 +95,7 @@ class Relation:
 
 
 @dataclass(slots=True)
-class Names:
+class FreshNames:
     """Names of columns and tables that no other part of a query uses."""
 
     _variables: dict[str, str] = field(default_factory=dict)
@@ -143,12 +143,12 @@ def join(table: exp.Expr, on: exp.Expr, side: str = "") -> exp.Join:
     return exp.Join(this=table, on=on, side=side or None)
 
 
-def own_columns(relation: Relation, alias: str) -> list[exp.Expr]:
+def own_columns(relation: SolutionSelect, alias: str) -> list[exp.Expr]:
     """All columns of a relation under an alias."""
     return [exp.column(name, alias) for name in relation.columns]
 
 
-def settled(relation: Relation, names: Names) -> Relation:
+def settled(relation: SolutionSelect, names: FreshNames) -> SolutionSelect:
     """The relation with each solution as often as it should come."""
     if not relation.pending:
         return relation
@@ -163,7 +163,7 @@ def settled(relation: Relation, names: Names) -> Relation:
     return replace(relation, pending=False, unique=True)
 
 
-def order_by(tree: exp.Select, relation: Relation, alias: str | None = None) -> None:
+def order_by(tree: exp.Select, relation: SolutionSelect, alias: str | None = None) -> None:
     """Set the ORDER BY of a select to the order of a relation below it."""
     if relation.order:
         keys = [
@@ -173,20 +173,20 @@ def order_by(tree: exp.Select, relation: Relation, alias: str | None = None) -> 
         tree.set("order", exp.Order(expressions=keys))
 
 
-def empty(variables: Iterable[str], names: Names) -> Relation:
+def empty(variables: Iterable[str], names: FreshNames) -> SolutionSelect:
     """No solutions."""
     layouts = {each: Layout(names.column(each), True, False, True) for each in variables}
     tree = selected(named(null("BIGINT"), layout.column) for layout in layouts.values())
-    return Relation(where(tree, exp.false()), layouts, unique=True)
+    return SolutionSelect(where(tree, exp.false()), layouts, unique=True)
 
 
-def unit() -> Relation:
+def unit() -> SolutionSelect:
     """The one empty solution."""
-    return Relation(selected(()), {}, unique=True, is_unit=True)
+    return SolutionSelect(selected(()), {}, unique=True, is_unit=True)
 
 
 def compatible(
-    left: tuple[Relation, str], right: tuple[Relation, str], shared: Sequence[str]
+    left: tuple[SolutionSelect, str], right: tuple[SolutionSelect, str], shared: Sequence[str]
 ) -> exp.Expr:
     """Whether two rows agree on the variables they share; these are stored alike."""
     (one, alias), (other, second) = left, right
@@ -206,7 +206,7 @@ def compatible(
     return all_of(*conditions)
 
 
-def same_value(a: Value, b: Value) -> exp.Expr:
+def same_value(a: SqlTerm, b: SqlTerm) -> exp.Expr:
     """Whether the parts of two terms are equal; of such a form that they can be hashed."""
     return said(
         ":a_kind = :b_kind AND :a_text = :b_text "
@@ -218,7 +218,7 @@ def same_value(a: Value, b: Value) -> exp.Expr:
 
 
 def merged_columns(
-    left: tuple[Relation, str], right: tuple[Relation, str], *, optional: bool
+    left: tuple[SolutionSelect, str], right: tuple[SolutionSelect, str], *, optional: bool
 ) -> tuple[list[exp.Expr], dict[str, Layout]]:
     """The columns of a join: a shared variable has the value of the side that binds it.
 
@@ -253,7 +253,7 @@ def merged_columns(
     return columns, layouts
 
 
-def aligned(relation: Relation, target: Mapping[str, Layout], alias: str) -> list[exp.Expr]:
+def aligned(relation: SolutionSelect, target: Mapping[str, Layout], alias: str) -> list[exp.Expr]:
     """The columns of a relation in the layouts of a union; null where a variable is missing."""
     columns: list[exp.Expr] = []
     for name, layout in target.items():
@@ -287,11 +287,11 @@ class Frame:
 
     def __init__(
         self,
-        names: Names,
+        names: FreshNames,
         terms: exp.Select,
         ids: Callable[[Term], Id | None],
         exists: Asked,
-        *relations: tuple[Relation, str],
+        *relations: tuple[SolutionSelect, str],
         outer: Frame | None = None,
     ) -> None:
         self.names = names
@@ -302,7 +302,7 @@ class Frame:
         self._relations = relations
         self._loads: list[exp.Join] = []
         self._lets: list[exp.Subquery] = []
-        self._values: dict[str, Value] = {}
+        self._values: dict[str, SqlTerm] = {}
 
     def sees(self, name: str) -> bool:
         """Whether the row has a variable."""
@@ -327,13 +327,13 @@ class Frame:
             return any(relation.is_certain(name) for relation, _ in self._relations)
         return self.outer is not None and self.outer.is_certain(name)
 
-    def variable(self, name: str) -> Value:
+    def variable(self, name: str) -> SqlTerm:
         """The value of a variable."""
         if name not in self._values:
             self._values[name] = self._variable(name)
         return self._values[name]
 
-    def _variable(self, name: str) -> Value:
+    def _variable(self, name: str) -> SqlTerm:
         found = [(r.layouts[name], alias) for r, alias in self._relations if name in r.layouts]
         if not found:
             return Unbound() if self.outer is None else self.outer.variable(name)
@@ -347,20 +347,20 @@ class Frame:
                 part: exp.Coalesce(this=one.part(part), expressions=[other.part(part)])
                 for part in STORED
             }
-            return Columns(parts, self.id(name))
+            return UnknownTerm(parts, self.id(name))
         id_ = self.id(name)
         assert id_ is not None
         return self.load(id_, certain=self.is_certain(name))
 
-    def load(self, id_: exp.Expr, *, certain: bool) -> Columns:
+    def load(self, id_: exp.Expr, *, certain: bool) -> UnknownTerm:
         """The term with an id."""
         alias = self.names.fresh("t")
         source = table(self._terms.copy(), alias)
         on = sql(":one = :other", one=exp.column("id", alias), other=id_)
         self._loads.append(join(source, on, "" if certain else "LEFT"))
-        return Columns({part: exp.column(part, alias) for part in LOADED}, id_)
+        return UnknownTerm({part: exp.column(part, alias) for part in LOADED}, id_)
 
-    def light(self, value: Value) -> Value:
+    def light(self, value: SqlTerm) -> SqlTerm:
         """The value with parts that may be repeated."""
         if value.is_light:
             return value
@@ -407,7 +407,7 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class NumberBound:
     """``?name operator number``, which a filter demands; the number as a double."""
 
     name: str
@@ -424,7 +424,7 @@ class OneOf:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PatternPlace:
     """Where a pattern stands: its graph, and what is known of how its solutions are used.
 
     ``once``: how often a solution comes makes no difference. ``bounds`` are conditions that
@@ -434,7 +434,7 @@ class Place:
 
     graph: exp.Select
     once: bool = False
-    bounds: tuple[Bound | OneOf, ...] = ()
+    bounds: tuple[NumberBound | OneOf, ...] = ()
     outer: Frame | None = None
     substituted: bool = False
     most: int | None = None
@@ -447,7 +447,8 @@ UNREPEATABLE: Final = frozenset({"RAND", "UUID", "STRUUID", "BNODE"})
 
 @dataclass(slots=True)
 class Compiler(ABC):
-    """What the parts of one query are compiled with; ``beside``, ``marked`` as in :class:`.Scope`.
+    """What the parts of one query are compiled with; ``beside``, ``marked`` as in
+    :class:`.QueryRelations`.
 
     The patterns themselves are compiled by a class below this one.
     """
@@ -455,15 +456,15 @@ class Compiler(ABC):
     terms: exp.Select
     ids: dict[Term, Id]
     named: Mapping[IRI, exp.Select]
-    names: Names = field(default_factory=Names)
+    names: FreshNames = field(default_factory=FreshNames)
     beside: bool = True
     marked: bool = False
 
     @abstractmethod
-    def exists(self, pattern: Pattern, frame: Frame, place: Place) -> exp.Expr:
+    def exists(self, pattern: Pattern, frame: Frame, place: PatternPlace) -> exp.Expr:
         """Whether a pattern has a solution for a row of the frame."""
 
-    def frame(self, place: Place, *relations: tuple[Relation, str]) -> Frame:
+    def frame(self, place: PatternPlace, *relations: tuple[SolutionSelect, str]) -> Frame:
         """The row of relations, for expressions that stand at a place."""
         return Frame(
             self.names,
@@ -474,7 +475,9 @@ class Compiler(ABC):
             outer=place.outer,
         )
 
-    def valued(self, relation: Relation, names: Iterable[str], place: Place) -> Relation:
+    def valued(
+        self, relation: SolutionSelect, names: Iterable[str], place: PatternPlace
+    ) -> SolutionSelect:
         """The relation with the values of some variables beside their ids."""
         loaded = [
             name
@@ -488,7 +491,7 @@ class Compiler(ABC):
         columns, layouts = own_columns(relation, alias), dict(relation.layouts)
         for name in loaded:
             value = frame.variable(name)
-            assert isinstance(value, Columns)
+            assert isinstance(value, UnknownTerm)
             layouts[name] = replace(layouts[name], has_value=True)
             columns += [
                 named(

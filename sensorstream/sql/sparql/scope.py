@@ -20,7 +20,7 @@ PARTS: Final = ("kind", "text", "datatype", "language")
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class QueryRelations:
     """The relations that a query reads.
 
     A relation of triples has the columns ``subject``, ``predicate`` and ``object`` (ids of terms)
@@ -48,7 +48,7 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ResultColumn:
     """A variable of the result: four columns of the SQL query, from ``place`` on (from 0)."""
 
     name: str
@@ -77,4 +77,4 @@ class SqlQuery:
 
     form: Form
     tree: exp.Select
-    columns: tuple[Column, ...]
+    columns: tuple[ResultColumn, ...]

@@ -39,7 +39,7 @@ _LITERAL: Final = "CASE WHEN NOT :text IS NULL THEN 2 END"
 _NUMERIC: Final = ", ".join(f"'{each}'" for each in sorted(NUMERIC_TYPES))
 
 
-_Made: TypeAlias = "str | Callable[[Value], exp.Expr]"
+_Made: TypeAlias = "str | Callable[[SqlTerm], exp.Expr]"
 """A part: a text in which other parts are named, or what makes it."""
 
 
@@ -49,11 +49,11 @@ class _Part:
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
-    def __get__(self, value: Value, owner: type) -> exp.Expr:
+    def __get__(self, value: SqlTerm, owner: type) -> exp.Expr:
         return value.part(self._name)
 
 
-class Value:
+class SqlTerm:
     """Any term; the parts as SQL.
 
     ``parts`` are what it is made of, ``texts`` the SQL of other parts by these and each other; a
@@ -100,9 +100,9 @@ class Value:
         """What this value is made of, by name."""
         return self._parts
 
-    def remade(self, parts: Mapping[str, exp.Expr]) -> Value:
+    def remade(self, parts: Mapping[str, exp.Expr]) -> SqlTerm:
         """The same value of parts computed elsewhere."""
-        return Value(parts, self._texts)
+        return SqlTerm(parts, self._texts)
 
     @property
     def is_light(self) -> bool:
@@ -111,7 +111,7 @@ class Value:
 
 
 def said(
-    text: str, value: Value | None = None, /, **given: Value | exp.Expr | str | int
+    text: str, value: SqlTerm | None = None, /, **given: SqlTerm | exp.Expr | str | int
 ) -> exp.Expr:
     """SQL in which ``:kind`` is a part of the value, ``:a_kind`` one of that given as ``a``.
 
@@ -121,9 +121,9 @@ def said(
     for name in _names(text):
         owner, _, part = name.partition("_")
         known, of = given.get(name), given.get(owner)
-        if known is not None and not isinstance(known, Value):
+        if known is not None and not isinstance(known, SqlTerm):
             parts[name] = known
-        elif part and isinstance(of, Value):
+        elif part and isinstance(of, SqlTerm):
             parts[name] = of.part(part)
         elif value is not None and (name in TYPES or name in _DEFAULTS):
             parts[name] = value.part(name)
@@ -151,7 +151,7 @@ _OF_TERM: Final = {
 }
 
 
-class Columns(Value):
+class UnknownTerm(SqlTerm):
     """A term of which nothing is known."""
 
     def __init__(self, parts: Mapping[str, exp.Expr], id_: exp.Expr | None = None) -> None:
@@ -170,11 +170,11 @@ class Columns(Value):
     def parts(self) -> Mapping[str, exp.Expr]:
         return {name: self.part(name) for name in STORED}
 
-    def remade(self, parts: Mapping[str, exp.Expr]) -> Value:
-        return Columns(parts)
+    def remade(self, parts: Mapping[str, exp.Expr]) -> SqlTerm:
+        return UnknownTerm(parts)
 
 
-class Constant(Columns):
+class QueryConstant(UnknownTerm):
     """A term of the query's text."""
 
     def __init__(self, term: IRI | BlankNode | Literal, id_: exp.Expr | None = None) -> None:
@@ -218,7 +218,7 @@ _OF_TRUTH: Final = {
 }
 
 
-class Truth(Value):
+class Truth(SqlTerm):
     """A boolean."""
 
     def __init__(self, truth: exp.Expr) -> None:
@@ -235,7 +235,7 @@ _OF_NUMBER: Final[Mapping[str, _Made]] = {
 }
 
 
-class Number(Value):
+class NumberValue(SqlTerm):
     """A number; its rank is an SQL integer."""
 
     def __init__(self, number: exp.Expr, rank: exp.Expr) -> None:
@@ -256,7 +256,7 @@ _OF_TAGGED: Final = {
 }
 
 
-class Text(Value):
+class StringValue(SqlTerm):
     """A string, perhaps with a language tag."""
 
     def __init__(self, text: exp.Expr, language: exp.Expr | None = None) -> None:
@@ -269,14 +269,14 @@ class Text(Value):
 _OF_NAME: Final = {"kind": "CASE WHEN NOT :text IS NULL THEN 0 END"}
 
 
-class Name(Value):
+class NameValue(SqlTerm):
     """An IRI."""
 
     def __init__(self, text: exp.Expr) -> None:
         super().__init__({"text": text}, _OF_NAME)
 
 
-class Typed(Columns):
+class TypedLiteral(UnknownTerm):
     """A literal of one datatype, such as xsd:dateTime; null text: an error."""
 
     def __init__(self, text: exp.Expr, datatype: str) -> None:
@@ -287,11 +287,11 @@ class Typed(Columns):
     def parts(self) -> Mapping[str, exp.Expr]:
         return {"text": self.text}
 
-    def remade(self, parts: Mapping[str, exp.Expr]) -> Value:
-        return Typed(parts["text"], self._name)
+    def remade(self, parts: Mapping[str, exp.Expr]) -> SqlTerm:
+        return TypedLiteral(parts["text"], self._name)
 
 
-class Unbound(Value):
+class Unbound(SqlTerm):
     """An error, or a variable that nothing binds."""
 
     def __init__(self) -> None:
@@ -300,28 +300,28 @@ class Unbound(Value):
     def parts(self) -> Mapping[str, exp.Expr]:
         return {name: self.part(name) for name in STORED}
 
-    def remade(self, parts: Mapping[str, exp.Expr]) -> Value:
-        return Columns(parts)
+    def remade(self, parts: Mapping[str, exp.Expr]) -> SqlTerm:
+        return UnknownTerm(parts)
 
 
-def may_be_time(value: Value) -> bool:
+def may_be_time(value: SqlTerm) -> bool:
     """Whether a value may be a moment or a duration."""
-    if isinstance(value, Constant):
+    if isinstance(value, QueryConstant):
         return isinstance(value.term, Literal) and value.term.datatype in FAMILIES
-    return isinstance(value, Columns)
+    return isinstance(value, UnknownTerm)
 
 
-def time_of(text: exp.Expr, datatype: exp.Expr) -> Value:
+def time_of(text: exp.Expr, datatype: exp.Expr) -> SqlTerm:
     """A moment or duration with a datatype that only the query's run tells; null: an error."""
     return _literal(text, datatype, null("DECIMAL"))
 
 
-def literal_of(text: exp.Expr, datatype: exp.Expr) -> Value:
+def literal_of(text: exp.Expr, datatype: exp.Expr) -> SqlTerm:
     """A literal with a datatype that only the query's run tells; null text: an error."""
     return _literal(text, datatype, number_of(text, datatype))
 
 
-def _literal(text: exp.Expr, datatype: exp.Expr, number: exp.Expr) -> Value:
+def _literal(text: exp.Expr, datatype: exp.Expr, number: exp.Expr) -> SqlTerm:
     made = sql("CASE WHEN NOT :text IS NULL THEN :datatype END", text=text, datatype=datatype)
     parts = {"kind": sql(_LITERAL, text=text), "text": text, "datatype": made}
-    return Columns({**parts, "number": number})
+    return UnknownTerm({**parts, "number": number})

@@ -15,7 +15,7 @@ from lxml import etree
 
 from sensorstream.errors import QueryError
 from sensorstream.history.asking import formats
-from sensorstream.history.asking.answer import Answer, Graph, Row, Solutions
+from sensorstream.history.asking.answer import Answer, GraphAnswer, Row, Solutions
 from sensorstream.kb.oxigraph import from_oxigraph
 from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
@@ -159,6 +159,6 @@ def test_no_solution_is_a_table_without_rows(media_type: str) -> None:
 )
 def test_a_graph_is_read_again(media_type: str, form: ox.RdfFormat) -> None:
     triple = (IRI("urn:a"), IRI("http://example.org/p"), Literal("ü\n", language="de"))
-    text = written(Graph(iter([triple])), media_type)
+    text = written(GraphAnswer(iter([triple])), media_type)
     (quad,) = ox.parse(text, form)
     assert tuple(map(from_oxigraph, (quad.subject, quad.predicate, quad.object))) == triple

@@ -13,7 +13,7 @@ import pytest
 
 from sensorstream.app.application import Application
 from sensorstream.app.questions.asking import present
-from sensorstream.history.asking.answer import Graph, Solutions
+from sensorstream.history.asking.answer import GraphAnswer, Solutions
 from sensorstream.history.asking.question import read_question
 from sensorstream.kb.graph import Origin
 from sensorstream.model.terms import IRI, Literal, Triple
@@ -49,7 +49,7 @@ def triples(application: Application, graph: IRI | None = None) -> set[Triple]:
     where = "?s ?p ?o" if graph is None else f"GRAPH {graph.n3} {{ ?s ?p ?o }}"
     question = read_question(f"CONSTRUCT {{ ?s ?p ?o }} {{ {where} }}", Timeline.INTEGER)
     with application.asking.history(question, live=True) as answer:
-        assert isinstance(answer, Graph)
+        assert isinstance(answer, GraphAnswer)
         return set(answer.triples)
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from sensorstream.errors import QueryError
 from sensorstream.history.asking.question import (
+    AtInstant,
     Interval,
-    Moment,
     check_no_time,
     read_question,
 )
@@ -22,15 +22,15 @@ DAY = 86_400_000_000
     ("clause", "parameters", "time"),
     [
         ("", {}, None),
-        ("AT 50", {}, Moment(50)),
-        ('AT "50"', {}, Moment(50)),
+        ("AT 50", {}, AtInstant(50)),
+        ('AT "50"', {}, AtInstant(50)),
         ("DURING -5/5", {}, Interval(-5, 5)),
-        ("", {"at": "50"}, Moment(50)),
+        ("", {"at": "50"}, AtInstant(50)),
         ("", {"during": "1/2"}, Interval(1, 2)),
     ],
 )
 def test_the_valid_time_stands_in_the_text_or_beside_it(
-    clause: str, parameters: dict[str, str], time: Moment | Interval | None
+    clause: str, parameters: dict[str, str], time: AtInstant | Interval | None
 ) -> None:
     question = read_question(f"ASK {clause} {{ ?s ?p ?o }}", Timeline.INTEGER, **parameters)
     assert question.time == time

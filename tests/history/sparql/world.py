@@ -16,7 +16,7 @@ from sensorstream.model.terms import IRI, Term, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.sparql.algebra import Query
 from sensorstream.sql.sparql.forms import compile_query, constants
-from sensorstream.sql.sparql.scope import Scope, SqlQuery
+from sensorstream.sql.sparql.scope import QueryRelations, SqlQuery
 from sensorstream.sql.writing import text_of
 
 _TERMS: Final = exp.select("id", "kind", "text", "datatype", "language", "number", "moment").from_(
@@ -81,7 +81,9 @@ class World:
         numbers = look_up(self._cursor, list(keys.values()))
         ids = {term: numbers[key] for term, key in keys.items() if key in numbers}
         default = graphs.get(None, 0)
-        return compile_query(query, Scope(_triples(default), _TERMS, ids, named, marked=True))
+        return compile_query(
+            query, QueryRelations(_triples(default), _TERMS, ids, named, marked=True)
+        )
 
     def rows(self, query: SqlQuery) -> list[tuple[Any, ...]]:
         """The rows of the SQL."""

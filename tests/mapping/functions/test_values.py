@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from sensorstream.errors import LanguageError, TermError
 from sensorstream.language import parse
-from sensorstream.language.syntax import Call, Hole
+from sensorstream.language.syntax import Hole, ValueCall
 from sensorstream.mapping.functions.definition import Library
 from sensorstream.mapping.functions.registry import compile_call
 from sensorstream.sparql.walk import nodes
@@ -24,7 +24,7 @@ from sensorstream.sparql.walk import nodes
 LIBRARY = Library({"rooms": {"A1": "hall", "A2": "kitchen"}})
 
 
-def calls(pipeline: str) -> tuple[Call, ...]:
+def calls(pipeline: str) -> tuple[ValueCall, ...]:
     file = parse(
         "prefix : <http://e/>\n"
         "mapping m on message {/a} then insert individual :i ; :p\n"

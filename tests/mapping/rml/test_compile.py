@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sensorstream.errors import MappingError
-from sensorstream.mapping import Mapped, MappingPlan, parse_document
+from sensorstream.mapping import MappedMessage, MappingPlan, parse_document
 from sensorstream.mapping.rml import compile_rml, read_rml
 from sensorstream.model import rdf, xsd
 from sensorstream.model.events import Message
@@ -36,7 +36,7 @@ def source(iterator: str = "/Message/person") -> str:
     )
 
 
-def apply(turtle: str, xml: str = XML, *, line: Timeline = Timeline.INTEGER) -> Mapped:
+def apply(turtle: str, xml: str = XML, *, line: Timeline = Timeline.INTEGER) -> MappedMessage:
     plan = MappingPlan(compile_rml([read_rml(HEAD + turtle, "m.ttl")], Schema(), line))
     message = Message("m1", xml.encode(), received=100)
     return plan.apply(parse_document(xml.encode(), max_depth=9), message)

@@ -11,21 +11,21 @@ from hypothesis import strategies as st
 
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.model.terms import IRI
-from sensorstream.network.intervals.strata import Ends, feeding, strata
-from sensorstream.network.recursion.reads import Kind
+from sensorstream.network.intervals.strata import InstantKinds, feeding, strata
+from sensorstream.network.recursion.reads import TriplesRead
 
 P, Q, C, D = (IRI(f"http://example.org/{each}") for each in "pqcd")
 kinds = st.frozensets(
-    st.builds(Kind, st.sampled_from([P, Q, None]), st.sampled_from([C, D, None])), max_size=1
+    st.builds(TriplesRead, st.sampled_from([P, Q, None]), st.sampled_from([C, D, None])), max_size=1
 )
-ends = st.builds(Ends, kinds, kinds, kinds)
+ends = st.builds(InstantKinds, kinds, kinds, kinds)
 
 
-def meet(added: frozenset[Kind], read: frozenset[Kind]) -> bool:
+def meet(added: frozenset[TriplesRead], read: frozenset[TriplesRead]) -> bool:
     return any(one.meets(other) for one in added for other in read)
 
 
-def definition(everything: Mapping[str | None, Ends]) -> dict[str | None, int] | None:
+def definition(everything: Mapping[str | None, InstantKinds]) -> dict[str | None, int] | None:
     """The strata, by trying; None: there are none."""
     levels = dict.fromkeys(everything, 0)
     for _ in range(len(everything) ** 2 + 2):
@@ -52,13 +52,21 @@ def definition(everything: Mapping[str | None, Ends]) -> dict[str | None, int] |
 @given(queries=st.dictionaries(st.sampled_from("abcde"), ends, max_size=5), rules=ends | st.none())
 # Who feeds itself is in its own stratum, and rules over time have an order of their own.
 @example(
-    queries={"a": Ends(frozenset([Kind(P, None)]), frozenset([Kind(P, C)]), frozenset())},
-    rules=Ends(frozenset([Kind(P, None)]), frozenset(), frozenset([Kind(P, D), Kind(Q, None)])),
+    queries={
+        "a": InstantKinds(
+            frozenset([TriplesRead(P, None)]), frozenset([TriplesRead(P, C)]), frozenset()
+        )
+    },
+    rules=InstantKinds(
+        frozenset([TriplesRead(P, None)]),
+        frozenset(),
+        frozenset([TriplesRead(P, D), TriplesRead(Q, None)]),
+    ),
 )
 def test_queries_are_in_the_strata_of_the_definition(
-    queries: dict[str, Ends], rules: Ends | None
+    queries: dict[str, InstantKinds], rules: InstantKinds | None
 ) -> None:
-    everything: dict[str | None, Ends] = dict(queries.items())
+    everything: dict[str | None, InstantKinds] = dict(queries.items())
     if rules is not None:
         everything[None] = rules
         assert feeding(queries, rules) == {

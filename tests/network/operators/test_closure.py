@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sensorstream.model.terms import IRI
 from sensorstream.network.node import Node
-from sensorstream.network.operators.closure import Closure
+from sensorstream.network.operators.closure import ClosureOperator
 from sensorstream.network.rows import Row
 from tests.network.operators.walked_closure import WalkedClosure
 
@@ -59,7 +59,7 @@ class Steps(Node):
 class Machine:
     """A closure over steps, and the sum of its changes."""
 
-    def __init__(self, source: Steps, ends: tuple[Any, Any], kind: Any = Closure) -> None:
+    def __init__(self, source: Steps, ends: tuple[Any, Any], kind: Any = ClosureOperator) -> None:
         self.source = source
         self.node: Node = kind(source, ("one", "other"), *ends)
         self.node.load()
@@ -135,7 +135,7 @@ def ring(size: int) -> list[Row]:
     return [(names[place], names[(place + 1) % size]) for place in range(size)]
 
 
-@pytest.mark.parametrize("kind", [Closure, WalkedClosure])
+@pytest.mark.parametrize("kind", [ClosureOperator, WalkedClosure])
 def test_a_chord_changes_no_pair_of_a_ring_and_a_cut_half_of_them(kind: Any) -> None:
     source = Steps()
     around = ring(40)

@@ -16,7 +16,7 @@ from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
 from sensorstream.network.budget import Budget, Limits
 from sensorstream.network.recursion.equality_rules import EQUALITY, equality_among
 from sensorstream.network.recursion.linear import FlatClosure, parted
-from sensorstream.network.recursion.program import Program
+from sensorstream.network.recursion.program import DerivationProgram
 from sensorstream.network.recursion.rule import DerivationRule
 from sensorstream.reasoning.rulesets.reader import bundled_rules
 from tests.network.recursion.oracle import rematerialised
@@ -150,7 +150,9 @@ def toggle(world: World, *facts: Triple) -> Delta:
 
 def limited(limits: Limits) -> World:
     world = World(())
-    world.program = Program(world.kb, Origin.INFERRED, EQUALITY, world.build, Budget(limits))
+    world.program = DerivationProgram(
+        world.kb, Origin.INFERRED, EQUALITY, world.build, Budget(limits)
+    )
     return world
 
 

@@ -12,7 +12,7 @@ from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
 from sensorstream.network.recursion.implied import Implied, unknown
 from sensorstream.network.recursion.linear import FlatClosure, parted
-from sensorstream.network.recursion.reads import Kind
+from sensorstream.network.recursion.reads import TriplesRead
 from sensorstream.network.recursion.rule import DerivationRule
 from sensorstream.sparql.algebra import (
     BGP,
@@ -110,10 +110,10 @@ def test_the_conclusions_of_a_triple_are_those_of_the_rules_to_the_fixed_point(
         found = set(closure.conclusions(triple))
         assert found - {triple} == rematerialised([drawn], [triple]) - {triple}
         assert found - holding <= set(news.conclusions(triple)) <= found
-        told = closure.kinds(Kind(triple[1], None))
-        assert all(any(Kind(p, o).meets(each) for each in told) for _, p, o in found)
-        told = closure.kinds(Kind(triple[1], triple[2]))
-        assert all(any(Kind(p, o).meets(each) for each in told) for _, p, o in found)
+        told = closure.kinds(TriplesRead(triple[1], None))
+        assert all(any(TriplesRead(p, o).meets(each) for each in told) for _, p, o in found)
+        told = closure.kinds(TriplesRead(triple[1], triple[2]))
+        assert all(any(TriplesRead(p, o).meets(each) for each in told) for _, p, o in found)
 
 
 @settings(max_examples=60)

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sensorstream.network.selection.event_store import Store
+from sensorstream.network.selection.event_store import EventRows
 from sensorstream.network.selection.graph import Channel, InstantGraph
 from sensorstream.network.selection.instants import Instants
 from sensorstream.network.selection.matcher import Matcher
@@ -88,7 +88,7 @@ def test_a_text_that_starts_later_selects_what_it_selects_alone(
 
 
 def test_texts_that_differ_in_constants_have_one_selector_and_one_store() -> None:
-    before = {kind: count(kind) for kind in (Channel, Store, InstantGraph, Matcher)}
+    before = {kind: count(kind) for kind in (Channel, EventRows, InstantGraph, Matcher)}
     machine = Machine(*(RULE.format(each) for each in range(20)))
     machine.push(1, triples_of(1, ("B", "x", 30)))
     machine.push(2, triples_of(2, ("T", "x", 10)))

@@ -14,9 +14,9 @@ from sensorstream.dotr.reader import read_program
 from sensorstream.errors import Position, UnsupportedQuery
 from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, Triple
-from sensorstream.network.recursion.reads import Kind, reads, written
+from sensorstream.network.recursion.reads import TriplesRead, reads, written
 from sensorstream.network.selection.plan import plan_rules
-from sensorstream.network.selection.ruleset import Member, Ruleset
+from sensorstream.network.selection.ruleset import RuleMember, Ruleset
 from sensorstream.network.selection.strata import Order
 
 E = "http://example.org/"
@@ -73,9 +73,9 @@ def ruleset(name: str, text: Read) -> Ruleset:
     )
 
 
-def following(kind: Kind, rules: Ruleset) -> set[Kind]:
+def following(kind: TriplesRead, rules: Ruleset) -> set[TriplesRead]:
     """The definition: what may follow from triples of a kind, found step by step."""
-    found: set[Kind] = set()
+    found: set[TriplesRead] = set()
     new = {kind}
     unknown = term("unknown")
     while new:
@@ -83,7 +83,7 @@ def following(kind: Kind, rules: Ruleset) -> set[Kind]:
         for each in tuple(found):
             if each.predicate is not None:
                 for _, p, o in conclusions((unknown, each.predicate, each.object or unknown)):
-                    new.add(Kind(p, None if o == unknown else o))
+                    new.add(TriplesRead(p, None if o == unknown else o))
             for clause in rules.sees:
                 if any(read.kind.meets(each) for read in reads(clause.body)):
                     new |= set(map(written, clause.head))
@@ -91,9 +91,9 @@ def following(kind: Kind, rules: Ruleset) -> set[Kind]:
     return found
 
 
-def definition(rulesets: Iterable[Ruleset]) -> tuple[dict[Member, int], set[frozenset[str]]]:
+def definition(rulesets: Iterable[Ruleset]) -> tuple[dict[RuleMember, int], set[frozenset[str]]]:
     """The level of each rule, and the circles."""
-    members = [Member(each, n) for each in rulesets for n in range(len(each.patterns.patterns))]
+    members = [RuleMember(each, n) for each in rulesets for n in range(len(each.patterns.patterns))]
     sees = {
         reader: {
             maker

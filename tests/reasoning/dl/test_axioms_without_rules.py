@@ -19,7 +19,7 @@ from sensorstream.model.terms import BlankNode, Triple
 from sensorstream.model.vocabulary import OWL
 from sensorstream.reasoning.dl import terminology as probes
 from sensorstream.reasoning.dl.bounds import expressions
-from sensorstream.reasoning.dl.bounds.clauses import Clause, Untreated
+from sensorstream.reasoning.dl.bounds.clauses import BoundClause, Untreated
 from sensorstream.reasoning.dl.bounds.stated import LINKS, Stated
 from sensorstream.reasoning.dl.gap import trial
 from sensorstream.reasoning.dl.process import JavaProcess
@@ -76,7 +76,7 @@ def test_what_follows_does_not_depend_on_which_axioms_have_rules(
 ) -> None:
     read = Stated.clauses
 
-    def partly(axiom: Stated) -> list[Clause]:
+    def partly(axiom: Stated) -> list[BoundClause]:
         found = list(read(axiom))
         words = " ".join("" if isinstance(each, BlankNode) else each.n3 for each in axiom.triple)
         if _is_axiom(axiom.triple) and zlib.crc32(words.encode()) % 6 in out:

@@ -7,7 +7,7 @@ import pytest
 from sensorstream.errors import Position, ProgramError, QueryError
 from sensorstream.language import parse
 from sensorstream.language.printer import print_node
-from sensorstream.language.syntax import Ask
+from sensorstream.language.syntax import AskCondition
 from sensorstream.reasoning.rulesets import reader
 from sensorstream.reasoning.rulesets.reader import read
 from sensorstream.reasoning.rulesets.rule_set import combined, renamed
@@ -214,7 +214,7 @@ def test_a_rule_that_deletes_is_one_of_the_rule_language() -> None:
     ).replace("x:", ":").replace("rule x", "rule on")
     assert (on.base, on.prefix_map[""]) == ("http://base.org/", "http://example.org/")
     assert at.prefix_map[""] == "http://other.org/"
-    assert isinstance(at.semantic_rules[0].trigger.condition, Ask)  # type: ignore[union-attr]
+    assert isinstance(at.semantic_rules[0].trigger.condition, AskCondition)  # type: ignore[union-attr]
 
 
 def test_a_rule_that_deletes_has_a_name_of_its_own() -> None:

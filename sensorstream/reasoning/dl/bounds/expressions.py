@@ -22,10 +22,10 @@ from sensorstream.reasoning.dl.bounds.clauses import (
     OPEN,
     PREFIX,
     THING,
-    Alternative,
-    Clause,
+    BoundClause,
+    ClauseHead,
     Crowd,
-    Role,
+    PropertyRole,
     Untreated,
     member,
 )
@@ -36,7 +36,7 @@ from sensorstream.reasoning.dl.bounds.data_ranges import (
     read_range,
     without,
 )
-from sensorstream.reasoning.dl.bounds.values import Values
+from sensorstream.reasoning.dl.bounds.values import ValueNames
 from sensorstream.sparql.algebra import TriplePattern, Variable
 
 UNION: Final = IRI(f"{OWL}unionOf")
@@ -102,7 +102,7 @@ class _Draft:
 
     name: str
     body: list[TriplePattern] = field(default_factory=list)
-    heads: list[Alternative] = field(default_factory=list)
+    heads: list[ClauseHead] = field(default_factory=list)
     alike: list[tuple[Variable, ...]] = field(default_factory=list)
     certain: bool = False
     """The clause holds by itself: it says nothing."""
@@ -115,12 +115,12 @@ class _Draft:
     def add(self, triple: TriplePattern, positive: bool) -> None:
         """Add a conclusion beside the other alternatives (``positive``), or a condition."""
         if positive:
-            self.heads.append(Alternative((triple,)))
+            self.heads.append(ClauseHead((triple,)))
         else:
             self.body.append(triple)
 
 
-class Expressions:
+class ClauseExpressions:
     """Turns inclusions between class expressions into clauses, which it collects."""
 
     __slots__ = ("_axioms", "_depth", "_made", "_names", "clauses", "crowds", "values")
@@ -129,17 +129,17 @@ class Expressions:
         """Read the datatype properties.
 
         Raises:
-            OntologyError: as :class:`Values`.
+            OntologyError: as :class:`ValueNames`.
         """
         self._axioms = axioms
-        self.values = Values(axioms)
+        self.values = ValueNames(axioms)
         self._names: dict[tuple[str, Term], IRI] = {}
         self._depth = 0
         self._made = 0
-        self.clauses: list[Clause] = []
+        self.clauses: list[BoundClause] = []
         self.crowds: list[Crowd] = []
 
-    def role(self, term: Term) -> Role:
+    def role(self, term: Term) -> PropertyRole:
         """A property or an inverse of one; of a datatype property, its link to values.
 
         Raises:
@@ -157,7 +157,7 @@ class Expressions:
             raise Untreated(f"the property {term.n3}")
         if term in self.values.properties:
             return self.values.role(term)
-        return Role(term, forward)
+        return PropertyRole(term, forward)
 
     def include(self, name: str, lower: Term, upper: Term) -> None:
         """Every member of ``lower`` is one of ``upper``."""
@@ -202,7 +202,7 @@ class Expressions:
             draft.body.insert(0, member(_X, THING))
         body = tuple(dict.fromkeys(draft.body))
         heads = tuple(dict.fromkeys(draft.heads))
-        self.clauses.append(Clause(draft.name, body, heads, alike=tuple(draft.alike)))
+        self.clauses.append(BoundClause(draft.name, body, heads, alike=tuple(draft.alike)))
 
     def _say(self, draft: _Draft, node: Term, one: Variable, *, positive: bool) -> None:
         """That ``one`` is in the expression is a conclusion (``positive``), or a condition.
@@ -310,7 +310,7 @@ class Expressions:
             draft.alike.append(tuple(others))
         for pair in combinations(others, 2):
             same = TriplePattern(pair[0], owl.SAME_AS, pair[1])
-            draft.heads.append(Alternative((self.values.same(*pair) if of_values else same,)))
+            draft.heads.append(ClauseHead((self.values.same(*pair) if of_values else same,)))
 
     def _crowded(self, draft: _Draft, node: Term, one: Variable, number: int) -> None:
         """The same of more than rules compare: who has so many is left to the reasoner."""
@@ -320,11 +320,11 @@ class Expressions:
             draft.certain = True
             return
         link, kind = self._new("neighbour"), self._new("crowd")
-        pair.heads.append(Alternative((TriplePattern(_X, link, other),)))
+        pair.heads.append(ClauseHead((TriplePattern(_X, link, other),)))
         self._finish(pair)
         self.crowds.append(Crowd(link, number, kind, self.clauses.pop()))
         draft.body.append(member(one, kind))
-        draft.heads.append(Alternative((member(one, OPEN),)))
+        draft.heads.append(ClauseHead((member(one, OPEN),)))
 
     def _at_least(
         self,
@@ -358,7 +358,7 @@ class Expressions:
                 triples.append(member(other, of_class))
             triples += [TriplePattern(each, different, other) for each in others[:place]]
         made = [member(other, mark) for other in others if role.of_values]
-        draft.heads.append(Alternative(tuple(triples), tuple(others), tuple(made)))
+        draft.heads.append(ClauseHead(tuple(triples), tuple(others), tuple(made)))
 
     def _name(self, word: str, node: Term, name: str) -> IRI:
         """A class with at least the members of an expression, with at most them, or with none."""
@@ -377,8 +377,8 @@ class Expressions:
         kind, value = kind_of(self._axioms, node)
         if word == ABOVE and kind == owl.ONE_OF:
             for each in self._axioms.members(value):
-                head = Alternative((member(self._individual(each), found),))
-                self.clauses.append(Clause(name, (), (head,)))
+                head = ClauseHead((member(self._individual(each), found),))
+                self.clauses.append(BoundClause(name, (), (head,)))
         elif word == ABOVE:
             self.include(name, node, found)
         elif kind in COUNTS:
@@ -390,7 +390,7 @@ class Expressions:
         else:
             self.include(name, found, node)
 
-    def _role(self, node: Term) -> Role:
+    def _role(self, node: Term) -> PropertyRole:
         term = self._axioms.value(node, owl.ON_PROPERTY)
         if term is None:
             raise Untreated("a restriction of several properties")
@@ -401,7 +401,7 @@ class Expressions:
             return self._axioms.value(node, f"{OWL}onDataRange") or RDFS_LITERAL
         return self._axioms.value(node, f"{OWL}onClass") or owl.THING
 
-    def _value(self, role: Role, value: Term) -> IRI:
+    def _value(self, role: PropertyRole, value: Term) -> IRI:
         """The name of a value, or an individual."""
         if role.of_values and isinstance(value, Literal):
             return self.values.known(role, value)

@@ -24,13 +24,13 @@ from typing import Final, TypeAlias
 from sensorstream.kb.index import TripleIndex
 from sensorstream.model import owl, rdf
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.network.recursion.reads import Kind, KindIndex, written
+from sensorstream.network.recursion.reads import KindIndex, TriplesRead, written
 from sensorstream.reasoning.dl.bounds.clauses import (
     PREFIX,
     SAME_VALUE,
     THING,
-    Alternative,
-    Clause,
+    BoundClause,
+    ClauseHead,
     implies,
     member,
     renamed,
@@ -44,7 +44,7 @@ _ROUNDS: Final = 5
 """How often what was found may lead to more."""
 
 
-def foreseen(clauses: Iterable[Clause]) -> list[Clause]:
+def foreseen(clauses: Iterable[BoundClause]) -> list[BoundClause]:
     """The classes of individuals that follow from clauses whose neighbours only exist."""
     clauses = tuple(clauses)
     certain = Certain(clauses)
@@ -53,7 +53,7 @@ def foreseen(clauses: Iterable[Clause]) -> list[Clause]:
         for each in clauses
         if each.body and len(each.heads) == 1 and each.heads[0].unnamed and not each.apart
     ]
-    found: dict[Clause, None] = {}
+    found: dict[BoundClause, None] = {}
     for _ in range(_ROUNDS):
         fresh = [
             made for clause in existing for made in _concluded(certain, clause) if made not in found
@@ -66,7 +66,7 @@ def foreseen(clauses: Iterable[Clause]) -> list[Clause]:
     return list(found)
 
 
-def _concluded(certain: Certain, clause: Clause) -> Iterator[Clause]:
+def _concluded(certain: Certain, clause: BoundClause) -> Iterator[BoundClause]:
     (head,) = clause.heads
     names: Row = {}
     body = [ground(triple, names) for triple in clause.body]
@@ -89,13 +89,13 @@ def ground(triple: TriplePattern, names: Row) -> Triple:
 class Certain:
     """The clauses with one conclusion and nobody unnamed, found by what they need."""
 
-    def __init__(self, clauses: Iterable[Clause]) -> None:
-        self._found: KindIndex[tuple[Clause, TriplePattern]] = KindIndex()
+    def __init__(self, clauses: Iterable[BoundClause]) -> None:
+        self._found: KindIndex[tuple[BoundClause, TriplePattern]] = KindIndex()
         for clause in clauses:
             if len(clause.heads) == 1 and not clause.heads[0].unnamed and not clause.apart:
                 self.add(clause)
 
-    def add(self, clause: Clause) -> None:
+    def add(self, clause: BoundClause) -> None:
         """Use one more clause; equality is left to the rules."""
         if clause.heads[0].triples[0].predicate not in (owl.SAME_AS, SAME_VALUE):
             for triple in clause.body:
@@ -109,7 +109,7 @@ class Certain:
             index.add(fact)
         while ahead:
             fact = ahead.pop()
-            for clause, first in self._found.meeting(Kind(fact[1], fact[2])):
+            for clause, first in self._found.meeting(TriplesRead(fact[1], fact[2])):
                 given = bound((first.subject, first.predicate, first.object), fact)
                 rest = [each for each in clause.body if each is not first]
                 for row in [] if given is None else list(solutions(rest, index, given)):
@@ -128,23 +128,23 @@ class Enumerations:
     members: Mapping[IRI, tuple[IRI, ...]]
     certain: Certain
 
-    def unfold(self, clause: Clause) -> Clause:
+    def unfold(self, clause: BoundClause) -> BoundClause:
         """The clause with an alternative for each individual that an unnamed one may be."""
         if not any(len(head.unnamed) == 1 for head in clause.heads):
             return clause
         heads = [each for head in clause.heads for each in self._unfolded(head)]
         return replace(clause, heads=tuple(dict.fromkeys(heads)))
 
-    def _unfolded(self, head: Alternative) -> Iterable[Alternative]:
+    def _unfolded(self, head: ClauseHead) -> Iterable[ClauseHead]:
         listed = self._listed(head) if len(head.unnamed) == 1 and self.members else None
         if listed is None:
             return [head]
         (unnamed,) = head.unnamed
         return [
-            Alternative(tuple(renamed(t, {unnamed: name}) for t in head.triples)) for name in listed
+            ClauseHead(tuple(renamed(t, {unnamed: name}) for t in head.triples)) for name in listed
         ]
 
-    def _listed(self, head: Alternative) -> tuple[IRI, ...] | None:
+    def _listed(self, head: ClauseHead) -> tuple[IRI, ...] | None:
         """The individuals that the unnamed one of an alternative may be; the fewest known."""
         names: Row = {}
         facts = [ground(triple, names) for triple in head.triples]
@@ -157,7 +157,7 @@ class Enumerations:
         return min(found, key=lambda each: (len(each), each), default=None)
 
 
-def enumerations(clauses: Iterable[Clause]) -> Enumerations:
+def enumerations(clauses: Iterable[BoundClause]) -> Enumerations:
     """What the clauses enumerate."""
     clauses = tuple(clauses)
     members: dict[IRI, tuple[IRI, ...]] = {}
@@ -173,7 +173,7 @@ def enumerations(clauses: Iterable[Clause]) -> Enumerations:
     return Enumerations(members, Certain(clauses))
 
 
-def _name(head: Alternative, one: PatternTerm) -> IRI | None:
+def _name(head: ClauseHead, one: PatternTerm) -> IRI | None:
     """The individual that the alternative says this is."""
     (triple, *more) = head.triples
     if more or triple.predicate != owl.SAME_AS or triple.subject != one:
@@ -190,7 +190,7 @@ _SAID_OF: Final = Variable("x")
 class MadeNames:
     """The names that the alternatives of clauses need."""
 
-    def __init__(self, clauses: Iterable[Clause], certain: Certain) -> None:
+    def __init__(self, clauses: Iterable[BoundClause], certain: Certain) -> None:
         self._numbers: dict[tuple[TriplePattern, ...], int] = {}
         disjoint: set[tuple[IRI, IRI]] = set()
         for clause in clauses:
@@ -200,7 +200,7 @@ class MadeNames:
             disjoint.update(_disjoint(clause))
         self._table = Literal(" ".join(_pairs(self._numbers, certain, disjoint)))
 
-    def constants(self, head: Alternative) -> dict[Variable, str]:
+    def constants(self, head: ClauseHead) -> dict[Variable, str]:
         """The names of those whom an alternative asks for, without the end that says for whom."""
         number = self._numbers[_shape(head)]
         return {each: f"{OWN}{number}-u{place}" for place, each in enumerate(head.unnamed)}
@@ -232,7 +232,7 @@ def _number(kind: str) -> str:
     return kind.partition("-")[0]
 
 
-def _shape(head: Alternative) -> tuple[TriplePattern, ...]:
+def _shape(head: ClauseHead) -> tuple[TriplePattern, ...]:
     """What is said of the unnamed, whoever they are linked to."""
     places = {each: Variable(f"u{place}") for place, each in enumerate(head.unnamed)}
     for each in (each for triple in head.triples for each in triple_variables(triple)):
@@ -240,7 +240,7 @@ def _shape(head: Alternative) -> tuple[TriplePattern, ...]:
     return tuple(renamed(triple, places) for triple in head.triples)
 
 
-def _disjoint(clause: Clause) -> set[tuple[IRI, IRI]]:
+def _disjoint(clause: BoundClause) -> set[tuple[IRI, IRI]]:
     """The two classes, in both orders, of which nobody is a member."""
     kinds = [each.object for each in clause.body if each.predicate == rdf.TYPE]
     ones = {each.subject for each in clause.body}

@@ -22,8 +22,8 @@ from sensorstream.reasoning.dl.bounds.clauses import (
     NAMED,
     PREFIX,
     SAME_VALUE,
-    Alternative,
-    Clause,
+    BoundClause,
+    ClauseHead,
     Crowd,
     member,
     renamed,
@@ -31,7 +31,7 @@ from sensorstream.reasoning.dl.bounds.clauses import (
 from sensorstream.reasoning.dl.bounds.foreseen import MadeNames
 from sensorstream.reasoning.dl.bounds.normal_form import NormalForm, normal_form
 from sensorstream.reasoning.dl.bounds.stated import Needs
-from sensorstream.reasoning.dl.bounds.values import Values, loosened
+from sensorstream.reasoning.dl.bounds.values import ValueNames, loosened
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Expression, TriplePattern, Variable
 
@@ -69,7 +69,7 @@ class Conclusion:
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class RulesBound:
     """Rules, and the axioms that they leave out, each with the reason.
 
     A lower bound is sound whatever is left out. An upper bound is complete only about individuals
@@ -84,7 +84,7 @@ class Bound:
     """The names of the rules of axioms that do not say for certain what holds, or of whom."""
     crowds: tuple[Crowd, ...]
     """Whom the upper bound is to be told to have many neighbours."""
-    _values: Values
+    _values: ValueNames
     _names_matter: bool
 
     def facts_of(self, term: Term) -> tuple[Triple, ...]:
@@ -101,7 +101,7 @@ class Bound:
         return ((term, rdf.TYPE, NAMED),) if self._names_matter else ()
 
 
-def lower(axioms: tuple[Triple, ...], left_out: frozenset[str] = frozenset()) -> Bound:
+def lower(axioms: tuple[Triple, ...], left_out: frozenset[str] = frozenset()) -> RulesBound:
     """Rules that derive only what the axioms and the assertions entail.
 
     Axioms that the names of their rules show to be in ``left_out`` get none, as if they could not
@@ -120,7 +120,7 @@ def lower(axioms: tuple[Triple, ...], left_out: frozenset[str] = frozenset()) ->
     return _bound(rules, form.untreated, form.needs, form)
 
 
-def upper(axioms: tuple[Triple, ...], left_out: frozenset[str] = frozenset()) -> Bound:
+def upper(axioms: tuple[Triple, ...], left_out: frozenset[str] = frozenset()) -> RulesBound:
     """Rules that derive everything that the axioms and the assertions entail, if they have a model.
 
     If no ``ss:contradiction`` is derived, they have one: what is derived is a model. A clause with
@@ -161,7 +161,7 @@ def upper(axioms: tuple[Triple, ...], left_out: frozenset[str] = frozenset()) ->
 
 def _bound(
     rules: list[Conclusion], untreated: tuple[str, ...], needs: Needs, form: NormalForm
-) -> Bound:
+) -> RulesBound:
     # Who is connected with whom is asked of individuals that have a name.
     names = any(each.object == NAMED for clause in form.clauses for each in clause.body)
     names = names or bool(form.needs or (form.above and form.above.needs))
@@ -170,7 +170,7 @@ def _bound(
         for clause in form.clauses
         if len(clause.heads) > 1 or any(each.unnamed or _merges(each) for each in clause.heads)
     }
-    return Bound(
+    return RulesBound(
         tuple(dict.fromkeys(rules)),
         untreated,
         needs,
@@ -181,13 +181,13 @@ def _bound(
     )
 
 
-def _without_choice(clause: Clause, form: NormalForm) -> Iterator[Conclusion]:
+def _without_choice(clause: BoundClause, form: NormalForm) -> Iterator[Conclusion]:
     """What a clause concludes for certain."""
     for certain in _certain(form.enumerations.unfold(clause), form.values):
         yield from _conclusions(certain, _body(certain))
 
 
-def _certain(clause: Clause, values: Values) -> Iterator[Clause]:
+def _certain(clause: BoundClause, values: ValueNames) -> Iterator[BoundClause]:
     """The clause without alternatives, if it has one other than that two are the same."""
     equalities = [head for head in clause.heads if _is_equality(head)]
     others = tuple(head for head in clause.heads if not _is_equality(head))
@@ -205,19 +205,19 @@ def _certain(clause: Clause, values: Values) -> Iterator[Clause]:
                 apart.append((one, other))
             else:
                 body.append(TriplePattern(one, owl.DIFFERENT_FROM, other))
-        yield Clause(clause.name, tuple(body), others, tuple(apart), clause.alike)
+        yield BoundClause(clause.name, tuple(body), others, tuple(apart), clause.alike)
 
 
-def _is_equality(head: Alternative) -> bool:
+def _is_equality(head: ClauseHead) -> bool:
     return head.triples[0].predicate in (owl.SAME_AS, SAME_VALUE)
 
 
-def _merges(head: Alternative) -> bool:
+def _merges(head: ClauseHead) -> bool:
     """Whether two individuals are the same then."""
     return head.triples[0].predicate == owl.SAME_AS
 
 
-def _body(clause: Clause) -> Conclusion:
+def _body(clause: BoundClause) -> Conclusion:
     """The condition of a clause, not met where its conclusion would be that one is itself."""
     same = [
         (t.subject, t.object) for each in clause.heads if _is_equality(each) for t in each.triples
@@ -242,7 +242,7 @@ def _in_order(one: Variable, other: Variable) -> Expression:
     )
 
 
-def _conclusions(clause: Clause, body: Conclusion) -> Iterator[Conclusion]:
+def _conclusions(clause: BoundClause, body: Conclusion) -> Iterator[Conclusion]:
     """What a clause without a choice says."""
     for head in clause.heads:
         yield replace(body, heads=head.triples)
@@ -252,7 +252,7 @@ def _conclusions(clause: Clause, body: Conclusion) -> Iterator[Conclusion]:
         yield replace(body, heads=(reason,))
 
 
-def _not_merged(clause: Clause, body: Conclusion, made: MadeNames) -> Iterator[Conclusion]:
+def _not_merged(clause: BoundClause, body: Conclusion, made: MadeNames) -> Iterator[Conclusion]:
     """Names that are apart are not made the same: perhaps all is said that the clause could say."""
     pairs = [_variables(head) for head in clause.heads]
     tests: list[Expression] = [made.apart(*pair) for pair in pairs if pair is not None]
@@ -260,7 +260,7 @@ def _not_merged(clause: Clause, body: Conclusion, made: MadeNames) -> Iterator[C
         yield from _conclusions(replace(clause, heads=()), body.but(reduce(algebra.Or, tests)))
 
 
-def _variables(head: Alternative) -> tuple[Variable, Variable] | None:
+def _variables(head: ClauseHead) -> tuple[Variable, Variable] | None:
     """The two that are the same, unless one of them is named by the axioms."""
     (same,) = head.triples
     if isinstance(same.subject, Variable) and isinstance(same.object, Variable):
@@ -269,7 +269,7 @@ def _variables(head: Alternative) -> tuple[Variable, Variable] | None:
 
 
 def _alternatives(
-    clause: Clause, body: Conclusion, made: MadeNames, choice: IRI
+    clause: BoundClause, body: Conclusion, made: MadeNames, choice: IRI
 ) -> Iterator[Conclusion]:
     """All that a clause may say.
 
@@ -298,7 +298,7 @@ def _alternatives(
 
 
 def _existences(
-    head: Alternative, body: Conclusion, made: MadeNames, tied: tuple[TriplePattern, ...]
+    head: ClauseHead, body: Conclusion, made: MadeNames, tied: tuple[TriplePattern, ...]
 ) -> Iterator[Conclusion]:
     """Rules for individuals or values that only exist: each linked individual has its own.
 
@@ -316,7 +316,7 @@ def _existences(
     yield replace(body.but(named), heads=triples, names=own)
 
 
-def _linked(head: Alternative) -> Variable:
+def _linked(head: ClauseHead) -> Variable:
     """The one to whom unnamed individuals are linked."""
     (linked,) = {
         end

@@ -26,9 +26,9 @@ from sensorstream.reasoning.dl.bounds.clauses import (
     NAMED,
     THING,
     VALUES,
-    Alternative,
-    Clause,
-    Role,
+    BoundClause,
+    ClauseHead,
+    PropertyRole,
     Untreated,
     implies,
     member,
@@ -37,7 +37,7 @@ from sensorstream.reasoning.dl.bounds.data_ranges import Listed, known_value, re
 from sensorstream.reasoning.dl.bounds.expressions import (
     SELF,
     UNION,
-    Expressions,
+    ClauseExpressions,
     kind_of,
     limits_of,
 )
@@ -58,7 +58,7 @@ class Stated:
     """One axiom: its main triple, and what its parts are read with."""
 
     axioms: Axioms
-    expressions: Expressions
+    expressions: ClauseExpressions
     triple: Triple
 
     @property
@@ -71,7 +71,7 @@ class Stated:
         """Subject and object of the triple."""
         return self.triple[0], self.triple[2]
 
-    def clauses(self) -> Iterator[Clause]:
+    def clauses(self) -> Iterator[BoundClause]:
         """Clauses that say the same.
 
         Raises:
@@ -111,7 +111,7 @@ class Stated:
                 return of(self, self.axioms.members(other)[0])
         return ANYBODY
 
-    def roles(self, *terms: Term) -> list[Role]:
+    def roles(self, *terms: Term) -> list[PropertyRole]:
         """Properties, or inverses of them."""
         return [self.expressions.role(each) for each in terms]
 
@@ -121,32 +121,32 @@ class Stated:
         found = (self.axioms.members(head) for head in heads if head is not None)
         return list(dict.fromkeys(next(filter(None, found), [])))
 
-    def reach(self, premise: TriplePattern, of_class: Term) -> Iterator[Clause]:
+    def reach(self, premise: TriplePattern, of_class: Term) -> Iterator[BoundClause]:
         """Where the premise holds, ``?x`` is in a class expression."""
         target = self.expressions.within(self.name, of_class)
         if target == owl.NOTHING:
-            yield Clause(self.name, (premise,), ())
+            yield BoundClause(self.name, (premise,), ())
         elif target != owl.THING:
             yield implies(self.name, (premise,), member(_X, target))
 
-    def apart(self, classes: Sequence[Term]) -> Iterator[Clause]:
+    def apart(self, classes: Sequence[Term]) -> Iterator[BoundClause]:
         """No two of the classes have a common member."""
         named = [self.expressions.around(self.name, each) for each in classes]
         for one, other in combinations(named, 2):
-            yield Clause(self.name, (member(_X, one), member(_X, other)), ())
+            yield BoundClause(self.name, (member(_X, one), member(_X, other)), ())
 
-    def disjoint(self, properties: Sequence[Term]) -> Iterator[Clause]:
+    def disjoint(self, properties: Sequence[Term]) -> Iterator[BoundClause]:
         """No two of the properties link the same two."""
         for one, other in combinations(self.roles(*properties), 2):
-            yield Clause(self.name, (one.between(_X, _Y), other.between(_X, _Y)), ())
+            yield BoundClause(self.name, (one.between(_X, _Y), other.between(_X, _Y)), ())
 
 
-def _subclass(axiom: Stated) -> Iterator[Clause]:
+def _subclass(axiom: Stated) -> Iterator[BoundClause]:
     axiom.expressions.include(axiom.name, *axiom.ends)
     yield from ()
 
 
-def _equal_classes(axiom: Stated) -> Iterator[Clause]:
+def _equal_classes(axiom: Stated) -> Iterator[BoundClause]:
     one, other = axiom.ends
     of_data = ((each, rdf.TYPE, _DATATYPE) in axiom.axioms.about(each) for each in (one, other))
     if not any(of_data):  # a datatype is read where it is used
@@ -155,7 +155,7 @@ def _equal_classes(axiom: Stated) -> Iterator[Clause]:
     yield from ()
 
 
-def _domain(axiom: Stated) -> Iterator[Clause]:
+def _domain(axiom: Stated) -> Iterator[BoundClause]:
     s, o = axiom.ends
     values = axiom.expressions.values
     if isinstance(s, IRI) and s in values.properties:
@@ -164,17 +164,17 @@ def _domain(axiom: Stated) -> Iterator[Clause]:
         yield from axiom.reach(axiom.expressions.role(s).between(_X, _Y), o)
 
 
-def _range(axiom: Stated) -> Iterator[Clause]:
+def _range(axiom: Stated) -> Iterator[BoundClause]:
     s, o = axiom.ends
     role = axiom.expressions.role(s)
     if role.of_values:
         asked = axiom.expressions.values.within(role, without(read_range(axiom.axioms, o)))
-        yield Clause(axiom.name, (role.between(_X, _Y), member(_Y, asked)), ())
+        yield BoundClause(axiom.name, (role.between(_X, _Y), member(_Y, asked)), ())
     else:
         yield from axiom.reach(role.between(_Y, _X), o)
 
 
-def _below(axiom: Stated, one: Term, other: Term) -> Iterator[Clause]:
+def _below(axiom: Stated, one: Term, other: Term) -> Iterator[BoundClause]:
     values = axiom.expressions.values
     if isinstance(one, IRI) and isinstance(other, IRI) and {one, other} <= values.properties:
         values.include(axiom.name, one, other)
@@ -183,20 +183,20 @@ def _below(axiom: Stated, one: Term, other: Term) -> Iterator[Clause]:
         yield implies(axiom.name, (lower.between(_X, _Y),), upper.between(_X, _Y))
 
 
-def _equal_properties(axiom: Stated) -> Iterator[Clause]:
+def _equal_properties(axiom: Stated) -> Iterator[BoundClause]:
     one, other = axiom.ends
     yield from _below(axiom, one, other)
     yield from _below(axiom, other, one)
 
 
-def _inverse(axiom: Stated) -> Iterator[Clause]:
+def _inverse(axiom: Stated) -> Iterator[BoundClause]:
     if isinstance(axiom.triple[0], IRI):  # else it is an expression, which is read where it is used
         forth, back = axiom.roles(*axiom.ends)
         yield implies(axiom.name, (forth.between(_X, _Y),), back.between(_Y, _X))
         yield implies(axiom.name, (back.between(_X, _Y),), forth.between(_Y, _X))
 
 
-def _chain(axiom: Stated) -> Iterator[Clause]:
+def _chain(axiom: Stated) -> Iterator[BoundClause]:
     s, o = axiom.ends
     steps = axiom.roles(*axiom.axioms.members(o))
     if not steps:
@@ -210,7 +210,7 @@ def _chain(axiom: Stated) -> Iterator[Clause]:
     yield implies(axiom.name, tuple(body), head)
 
 
-def _key(axiom: Stated) -> Iterator[Clause]:
+def _key(axiom: Stated) -> Iterator[BoundClause]:
     """Two members of a class are one if they have a value of each property in common."""
     s, o = axiom.ends
     of_class = axiom.expressions.around(axiom.name, s)
@@ -223,7 +223,7 @@ def _key(axiom: Stated) -> Iterator[Clause]:
     yield implies(axiom.name, tuple(body), TriplePattern(_X, owl.SAME_AS, _Y))
 
 
-def _kind(axiom: Stated) -> Iterator[Clause]:
+def _kind(axiom: Stated) -> Iterator[BoundClause]:
     """What a property is, beside one of objects or values."""
     name, (role,) = axiom.name, axiom.roles(axiom.triple[0])
     one, back = role.between(_X, _Y), role.between(_Y, _X)
@@ -238,16 +238,16 @@ def _kind(axiom: Stated) -> Iterator[Clause]:
         case "Symmetric":
             yield implies(name, (one,), back)
         case "Asymmetric":
-            yield Clause(name, (one, back), ())
+            yield BoundClause(name, (one, back), ())
         case "Transitive":
             yield implies(name, (one, role.between(_Y, _Z)), role.between(_X, _Z))
         case "Reflexive":
             yield implies(name, (member(_X, THING),), role.between(_X, _X))
         case "Irreflexive":
-            yield Clause(name, (role.between(_X, _X),), ())
+            yield BoundClause(name, (role.between(_X, _X),), ())
 
 
-def _all_different(axiom: Stated) -> Iterator[Clause]:
+def _all_different(axiom: Stated) -> Iterator[BoundClause]:
     """Individuals of which no two are the same: each has a number in the list."""
     name = axiom.name
     members = [constant(each) for each in axiom.listed("distinctMembers", "members")]
@@ -265,12 +265,12 @@ def _all_different(axiom: Stated) -> Iterator[Clause]:
         yield implies(name, (), TriplePattern(one, number, Literal(str(place))))
     apart = ((one_number, other_number),)
     first = TriplePattern(_X, number, one_number)
-    yield Clause(name, (first, TriplePattern(_X, number, other_number)), (), apart)
-    differ = Alternative((TriplePattern(_X, owl.DIFFERENT_FROM, _Y),))
-    yield Clause(name, (first, TriplePattern(_Y, number, other_number)), (differ,), apart)
+    yield BoundClause(name, (first, TriplePattern(_X, number, other_number)), (), apart)
+    differ = ClauseHead((TriplePattern(_X, owl.DIFFERENT_FROM, _Y),))
+    yield BoundClause(name, (first, TriplePattern(_Y, number, other_number)), (differ,), apart)
 
 
-def _negative(axiom: Stated) -> Iterator[Clause]:
+def _negative(axiom: Stated) -> Iterator[BoundClause]:
     """One individual does not have another one, or a value, for a property."""
     node = axiom.triple[0]
     found = {str(p).removeprefix(OWL): o for _, p, o in axiom.axioms.about(node)}
@@ -282,12 +282,12 @@ def _negative(axiom: Stated) -> Iterator[Clause]:
         if not isinstance(value, Literal):
             raise Untreated(f"the value {value.n3}")
         asked = axiom.expressions.values.within(role, Listed((known_value(value),)))
-        yield Clause(name, (role.between(one, _Y), member(_Y, asked)), ())
+        yield BoundClause(name, (role.between(one, _Y), member(_Y, asked)), ())
     else:
-        yield Clause(name, (role.between(one, constant(found["targetIndividual"])),), ())
+        yield BoundClause(name, (role.between(one, constant(found["targetIndividual"])),), ())
 
 
-def _rule(axiom: Stated) -> Iterator[Clause]:
+def _rule(axiom: Stated) -> Iterator[BoundClause]:
     """What a SWRL rule concludes, one clause for each atom of its head."""
     node = axiom.triple[0]
     read = _Rule(axiom.expressions, f"the rule {node.n3}")
@@ -295,18 +295,18 @@ def _rule(axiom: Stated) -> Iterator[Clause]:
         read.condition(atom)
     body = (*read.body, *(member(each, NAMED) for each in read.individuals))
     for atom in atoms_of(axiom.axioms, node, "head"):
-        yield Clause(read.name, body, (*read.otherwise, read.conclusion(atom)))
+        yield BoundClause(read.name, body, (*read.otherwise, read.conclusion(atom)))
 
 
 class _Rule:
     """One rule, as it is read."""
 
-    def __init__(self, expressions: Expressions, name: str) -> None:
+    def __init__(self, expressions: ClauseExpressions, name: str) -> None:
         self.name = name
         self._expressions = expressions
         self.body: list[TriplePattern] = []
         self.individuals: dict[Variable, None] = {}
-        self.otherwise: list[Alternative] = []
+        self.otherwise: list[ClauseHead] = []
         """What holds where the condition does not, because it is that two are different."""
 
     def condition(self, atom: Atom) -> None:
@@ -327,11 +327,11 @@ class _Rule:
                     asked = Listed((known_value(value),))
                     self.body.append(member(end, self._expressions.values.within(role, asked)))
             case "DifferentIndividualsAtom":
-                self.otherwise.append(Alternative((self._pair(atom, owl.SAME_AS),)))
+                self.otherwise.append(ClauseHead((self._pair(atom, owl.SAME_AS),)))
             case kind:
                 raise Untreated(f"a {kind} in the body of a rule")
 
-    def conclusion(self, atom: Atom) -> Alternative:
+    def conclusion(self, atom: Atom) -> ClauseHead:
         """An atom of the head."""
         match atom.kind:
             case "ClassAtom":
@@ -351,7 +351,7 @@ class _Rule:
                 triple = self._pair(atom, owl.DIFFERENT_FROM)
             case kind:
                 raise Untreated(f"a {kind} in the head of a rule")
-        return Alternative((triple,))
+        return ClauseHead((triple,))
 
     def _link(self, atom: Atom) -> TriplePattern:
         role = self._expressions.role(self._of(atom))
@@ -421,7 +421,7 @@ def _width(found: Needs) -> tuple[bool, int]:
     return ANYBODY[0] in found, len(found)
 
 
-_Entry: TypeAlias = tuple[Callable[[Stated], Iterator[Clause]], str]
+_Entry: TypeAlias = tuple[Callable[[Stated], Iterator[BoundClause]], str]
 """What an axiom says; and what it needs: of the class or property that is its subject (1), of that
 or the one that is its object (2), of the narrower of both classes, or of the first of a list.
 """

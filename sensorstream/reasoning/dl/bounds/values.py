@@ -1,7 +1,7 @@
 """Values as parts of clauses: each has a name, and datatype properties link to the names.
 
 A literal cannot be the subject of a triple, and two literals may be one value. In which data ranges
-a value is, is given with its literal (:meth:`Values.facts_of`).
+a value is, is given with its literal (:meth:`ValueNames.facts_of`).
 
 Of values that axioms only say exist, the upper bound has names, too (:func:`stand_ins`). In a model
 such a name is some value of its range. If there is a *quiet* cell, of many values for which no
@@ -26,9 +26,9 @@ from sensorstream.reasoning.dl.bounds.clauses import (
     DIFFERENT_VALUE,
     SAME_VALUE,
     VALUES,
-    Alternative,
-    Clause,
-    Role,
+    BoundClause,
+    ClauseHead,
+    PropertyRole,
     implies,
     member,
 )
@@ -54,7 +54,7 @@ _Checks: TypeAlias = tuple[tuple[IRI, ...], tuple[tuple[DataRange, IRI], ...]]
 _X, _Y, _Z = Variable("x"), Variable("y"), Variable("z")
 
 
-class Values:
+class ValueNames:
     """The values, data ranges and datatype properties of some axioms, as clauses need them."""
 
     def __init__(self, axioms: Axioms) -> None:
@@ -82,10 +82,10 @@ class Values:
         self._filled: set[IRI] = set()
         self._checks: dict[str, _Checks] = {}
 
-    def role(self, name: IRI) -> Role:
+    def role(self, name: IRI) -> PropertyRole:
         """The link to values that stands for a datatype property."""
         self._links[name] = None
-        return Role(IRI(f"{_LINK}{name}"))
+        return PropertyRole(IRI(f"{_LINK}{name}"))
 
     def include(self, name: str, one: IRI, other: IRI) -> None:
         """Every value of the property ``one`` is one of ``other``."""
@@ -95,7 +95,7 @@ class Values:
         """Whoever has a value of the property is of the class."""
         self._domains[name, one, of_class] = None
 
-    def known(self, role: Role, literal: Literal) -> IRI:
+    def known(self, role: PropertyRole, literal: Literal) -> IRI:
         """The name of a value that axioms give someone.
 
         Raises:
@@ -106,12 +106,12 @@ class Values:
         self._known.setdefault(value, literal)
         return value_name(value)
 
-    def within(self, role: Role, asked: DataRange) -> IRI:
+    def within(self, role: PropertyRole, asked: DataRange) -> IRI:
         """The class of the values in a range, for a condition on the role's values."""
         self.asked.setdefault(self.family(role), {})[asked] = None
         return self.class_of(asked)
 
-    def some(self, role: Role, made: DataRange) -> tuple[IRI, IRI]:
+    def some(self, role: PropertyRole, made: DataRange) -> tuple[IRI, IRI]:
         """The class of the values in a range, and that of those that are only said to exist."""
         family = self.family(role)
         self._filled.add(family)
@@ -128,7 +128,7 @@ class Values:
         self.compared = True
         return member(one, _LITERAL), member(other, _LITERAL)
 
-    def family(self, role: Role) -> IRI:
+    def family(self, role: PropertyRole) -> IRI:
         """One name for all datatype properties that share values with the role's."""
         name = property_of(role.name)
         return self._families.get(name, name)
@@ -156,7 +156,7 @@ class Values:
             if self._families[one] in used:
                 self._links |= {one: None, other: None}
 
-    def clauses(self) -> Iterator[Clause]:
+    def clauses(self) -> Iterator[BoundClause]:
         """What holds of the values of assertions and axioms; to be called at last."""
         for each in self._links:
             link = self.role(each).name
@@ -177,7 +177,7 @@ class Values:
                 yield implies(name, (TriplePattern(_X, link, _Y),), member(_X, of_class))
         if self.compared:
             both = (TriplePattern(_X, SAME_VALUE, _Y), *self.different(_X, _Y))
-            yield Clause("two values are not one", both, (), ((_X, _Y),))
+            yield BoundClause("two values are not one", both, (), ((_X, _Y),))
         for value, literal in self._known.items():
             given_ones = [*self.facts_of(literal), (value_name(value), _TOLD, literal)]
             for s, p, o in given_ones:
@@ -270,14 +270,14 @@ _OF_EXISTING: Final = "values that exist"
 
 
 def stand_ins(
-    values: Values, mentioned: dict[Value, Literal]
-) -> tuple[list[Clause], list[str], list[TriplePattern]]:
+    values: ValueNames, mentioned: dict[Value, Literal]
+) -> tuple[list[BoundClause], list[str], list[TriplePattern]]:
     """Clauses of the upper bound, what is left out, and whom that may concern.
 
     ``mentioned`` are the axioms' values. What is left out concerns ``?x`` if it has one of the
     patterns returned.
     """
-    found: list[Clause] = []
+    found: list[BoundClause] = []
     left_out: list[str] = []
     concerned: list[TriplePattern] = []
     for family, made in values.made.items():
@@ -290,11 +290,11 @@ def stand_ins(
         found += _equal(values, found)
     for one, other in ((_X, _Y), (_Y, _X)):
         body = (member(_X, _FEW), TriplePattern(one, DIFFERENT_VALUE, other))
-        found.append(Clause(_OF_EXISTING, body, ()))
+        found.append(BoundClause(_OF_EXISTING, body, ()))
     return found, left_out, concerned
 
 
-def loosened(clause: Clause) -> Iterator[Clause]:
+def loosened(clause: BoundClause) -> Iterator[BoundClause]:
     """The clause for names that may be the same value, where it compares values."""
     ends = Counter(
         triple.object
@@ -310,7 +310,7 @@ def loosened(clause: Clause) -> Iterator[Clause]:
                     place += 1
                 body.append(triple)
             condition = member(_numbered(end, few), _FEW)
-            yield Clause(clause.name, (*body, condition), clause.heads, clause.apart)
+            yield BoundClause(clause.name, (*body, condition), clause.heads, clause.apart)
 
 
 def _numbered(variable: object, place: int) -> Variable:
@@ -318,7 +318,9 @@ def _numbered(variable: object, place: int) -> Variable:
     return Variable(f"{variable.name}-{place}")
 
 
-def _of_family(values: Values, family: IRI, mentioned: dict[Value, Literal]) -> Iterator[Clause]:
+def _of_family(
+    values: ValueNames, family: IRI, mentioned: dict[Value, Literal]
+) -> Iterator[BoundClause]:
     made = tuple(values.made[family])
     asked = tuple(values.asked.get(family, ()))
     parts = cells((*made, *asked))
@@ -331,17 +333,17 @@ def _of_family(values: Values, family: IRI, mentioned: dict[Value, Literal]) -> 
             body = tuple(member(_Y, values.made_class(family, each)) for each in ranges)
             if not room:
                 empty.append(set(ranges))
-                yield Clause(_OF_EXISTING, body, ())
+                yield BoundClause(_OF_EXISTING, body, ())
                 continue
             sure = [each for each in asked if all(each.holds(cell.example) for cell in room)]
             heads = [member(_Y, values.class_of(each)) for each in sure if each not in ranges]
             if not _quiet(room, [each for each in asked if each not in sure]):
                 heads += _loose(values, family, asked, room, mentioned)
             for head in heads:
-                yield Clause(_OF_EXISTING, body, (Alternative((head,)),))
+                yield BoundClause(_OF_EXISTING, body, (ClauseHead((head,)),))
     for link in values.links(family):
         body = (TriplePattern(_X, link, _Y), TriplePattern(_Y, _MAY_BE, _Z))
-        yield Clause(_OF_EXISTING, body, (Alternative((TriplePattern(_X, link, _Z),)),))
+        yield BoundClause(_OF_EXISTING, body, (ClauseHead((TriplePattern(_X, link, _Z),)),))
 
 
 def _quiet(room: Iterable[Cell], conditions: Iterable[DataRange]) -> bool:
@@ -352,7 +354,7 @@ def _quiet(room: Iterable[Cell], conditions: Iterable[DataRange]) -> bool:
 
 
 def _loose(
-    values: Values,
+    values: ValueNames,
     family: IRI,
     asked: Iterable[DataRange],
     room: list[Cell],
@@ -368,7 +370,7 @@ def _loose(
             yield TriplePattern(_Y, _MAY_BE, values.tell(value, family, literal))
 
 
-def _equal(values: Values, found: list[Clause]) -> Iterator[Clause]:
+def _equal(values: ValueNames, found: list[BoundClause]) -> Iterator[BoundClause]:
     """Names of one value have all that is said of each."""
     same = TriplePattern(_Y, SAME_VALUE, _Z)
     yield implies(_OF_EXISTING, (same,), TriplePattern(_Z, SAME_VALUE, _Y))
@@ -378,7 +380,7 @@ def _equal(values: Values, found: list[Clause]) -> Iterator[Clause]:
     yield implies(
         _OF_EXISTING, (TriplePattern(_Y, _MAY_BE, _X), same), TriplePattern(_Z, _MAY_BE, _X)
     )
-    yield Clause(_OF_EXISTING, (same, TriplePattern(_Y, DIFFERENT_VALUE, _Z)), ())
+    yield BoundClause(_OF_EXISTING, (same, TriplePattern(_Y, DIFFERENT_VALUE, _Z)), ())
     classes = {_FEW: None}
     for family, made in values.made.items():
         for each in values.asked.get(family, ()):
@@ -390,7 +392,7 @@ def _equal(values: Values, found: list[Clause]) -> Iterator[Clause]:
                 member(_Y, values.made_class(family, each)),
                 member(_Y, outside(values.class_of(each))),
             )
-            yield Clause(_OF_EXISTING, body, ())
+            yield BoundClause(_OF_EXISTING, body, ())
         for link in values.links(family):
             yield implies(
                 _OF_EXISTING, (TriplePattern(_X, link, _Y), same), TriplePattern(_X, link, _Z)

@@ -17,10 +17,17 @@ from sensorstream.reasoning.dl.gap.components import (
     individuals_of,
     is_own,
 )
-from sensorstream.reasoning.dl.gap.pair import Moved, Pair, is_whole
-from sensorstream.reasoning.dl.gap.twins import Kind, Part, Twins
-from sensorstream.reasoning.dl.questions import Answer, Island, Questions, names, of_facts, unlinked
-from sensorstream.reasoning.dl.terminology import Entailed, Terminology, triples_of
+from sensorstream.reasoning.dl.gap.pair import BoundsMoved, BoundsPair, is_whole
+from sensorstream.reasoning.dl.gap.twins import ConnectedPart, TwinKind, Twins
+from sensorstream.reasoning.dl.questions import (
+    Answer,
+    Island,
+    IslandQuestions,
+    names,
+    of_facts,
+    unlinked,
+)
+from sensorstream.reasoning.dl.terminology import MemberEntailments, Terminology, triples_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +54,7 @@ class _Question:
 class _Equal(Exception):
     """Somebody for whom others are told of is the same as somebody else."""
 
-    def __init__(self, kinds: list[Kind]) -> None:
+    def __init__(self, kinds: list[TwinKind]) -> None:
         super().__init__()
         self.kinds = kinds
 
@@ -59,14 +66,16 @@ class Answers:
     twins the bounds know two.
     """
 
-    def __init__(self, terminology: Terminology, questions: Questions, pair: Pair) -> None:
+    def __init__(
+        self, terminology: Terminology, questions: IslandQuestions, pair: BoundsPair
+    ) -> None:
         self._terminology = terminology
         self._questions = questions
         self._pair = pair
         self._components = Components(pair, self._is_asked)
         self._twins = Twins(terminology, questions.classes, "window")
         # What follows from the axioms alone, which the first change tells of.
-        self._begun: Moved | None = pair.held()
+        self._begun: BoundsMoved | None = pair.held()
         self._decided: dict[Component, _Decided] = {}
         self._confirmed: dict[Triple, None] = {}
         self._confirmed_about: dict[Term, dict[Triple, None]] = {}
@@ -121,7 +130,7 @@ class Answers:
                 changed.update(dict.fromkeys(self._all_about(part, ())))
             return list(changed)
 
-    def _all_about(self, part: Part, gone: Iterable[Part]) -> Iterator[Triple]:
+    def _all_about(self, part: ConnectedPart, gone: Iterable[ConnectedPart]) -> Iterator[Triple]:
         """What follows of the individuals of a part, as it follows of the first sample."""
         for name in part.kind.names[0]:
             for fact in (*self._pair.least.all_about(name), *self._confirmed_about.get(name, ())):
@@ -168,13 +177,13 @@ class Answers:
                 changed[fact] = None
         return list(changed)
 
-    def _check(self, moved: Moved) -> None:
+    def _check(self, moved: BoundsMoved) -> None:
         """The lower bound must not contradict itself."""
         for fact in moved.least.added:
             if fact[1] == CONTRADICTION:
                 raise self._inconsistent([fact])
 
-    def _check_equalities(self, moved: Moved, decided: dict[Component, _Decided]) -> None:
+    def _check_equalities(self, moved: BoundsMoved, decided: dict[Component, _Decided]) -> None:
         """Nobody for whom others are told of may be the same as somebody else."""
         confirmed = (fact for now in decided.values() for fact in now.confirmed)
         same = (f for f in (*moved.least.added, *confirmed) if f[1] == owl.SAME_AS)
@@ -303,7 +312,7 @@ class Answers:
         )
 
 
-def _says(entailed: Entailed, fact: Triple, numbers: dict[Subject, int]) -> bool:
+def _says(entailed: MemberEntailments, fact: Triple, numbers: dict[Subject, int]) -> bool:
     _, p, o = fact
     if p == rdf.TYPE:
         return o in entailed.types

@@ -30,10 +30,10 @@ from sensorstream.network.budget import Budget, Limits, Meter
 from sensorstream.network.components import reached
 from sensorstream.reasoning.dl.bounds.rules import Conclusion
 from sensorstream.reasoning.dl.gap.plans import (
-    Derivation,
     Find,
+    RankedDerivation,
+    RankedSolution,
     RankedTriples,
-    Row,
     RuleWriter,
     is_found,
     kind_of,
@@ -62,21 +62,21 @@ class _Functions(NamedTuple):
         return (self.classes.get(o) if p == rdf.TYPE else self.properties.get(p)) or ()
 
 
-_Made = TypeVar("_Made", Row, Derivation)
+_Made = TypeVar("_Made", RankedSolution, RankedDerivation)
 _EQUALITY: Final = "individuals that are equal"
 _SAMPLE: Final = 100
 """Equalities that are looked at for what derives them, and the rows that this may take."""
 _SEARCHED: Final = 200_000
 
 
-class Change(NamedTuple):
+class AssertionChange(NamedTuple):
     """The triples that hold now and did not before, and those that do not any more."""
 
     added: tuple[Triple, ...]
     removed: tuple[Triple, ...]
 
 
-class Closure:
+class DerivedClosure:
     """Assertions and everything that conclusions derive from them.
 
     ``absent`` premises are about another closure: its changes are passed to :meth:`update`. Cost of
@@ -102,7 +102,7 @@ class Closure:
         self._by_head = _Functions({}, {})
         self.sought: frozenset[Term]
         """Kinds of triples of the other closure that must be told of."""
-        self._first: list[Row] = []
+        self._first: list[RankedSolution] = []
         store = self._store
         for rule in together(rules):
             for place, triple in enumerate(rule.premises):
@@ -167,7 +167,7 @@ class Closure:
         *,
         found: Iterable[Triple] = (),
         lost: Iterable[Triple] = (),
-    ) -> Change:
+    ) -> AssertionChange:
         """Assert triples, and withdraw others that are asserted.
 
         ``found`` and ``lost`` are the triples that the other closure has now, and has no longer.
@@ -188,18 +188,18 @@ class Closure:
             self._weights.clear()
             raise
         weights, self._weights = self._weights, {}
-        return Change(
+        return AssertionChange(
             tuple(triple for triple, weight in weights.items() if weight > 0),
             tuple(triple for triple, weight in weights.items() if weight < 0),
         )
 
-    def derivations(self, triple: Triple) -> list[Derivation]:
+    def derivations(self, triple: Triple) -> list[RankedDerivation]:
         """All derivations of a triple from what holds.
 
         Raises:
             Overrun: they are too many for this change.
         """
-        found = [Derivation(*each) for each in _found(self._by_head, triple)]
+        found = [RankedDerivation(*each) for each in _found(self._by_head, triple)]
         return [*found, *self._counted(self._by_equality(triple))]
 
     def first_premises(self, triple: Triple) -> tuple[Triple, ...]:
@@ -297,7 +297,7 @@ class Closure:
                 self._weigh(triple, 1)
                 self._gain(rows)
 
-    def _rows(self, triple: Triple) -> list[Row]:
+    def _rows(self, triple: Triple) -> list[RankedSolution]:
         """The solutions that have a triple, which holds, as a premise."""
         rows = _found(self._by_premise, triple)
         if self._equalities:
@@ -314,7 +314,7 @@ class Closure:
                 raise TooCostly(f"{_EQUALITY}: {error.message}", self._equating()) from None
             yield each
 
-    def _gain(self, rows: Iterable[Row]) -> None:
+    def _gain(self, rows: Iterable[RankedSolution]) -> None:
         ranks, counts, ahead = self._store.ranks, self._counts, self._ahead
         for rank, heads in rows:
             for head in heads:
@@ -331,7 +331,7 @@ class Closure:
                 else:
                     ahead[head] = [rank + 1, 1]
 
-    def _lose(self, rows: Iterable[Row]) -> None:
+    def _lose(self, rows: Iterable[RankedSolution]) -> None:
         ranks, counts, grounded = self._store.ranks, self._counts, self._grounded
         for rank, heads in rows:
             for head in heads:
@@ -354,7 +354,7 @@ class Closure:
         if weight:
             self._weights[triple] = weight
 
-    def _equated(self, triple: Triple) -> Iterator[Row]:
+    def _equated(self, triple: Triple) -> Iterator[RankedSolution]:
         """What follows from a triple by equality: with the others about these individuals."""
         s, p, o = triple
         ranks, match = self._store.ranks, self._store.index.match
@@ -362,38 +362,38 @@ class Closure:
         if _is_of_one_name(triple):
             return
         if p == owl.SAME_AS and not isinstance(o, Literal):
-            yield Row(own, ((o, p, s),))
+            yield RankedSolution(own, ((o, p, s),))
             for other in self.all_about(s):
                 if other != triple and not _is_of_one_name(other):
                     for new in _replaced(other, s, o):
-                        yield Row(max(own, ranks[other]), (new,))
+                        yield RankedSolution(max(own, ranks[other]), (new,))
         for equality in match(s, owl.SAME_AS, None):
             same = equality[2]
             if p != owl.SAME_AS or same != o:
                 for new in _replaced(triple, s, same, object_too=False):
-                    yield Row(max(own, ranks[equality]), (new,))
+                    yield RankedSolution(max(own, ranks[equality]), (new,))
         if p != rdf.TYPE and not isinstance(o, Literal):
             for equality in match(o, owl.SAME_AS, None):
                 for new in _replaced(triple, o, equality[2], subject_too=False):
-                    yield Row(max(own, ranks[equality]), (new,))
+                    yield RankedSolution(max(own, ranks[equality]), (new,))
 
-    def _by_equality(self, triple: Triple) -> Iterator[Derivation]:
+    def _by_equality(self, triple: Triple) -> Iterator[RankedDerivation]:
         """The derivations of a triple by equality: the reverse of :meth:`_equated`."""
         s, p, o = triple
         ranks, match = self._store.ranks, self._store.index.match
         if _is_of_one_name(triple):
             return
 
-        def made(equality: Triple, other: Triple) -> Iterator[Derivation]:
+        def made(equality: Triple, other: Triple) -> Iterator[RankedDerivation]:
             rank = ranks.get(other)
             if rank is not None and other != equality:
                 rank = max(rank, ranks[equality])
-                yield Derivation(rank, (equality, other), (triple,))
+                yield RankedDerivation(rank, (equality, other), (triple,))
 
         if p == owl.SAME_AS and not isinstance(o, Literal):
             rank = ranks.get((o, p, s))
             if rank is not None:
-                yield Derivation(rank, ((o, p, s),), (triple,))
+                yield RankedDerivation(rank, ((o, p, s),), (triple,))
         for equality in match(None, owl.SAME_AS, s):
             yield from made(equality, (equality[0], p, o))
         if p != rdf.TYPE and not isinstance(o, Literal):

@@ -17,8 +17,8 @@ from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Tri
 from sensorstream.network.budget import Meter
 from sensorstream.network.components import reached
 from sensorstream.reasoning.dl.bounds.clauses import PREFIX, THING
-from sensorstream.reasoning.dl.gap.pair import Moved, Pair, whole
-from sensorstream.reasoning.dl.gap.plans import Derivation, owner_of
+from sensorstream.reasoning.dl.gap.pair import BoundsMoved, BoundsPair, whole
+from sensorstream.reasoning.dl.gap.plans import RankedDerivation, owner_of
 
 _ROWS_OF_A_FACT: Final = 50
 """To find the derivations of a fact takes about as long as to visit so many rows."""
@@ -44,7 +44,7 @@ class Component:
     """Facts of such names that join all individuals from whom they follow."""
     whole: dict[Subject, None] = field(default_factory=dict)
     """Individuals of which everything is asked; ``given`` has all that is known of them."""
-    waiting: dict[Subject, list[Derivation]] = field(default_factory=dict)
+    waiting: dict[Subject, list[RankedDerivation]] = field(default_factory=dict)
     """Of shared facts, those derivations that concern the component only if an individual comes.
 
     Known as long as components are being found.
@@ -93,7 +93,7 @@ class Components:
     ``is_root`` says which open facts are to be decided.
     """
 
-    def __init__(self, pair: Pair, is_root: Callable[[Triple], bool]) -> None:
+    def __init__(self, pair: BoundsPair, is_root: Callable[[Triple], bool]) -> None:
         self._pair = pair
         self._is_root = is_root
         self._meter = Meter(pair.budget)
@@ -102,7 +102,7 @@ class Components:
         self._of_join: dict[Triple, dict[Component, None]] = {}
         self._with_shared: dict[Subject, dict[Component, None]] = {}
 
-    def renew(self, moved: Moved) -> Renewed:
+    def renew(self, moved: BoundsMoved) -> Renewed:
         """Find the components anew that a change of the bounds concerns.
 
         Raises:
@@ -123,7 +123,7 @@ class Components:
             self._enter(component)
         return renewed
 
-    def _renew(self, moved: Moved, renewed: Renewed) -> None:
+    def _renew(self, moved: BoundsMoved, renewed: Renewed) -> None:
         roots: dict[Triple, None] = {}
         for component in self._concerned(moved):
             self._leave(component)
@@ -150,7 +150,7 @@ class Components:
         for component in renewed.gone:
             self._enter(component)
 
-    def _concerned(self, moved: Moved) -> dict[Component, None]:
+    def _concerned(self, moved: BoundsMoved) -> dict[Component, None]:
         found: dict[Component, None] = {}
         individuals: dict[Subject, None] = {}
         for fact in (*moved.touched, *moved.most.removed, *moved.least.added):
@@ -309,7 +309,7 @@ class Components:
             if self._pair.is_open(fact):
                 ahead.add(fact)
 
-    def _consider(self, component: Component, derivation: Derivation, ahead: _Ahead) -> None:
+    def _consider(self, component: Component, derivation: RankedDerivation, ahead: _Ahead) -> None:
         """Take in a derivation of a shared fact once all whom it is about are in the component."""
         for premise in derivation.premises:
             for one in individuals_of(premise):
@@ -318,7 +318,7 @@ class Components:
                     return
         self._take(component, derivation, ahead)
 
-    def _take(self, component: Component, derivation: Derivation, ahead: _Ahead) -> None:
+    def _take(self, component: Component, derivation: RankedDerivation, ahead: _Ahead) -> None:
         """Enter what a derivation needs; what it says besides are alternatives."""
         for premise in derivation.premises:
             if premise in self._pair.least:

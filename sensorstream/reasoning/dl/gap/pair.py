@@ -14,9 +14,9 @@ from sensorstream.network.recursion.implied import Implied
 from sensorstream.network.recursion.rule import constant
 from sensorstream.reasoning.dl.axioms import EQUALITY
 from sensorstream.reasoning.dl.bounds.clauses import NAMED, PREFIX, THING, Crowd, member
-from sensorstream.reasoning.dl.bounds.rules import Bound, Conclusion, lower, upper
+from sensorstream.reasoning.dl.bounds.rules import Conclusion, RulesBound, lower, upper
 from sensorstream.reasoning.dl.bounds.stated import Needs
-from sensorstream.reasoning.dl.gap.closure import Change, Closure
+from sensorstream.reasoning.dl.gap.closure import AssertionChange, DerivedClosure
 from sensorstream.reasoning.dl.gap.plans import Searches, conclusions, is_search, kind_of
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.sparql.algebra import Call, TriplePattern, Variable
@@ -93,10 +93,10 @@ class Crowds:
         self._crowds = {each.link: each for each in crowds}
         self._counts: dict[tuple[IRI, Subject], int] = {}
 
-    def follow(self, added: Iterable[Triple], removed: Iterable[Triple]) -> Change:
+    def follow(self, added: Iterable[Triple], removed: Iterable[Triple]) -> AssertionChange:
         """Count facts that come and go; what the upper bound is told now, and what no longer."""
         if not self._crowds:
-            return Change((), ())
+            return AssertionChange((), ())
         come: list[Triple] = []
         gone: list[Triple] = []
         before: dict[tuple[IRI, Subject], int] = {}
@@ -113,33 +113,33 @@ class Crowds:
                 del self._counts[key]
             if (now >= crowd.number) != (had >= crowd.number):
                 (gone if now < had else come).append((one, rdf.TYPE, crowd.kind))
-        return Change(tuple(come), tuple(gone))
+        return AssertionChange(tuple(come), tuple(gone))
 
 
 TIMES: Final = 4
 """How often as many rows as the lower bound the upper one may visit, as it says more."""
 
 
-class Moved(NamedTuple):
+class BoundsMoved(NamedTuple):
     """What a change of the assertions has done to the bounds.
 
     ``touched`` are the facts of the upper bound that have won or lost a derivation.
     """
 
-    least: Change
-    most: Change
+    least: AssertionChange
+    most: AssertionChange
     touched: tuple[Triple, ...]
 
-    def after(self, other: Moved) -> Moved:
+    def after(self, other: BoundsMoved) -> BoundsMoved:
         """Both changes as one, of which the other one took nothing away."""
-        return Moved(
-            Change((*other.least.added, *self.least.added), self.least.removed),
-            Change((*other.most.added, *self.most.added), self.most.removed),
+        return BoundsMoved(
+            AssertionChange((*other.least.added, *self.least.added), self.least.removed),
+            AssertionChange((*other.most.added, *self.most.added), self.most.removed),
             self.touched,
         )
 
 
-class Pair:
+class BoundsPair:
     """Both bounds over the same assertions; a change costs what it changes in them.
 
     ``budget`` is what each of them may take for a change. Axioms in ``left_out`` are treated as if
@@ -152,8 +152,8 @@ class Pair:
     ) -> None:
         axioms = terminology.stated
         self._terminology = terminology
-        self._lower: Bound = lower(axioms, left_out)
-        self._upper: Bound = upper(axioms, left_out)
+        self._lower: RulesBound = lower(axioms, left_out)
+        self._upper: RulesBound = upper(axioms, left_out)
         searches = Searches()
         below = conclusions(self._lower.rules, searches)
         above = conclusions(self._upper.rules, searches)
@@ -165,8 +165,8 @@ class Pair:
             everybody=bool(terminology.whole),
         )
         self.budget = budget
-        self.least = Closure([*below, *searches.rules], budget)
-        self.most = Closure(above, budget)
+        self.least = DerivedClosure([*below, *searches.rules], budget)
+        self.most = DerivedClosure(above, budget)
         self._crowds = Crowds(self._upper.crowds)
         self.may_be_whole = bool(self._upper.needs)
         """Whether anybody may be asked about with all that it is connected with."""
@@ -203,7 +203,7 @@ class Pair:
         most = None if more is None else more + TIMES * self.least.visited
         with self.budget.within(Limits(most)):
             self.most.begin(shown, sought)
-            self._follow_crowds(Change(tuple(self.most), ()))
+            self._follow_crowds(AssertionChange(tuple(self.most), ()))
 
     def visited_below(self, added: Iterable[Triple], removed: Iterable[Triple]) -> int:
         """The rows that the lower bound would visit for a change; nothing is changed."""
@@ -218,10 +218,10 @@ class Pair:
         self.least.touched.clear()
         return rows
 
-    def held(self) -> Moved:
+    def held(self) -> BoundsMoved:
         """All that the bounds hold, as a change from nothing."""
-        least, most = (Change(tuple(each), ()) for each in (self.least, self.most))
-        return Moved(least, most, ())
+        least, most = (AssertionChange(tuple(each), ()) for each in (self.least, self.most))
+        return BoundsMoved(least, most, ())
 
     def is_whole(self, one: Subject) -> bool:
         """Whether an individual is asked about with all that it is connected with."""
@@ -231,7 +231,7 @@ class Pair:
         """Whether a fact is between the bounds."""
         return fact in self.most and fact not in self.least
 
-    def update(self, added: Iterable[Triple], removed: Iterable[Triple]) -> Moved:
+    def update(self, added: Iterable[Triple], removed: Iterable[Triple]) -> BoundsMoved:
         """Take in assertions that come and go; each must come before it goes.
 
         Raises:
@@ -259,7 +259,7 @@ class Pair:
             del self._told[triple]
         return facts.added, facts.removed
 
-    def _follow(self, new: Iterable[Triple], gone: Iterable[Triple]) -> Moved:
+    def _follow(self, new: Iterable[Triple], gone: Iterable[Triple]) -> BoundsMoved:
         least = self.least.update(new, gone)
         sought = self.most.sought
         come = (*new, *_of_kinds(least.added, self._shown))
@@ -277,16 +277,16 @@ class Pair:
             with self.budget.lift():
                 self.least.update(gone, new)
             raise
-        return Moved(least, most, tuple(self.most.touched))
+        return BoundsMoved(least, most, tuple(self.most.touched))
 
-    def _follow_crowds(self, change: Change) -> Change:
+    def _follow_crowds(self, change: AssertionChange) -> AssertionChange:
         """Tell the upper bound who has many neighbours after a change of it; returns all of it."""
         parts = [Delta(0, *change)]
         while any(told := self._crowds.follow(*change)):
             change = self.most.update(*told)
             parts.append(Delta(0, *change))
         whole = net_delta(0, parts)
-        return Change(whole.added, whole.removed)
+        return AssertionChange(whole.added, whole.removed)
 
     def _facts(self, triple: Triple) -> Iterator[Triple]:
         """What the bounds are told of an assertion."""

@@ -149,14 +149,14 @@ def owner_of(name: IRI) -> IRI | None:
     return IRI(owner) if separator else None
 
 
-class Row(NamedTuple):
+class RankedSolution(NamedTuple):
     """One solution: the highest rank of its premises (-1: it has none), and what it concludes."""
 
     rank: int
     heads: tuple[Triple, ...]
 
 
-class Derivation(NamedTuple):
+class RankedDerivation(NamedTuple):
     """One solution with its premises."""
 
     rank: int
@@ -203,7 +203,8 @@ def kind_of(triple: TriplePattern) -> IRI:
 class RuleWriter(JoinWriter):
     """Writes a function that finds the solutions of a conclusion in which one triple takes part.
 
-    It is given the ends of the triple, and returns :class:`Row` for each solution, or nothing.
+    It is given the ends of the triple, and returns :class:`RankedSolution` for each solution, or
+    nothing.
     """
 
     def __init__(self, conclusion: Conclusion, store: RankedTriples) -> None:
@@ -250,7 +251,7 @@ class RuleWriter(JoinWriter):
         return self._made(list(self._patterns))
 
     def by_head(self, place: int) -> Find:
-        """From the triple that is this head: :class:`Derivation` for each solution."""
+        """From the triple that is this head: :class:`RankedDerivation` for each solution."""
         self._tells_premises = True
         self._give(self._conclusion.heads[place])
         # Computed names that are known tell their owners.

@@ -26,7 +26,7 @@ from sensorstream.network.budget import Budget, Limits
 from sensorstream.network.components import reached
 from sensorstream.reasoning.dl.axioms import AT_MOST, Axioms, name_of
 from sensorstream.reasoning.dl.gap.components import Components
-from sensorstream.reasoning.dl.gap.pair import TIMES, Pair
+from sensorstream.reasoning.dl.gap.pair import TIMES, BoundsPair
 from sensorstream.reasoning.dl.terminology import Terminology
 
 _LOG = logging.getLogger(__name__)
@@ -60,7 +60,7 @@ _FUNCTIONAL: Final = {
 _HUB: Final = IRI(f"{_NAME}hub")
 
 
-class Trial:
+class AxiomTrial:
     """Decides once for an ontology."""
 
     def __init__(self, terminology: Terminology) -> None:
@@ -72,13 +72,13 @@ class Trial:
         """The names of the rules that are not made; none before the first :meth:`pair`."""
         return self._left_out or frozenset()
 
-    def pair(self, told: Sequence[Triple], budget: Budget) -> Pair:
+    def pair(self, told: Sequence[Triple], budget: Budget) -> BoundsPair:
         """Both bounds, without assertions; ``told`` are those about the ontology's individuals."""
         left_out = self.left_out
         told = told[:_TOLD]
         more = _ROWS + _ROWS_OF_AN_AXIOM * len(self._terminology.stated)
         for tries in count(1):
-            pair = Pair(self._terminology, budget, left_out)
+            pair = BoundsPair(self._terminology, budget, left_out)
             if self._left_out is not None or not pair.choices:
                 pair.begin()
                 break
@@ -109,7 +109,7 @@ def _more(error: TooCostly, choices: frozenset[str], *, at_once: bool) -> frozen
     return more
 
 
-def _try_out(pair: Pair, schema: Schema, told: Sequence[Triple]) -> None:
+def _try_out(pair: BoundsPair, schema: Schema, told: Sequence[Triple]) -> None:
     """Derive the bounds of the told and of random individuals, which go again.
 
     Raises:
@@ -129,7 +129,7 @@ def _try_out(pair: Pair, schema: Schema, told: Sequence[Triple]) -> None:
         tried.change((), told)
 
 
-def _try_hubs(pair: Pair, terminology: Terminology) -> None:
+def _try_hubs(pair: BoundsPair, terminology: Terminology) -> None:
     """Derive the bounds of many individuals that are linked to one, in the ways of a stream.
 
     Raises:
@@ -231,7 +231,7 @@ def _few(axioms: Axioms) -> set[tuple[Term, bool]]:
 class _Tried:
     """The bounds of a trial, and the components between them."""
 
-    def __init__(self, pair: Pair) -> None:
+    def __init__(self, pair: BoundsPair) -> None:
         self._pair = pair
         self._components = Components(pair, pair.is_open)
         self._components.renew(pair.held())

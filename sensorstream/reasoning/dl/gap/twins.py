@@ -44,7 +44,7 @@ _Degree: TypeAlias = tuple[Subject, IRI, bool]
 
 
 @dataclass(slots=True, eq=False)
-class Kind:
+class TwinKind:
     """Parts that are twins.
 
     Of each of the two samples: its names by the place in a part, what is told of it, and by place
@@ -55,14 +55,14 @@ class Kind:
     names: Sequence[Sequence[IRI]]
     told: Sequence[Sequence[Triple]]
     literals: Sequence[Sequence[dict[Literal, int]]]
-    parts: dict[Part, None] = field(default_factory=dict)
+    parts: dict[ConnectedPart, None] = field(default_factory=dict)
 
 
 @dataclass(slots=True, eq=False)
-class Part:
+class ConnectedPart:
     """Individuals that are connected with each other and with hubs only, each in its place."""
 
-    kind: Kind
+    kind: TwinKind
     members: Sequence[Subject]
     literals: Sequence[Sequence[Literal]]
 
@@ -70,7 +70,7 @@ class Part:
 class _Place(NamedTuple):
     """Of which kind a sample is, whether the first one, and where it stands in its part."""
 
-    kind: Kind
+    kind: TwinKind
     number: int
     place: int
 
@@ -81,8 +81,8 @@ class Shift:
 
     come: dict[Triple, None] = field(default_factory=dict)
     left: dict[Triple, None] = field(default_factory=dict)
-    gone: dict[Part, None] = field(default_factory=dict)
-    new: dict[Part, None] = field(default_factory=dict)
+    gone: dict[ConnectedPart, None] = field(default_factory=dict)
+    new: dict[ConnectedPart, None] = field(default_factory=dict)
 
 
 class Twins:
@@ -101,16 +101,16 @@ class Twins:
         self._hubs: dict[Subject, int] = {}
         # Who has a value that keys compare, and how often.
         self._owners: dict[Literal, dict[Subject, int]] = {}
-        self._parts: dict[Subject, Part] = {}
-        self._kinds: dict[Hashable, Kind] = {}
+        self._parts: dict[Subject, ConnectedPart] = {}
+        self._kinds: dict[Hashable, TwinKind] = {}
         # How many samples are told.
-        self._told: dict[Kind, int] = {}
+        self._told: dict[TwinKind, int] = {}
         # What is told as it is.
         self._plain: dict[Triple, None] = {}
         self._samples: dict[Term, _Place] = {}
         self._apart: dict[Hashable, None] = {}
-        self._split: list[Kind] = []
-        self._empty: dict[Kind, None] = {}
+        self._split: list[TwinKind] = []
+        self._empty: dict[TwinKind, None] = {}
         self._made = self._made_before = 0
         self._log: list[_Undo] = []
 
@@ -160,7 +160,7 @@ class Twins:
         self._empty.clear()
         self._made = self._made_before
 
-    def set_apart(self, kinds: Iterable[Kind]) -> None:
+    def set_apart(self, kinds: Iterable[TwinKind]) -> None:
         """Tell of all who are of these kinds by their own names, from the next time on.
 
         An update must be taken back before, if it has made the kinds.
@@ -170,7 +170,7 @@ class Twins:
         self._split = list(kinds)
         self._apart.update((kind.key, None) for kind in self._split)
 
-    def kinds_of(self, fact: Triple) -> Iterator[Kind]:
+    def kinds_of(self, fact: Triple) -> Iterator[TwinKind]:
         """The kinds whose samples a fact is about."""
         for end in (fact[0], fact[2]):
             if end in self._samples:
@@ -206,7 +206,7 @@ class Twins:
         return s, p, o
 
     def all_of(
-        self, fact: Triple, part: Part | None = None, gone: Iterable[Part] = ()
+        self, fact: Triple, part: ConnectedPart | None = None, gone: Iterable[ConnectedPart] = ()
     ) -> Iterator[Triple]:
         """The facts for which one about samples stands; only those about a part, if it is given.
 
@@ -293,7 +293,7 @@ class Twins:
                 if not self._is_hub(other):
                     yield other
 
-    def _part(self, one: Subject) -> Part | None:
+    def _part(self, one: Subject) -> ConnectedPart | None:
         """Those who are connected with somebody; None: they are too many, or like nobody else."""
         members: dict[Subject, None] = {one: None}
         for each in (ahead := [one]):  # grows while it is read
@@ -326,7 +326,7 @@ class Twins:
         if key not in self._kinds:
             self._set(self._kinds, key, self._kind(key, list(members), literals))
         kind = self._kinds[key]
-        found = Part(kind, tuple(members), literals)
+        found = ConnectedPart(kind, tuple(members), literals)
         self._set(kind.parts, found, None)
         for each in members:
             self._set(self._parts, each, found)
@@ -370,7 +370,7 @@ class Twins:
 
     def _kind(
         self, key: Hashable, members: Sequence[Subject], literals: Sequence[Sequence[Literal]]
-    ) -> Kind:
+    ) -> TwinKind:
         """A kind of which the first one is known."""
         self._made += 1
         samples = [
@@ -398,7 +398,7 @@ class Twins:
                     for s, p, o in self._about[one]
                 ]
             )
-        kind = Kind(key, [list(each.values()) for each in samples], told, own)
+        kind = TwinKind(key, [list(each.values()) for each in samples], told, own)
         for number, some in enumerate(kind.names):
             for n, name in enumerate(some):
                 self._set(self._samples, name, _Place(kind, number, n))
@@ -416,7 +416,7 @@ class Twins:
             self._drop(self._plain, triple)
             shift.left[triple] = None
 
-    def _tell_samples(self, kind: Kind, shift: Shift) -> None:
+    def _tell_samples(self, kind: TwinKind, shift: Shift) -> None:
         told, parts = self._told.get(kind, 0), len(kind.parts)
         if not parts:
             self._empty[kind] = None
@@ -454,7 +454,9 @@ class Twins:
         self._log.append((held, key, held.pop(key)))
 
 
-def _those(place: _Place | None, part: Part | None, gone: Iterable[Part]) -> Iterable[Part | None]:
+def _those(
+    place: _Place | None, part: ConnectedPart | None, gone: Iterable[ConnectedPart]
+) -> Iterable[ConnectedPart | None]:
     """The parts for which a sample stands."""
     if place is None:
         return (None,)
@@ -463,11 +465,11 @@ def _those(place: _Place | None, part: Part | None, gone: Iterable[Part]) -> Ite
     return (*place.kind.parts, *(each for each in gone if each.kind is place.kind))
 
 
-def _end(end: Any, place: _Place | None, part: Part | None) -> Any:
+def _end(end: Any, place: _Place | None, part: ConnectedPart | None) -> Any:
     return end if place is None or part is None else part.members[place.place]
 
 
-def _value(value: Term, place: _Place | None, part: Part | None) -> Term:
+def _value(value: Term, place: _Place | None, part: ConnectedPart | None) -> Term:
     """A value of one for whom a sample stands, as it is his."""
     if place is None or part is None or not isinstance(value, Literal):
         return value

@@ -13,7 +13,7 @@ from sensorstream.model.terms import Triple
 from sensorstream.model.vocabulary import CONTRADICTION
 from sensorstream.network.budget import NO_LIMITS, Budget, Limits
 from sensorstream.reasoning.dl.bounds.rules import lower, upper
-from sensorstream.reasoning.dl.gap.closure import Closure
+from sensorstream.reasoning.dl.gap.closure import DerivedClosure
 from sensorstream.reasoning.dl.gap.plans import Searches, conclusions, is_search, kind_of
 from tests.effort import examples
 from tests.reasoning.dl.bounds import test_against_hermit as against_hermit
@@ -44,8 +44,10 @@ class Bounds:
         self.rules = self.bound.rules, upper(axioms).rules
         searches = Searches()
         most = conclusions(self.rules[1], searches)
-        self.least = Closure([*conclusions(self.rules[0], searches), *searches.rules], self.budget)
-        self.most = Closure(most, self.budget)
+        self.least = DerivedClosure(
+            [*conclusions(self.rules[0], searches), *searches.rules], self.budget
+        )
+        self.most = DerivedClosure(most, self.budget)
         self.shown = {
             kind_of(triple) for each in most for triple in each.premises if is_search(triple)
         }
@@ -143,7 +145,7 @@ def check(bounds: Bounds, told: set[Triple]) -> None:
         assert most == most_expected
 
 
-def check_counts(closure: Closure) -> None:
+def check_counts(closure: DerivedClosure) -> None:
     for triple in sorted(closure)[:100]:
         ranks = [each.rank for each in closure.derivations(triple)]
         assert closure._counts.get(triple, 0) == len(ranks)

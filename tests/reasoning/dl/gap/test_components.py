@@ -5,7 +5,7 @@ from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.vocabulary import CONTRADICTION
 from sensorstream.network.budget import NO_LIMITS, Budget
 from sensorstream.reasoning.dl.gap.components import Components
-from sensorstream.reasoning.dl.gap.pair import Pair
+from sensorstream.reasoning.dl.gap.pair import BoundsPair
 from sensorstream.reasoning.dl.terminology import Terminology
 from tests.reasoning.dl.test_random_ontologies import CLASSES, NODES, ontology
 
@@ -19,7 +19,7 @@ EITHER = """:A rdfs:subClassOf [ a owl:Class ; owl:unionOf ( :B
 
 def given_for(text: str, window: list[Triple], fact: Triple) -> set[Triple]:
     """What the reasoner is told to decide an open fact."""
-    pair = Pair(Terminology.of(ontology(text)), Budget(NO_LIMITS))
+    pair = BoundsPair(Terminology.of(ontology(text)), Budget(NO_LIMITS))
     words: tuple[IRI, ...] = (A, B, C, D, CONTRADICTION)
     pair.begin()
     components = Components(pair, lambda each: each[1] in words or each[2] in words)

@@ -13,7 +13,7 @@ from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.network.budget import Budget, Limits
 from sensorstream.reasoning.dl.gap.components import Components
-from sensorstream.reasoning.dl.gap.pair import Pair
+from sensorstream.reasoning.dl.gap.pair import BoundsPair
 from sensorstream.reasoning.dl.process import Worker
 from sensorstream.reasoning.dl.reasoner import DlReasoner
 from sensorstream.reasoning.dl.terminology import Terminology
@@ -56,7 +56,7 @@ class Followed:
 
     def __init__(self, terminology: Terminology, limits: Limits = ALL) -> None:
         self.budget = Budget(limits)
-        self.pair = Pair(terminology, self.budget)
+        self.pair = BoundsPair(terminology, self.budget)
         self.components = Components(self.pair, self.pair.is_open)
         self.told: set[Triple] = set()
         # What follows from the axioms alone; a start has limits of its own.

@@ -11,8 +11,8 @@ from sensorstream.model import owl, rdf
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.network.budget import NO_LIMITS, Budget, Limits
 from sensorstream.reasoning.dl.gap import trial as module
-from sensorstream.reasoning.dl.gap.pair import Pair
-from sensorstream.reasoning.dl.gap.trial import Trial
+from sensorstream.reasoning.dl.gap.pair import BoundsPair
+from sensorstream.reasoning.dl.gap.trial import AxiomTrial
 from sensorstream.reasoning.dl.terminology import Terminology
 from tests.reasoning.dl.test_random_ontologies import CLASSES, ROLES, ontology
 
@@ -37,8 +37,8 @@ def chained(number: int) -> list[Triple]:
     return [(one, Q, other) for one, other in pairwise(names)]
 
 
-def tried(text: str, told: list[Triple]) -> tuple[Trial, Pair]:
-    trial = Trial(Terminology.of(ontology(text)))
+def tried(text: str, told: list[Triple]) -> tuple[AxiomTrial, BoundsPair]:
+    trial = AxiomTrial(Terminology.of(ontology(text)))
     return trial, trial.pair(told, Budget(NO_LIMITS))
 
 
@@ -79,7 +79,7 @@ def test_without_a_choice_nothing_is_tried(monkeypatch: pytest.MonkeyPatch) -> N
 def test_nothing_of_a_trial_stays() -> None:
     told = [*linked(24), (ANN, owl.DIFFERENT_FROM, IRI("urn:test:0"))]
     trial, pair = tried(LIMITED + CHOICE, told)
-    anew = Pair(Terminology.of(ontology(LIMITED + CHOICE)), Budget(NO_LIMITS), trial.left_out)
+    anew = BoundsPair(Terminology.of(ontology(LIMITED + CHOICE)), Budget(NO_LIMITS), trial.left_out)
     anew.begin()
     assert set(pair.least) == set(anew.least)
     assert set(pair.most) == set(anew.most)
