@@ -94,7 +94,7 @@ def test_texts_that_differ_in_constants_have_one_selector_and_one_store() -> Non
     machine.push(2, triples_of(2, ("T", "x", 10)))
     assert len(machine.finish()) == 10
     made = {kind.__name__: count(kind) - number for kind, number in before.items()}
-    assert made == {"Channel": 2, "Store": 1, "InstantGraph": 1, "Matcher": 1}
+    assert made == {"Channel": 2, "EventRows": 1, "InstantGraph": 1, "Matcher": 1}
 
 
 def test_datalog_rules_of_other_files_are_the_same_rules() -> None:
