@@ -15,9 +15,9 @@ import pyoxigraph as ox
 import rdflib
 
 from benchmarks.history import EX, GROUP, group
-from sensorstream.history.asking.question import AtInstant, Interval
-from sensorstream.history.terms import number_of, rounded
-from sensorstream.kb.oxigraph import subject_to_oxigraph, to_oxigraph
+from sensorstream.history.asking.checked_question import AtInstant, Interval
+from sensorstream.history.term_dictionary import number_of, rounded
+from sensorstream.kb.oxigraph_terms import subject_to_oxigraph, to_oxigraph
 from sensorstream.model.events import Ended
 from sensorstream.model.terms import IRI, Literal
 

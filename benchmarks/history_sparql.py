@@ -25,9 +25,14 @@ import psycopg2
 from benchmarks.history import DAY, EX, LINE, ROOMS, START, load
 from benchmarks.history_engines import Answers, DuckDB, Oxigraph, RdfLib, Rows
 from sensorstream.history import embedded
-from sensorstream.history.asking.answer import Solutions
-from sensorstream.history.asking.question import AtInstant, CheckedQuestion, Interval, read_question
-from sensorstream.history.asking.run import AskingLimits, answered, plan_of
+from sensorstream.history.asking.checked_question import (
+    AtInstant,
+    CheckedQuestion,
+    Interval,
+    read_question,
+)
+from sensorstream.history.asking.query_answer import Solutions
+from sensorstream.history.asking.query_run import AskingLimits, answered, plan_of
 from sensorstream.model.terms import Literal
 
 _TIMES: Final = 5

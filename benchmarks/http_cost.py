@@ -23,17 +23,17 @@ from prometheus_client import CollectorRegistry
 
 from sensorstream.alerts.feed import AlertFeed
 from sensorstream.app.application import Application
-from sensorstream.app.life.access import Access, Rates
+from sensorstream.app.life.access_control import Access, Rates
 from sensorstream.app.life.entry_queue import HERE, MessageSender
 from sensorstream.app.life.health import Health
-from sensorstream.app.questions.asking import RunningQuestions
+from sensorstream.app.questions.one_time_questions import RunningQuestions
 from sensorstream.clock import SystemClock
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.model.events import Message
 from sensorstream.model.timeline import Timeline
 from sensorstream.server.listening import Server
-from sensorstream.server.main import create_app
-from sensorstream.server.rest.messages import Shortcut
+from sensorstream.server.rest.messages_routes import Shortcut
+from sensorstream.server.web_application import create_app
 from sensorstream.settings.settings import Settings
 
 _CLIENTS: Final = 16

@@ -15,8 +15,8 @@ from typing import Any, Final
 
 from sensorstream.model.terms import IRI
 from sensorstream.network.node import Node
-from sensorstream.network.operators.closure import ClosureOperator
-from sensorstream.network.operators.simple import ConstantOperator
+from sensorstream.network.operators.path_closure import ClosureOperator
+from sensorstream.network.operators.row_operators import ConstantOperator
 from sensorstream.network.rows import Row
 from tests.network.operators.walked_closure import WalkedClosure
 

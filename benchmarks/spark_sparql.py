@@ -19,13 +19,18 @@ from typing import TYPE_CHECKING, Final
 
 from benchmarks.history import DAY, EX, LINE, ROOMS, START, STATEMENTS, load
 from sensorstream.history import embedded
-from sensorstream.history.asking import run
-from sensorstream.history.asking.answer import Answer, Row, Solutions
-from sensorstream.history.asking.question import AtInstant, CheckedQuestion, Interval, read_question
+from sensorstream.history.asking import query_run
+from sensorstream.history.asking.checked_question import (
+    AtInstant,
+    CheckedQuestion,
+    Interval,
+    read_question,
+)
+from sensorstream.history.asking.query_answer import Answer, Row, Solutions
 from sensorstream.history.database import connect
+from sensorstream.spark.history_snapshot import HistoryPlace
 from sensorstream.spark.launch import spark_session
-from sensorstream.spark.snapshot import HistoryPlace
-from sensorstream.spark.sparql.run import ask
+from sensorstream.spark.sparql.spark_query import ask
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -81,7 +86,7 @@ def main(arguments: Sequence[str]) -> int:
             for name, moment, text in QUESTIONS:
                 asked = read_question(f"PREFIX : <{EX}> {text}", LINE)
                 question = replace(asked, time=moment)
-                limits = run.AskingLimits(900.0, ROWS)
+                limits = query_run.AskingLimits(900.0, ROWS)
                 there, took = _timed(partial(_in_postgresql, server.url, question, limits))
                 here = partial(_on_spark, spark, place, question)
                 _timed(here)
@@ -92,8 +97,10 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _in_postgresql(url: str, question: CheckedQuestion, limits: run.AskingLimits) -> list[Row]:
-    with run.answered(url, question, limits) as answer:
+def _in_postgresql(
+    url: str, question: CheckedQuestion, limits: query_run.AskingLimits
+) -> list[Row]:
+    with query_run.answered(url, question, limits) as answer:
         return _rows(answer)
 
 

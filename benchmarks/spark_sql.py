@@ -22,14 +22,14 @@ from typing import TYPE_CHECKING, Final
 import psutil
 
 from benchmarks.history import DAY, DAYS, EX, LINE, SCHEMA, START, STATEMENTS, load
-from sensorstream.archive.moving import archive
+from sensorstream.archive.archive_moves import archive
 from sensorstream.history import embedded
 from sensorstream.history.database import connect
 from sensorstream.history.read_only_sql import SqlResult, run_sql
 from sensorstream.history.view_definitions import view_definitions
 from sensorstream.spark.bulk_sql import ask, prepare
+from sensorstream.spark.history_snapshot import HistoryPlace
 from sensorstream.spark.launch import spark_session
-from sensorstream.spark.snapshot import HistoryPlace
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,7 +11,7 @@ from sensorstream.history.view_definitions import view_definitions
 from sensorstream.reasoning.ontology import load_ontology
 from sensorstream.settings.settings_file import load_settings
 from sensorstream.spark.bulk_sql import answering, prepare
-from sensorstream.spark.snapshot import HistoryPlace
+from sensorstream.spark.history_snapshot import HistoryPlace
 
 
 def main() -> None:

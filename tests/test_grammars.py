@@ -10,8 +10,8 @@ from lark.exceptions import UnexpectedToken
 
 from sensorstream.errors import Position
 from sensorstream.grammars import Grammar
-from sensorstream.sparql.lexer import QueryText
-from sensorstream.sparql.parser import GRAMMAR
+from sensorstream.sparql.query_lexer import QueryText
+from sensorstream.sparql.query_parser import GRAMMAR
 from tests.grammar_tables import GRAMMARS
 
 START = Position("query", 1, 1)

@@ -8,12 +8,12 @@ import tracemalloc
 from collections.abc import Iterator
 from typing import Final
 
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model import rdf, xsd
 from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.window.spec import WindowMove, WindowSpec, WindowUnitKind
 from sensorstream.window.window import Window, make_window
+from sensorstream.window.window_spec import WindowMove, WindowSpec, WindowUnitKind
 
 COUNT: Final = 3000
 _NAMESPACE: Final = "http://example.org/tracking#"

@@ -24,9 +24,9 @@ from prometheus_client import CollectorRegistry, Counter, Metric
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from sensorstream.alerts.formats import payload
+from sensorstream.alerts.alert_formats import payload
+from sensorstream.alerts.alert_records import Backlog, Delivery, Webhook
 from sensorstream.alerts.poster import Attempt, Poster, WebhookConnections
-from sensorstream.alerts.records import Backlog, Delivery, Webhook
 from sensorstream.alerts.sender import OUTPUT, DeliveryFailure, EventSender
 from sensorstream.alerts.signing import signed_headers
 from sensorstream.alerts.targets import Resolver, place_of, resolve

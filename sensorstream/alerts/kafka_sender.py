@@ -9,8 +9,8 @@ from typing import Any
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaConnectionError, KafkaError
 
-from sensorstream.alerts.formats import CONTENT_TYPE
-from sensorstream.alerts.records import Told, subject_of
+from sensorstream.alerts.alert_formats import CONTENT_TYPE
+from sensorstream.alerts.alert_records import Told, subject_of
 from sensorstream.alerts.sender import DeliveryFailure, EventSender
 from sensorstream.errors import SettingsError
 from sensorstream.settings.brokers import kafka_arguments

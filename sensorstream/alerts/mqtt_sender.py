@@ -9,8 +9,8 @@ import aiomqtt
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from sensorstream.alerts.formats import CONTENT_TYPE
-from sensorstream.alerts.records import Told
+from sensorstream.alerts.alert_formats import CONTENT_TYPE
+from sensorstream.alerts.alert_records import Told
 from sensorstream.alerts.sender import DeliveryFailure, EventSender
 from sensorstream.errors import SettingsError
 from sensorstream.settings.brokers import mqtt_arguments

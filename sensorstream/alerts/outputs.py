@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sensorstream.alerts.records import Webhook
+from sensorstream.alerts.alert_records import Webhook
 from sensorstream.alerts.sender import OUTPUT, EventSender
 from sensorstream.installation import require
 from sensorstream.settings.endpoints import KafkaOutput, MqttOutput, OutputSetting

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final, Generic, TypeVar
 
-from sensorstream.alerts.records import Told
+from sensorstream.alerts.alert_records import Told
 from sensorstream.settings.endpoints import KafkaOutput, MqttOutput
 
 OUTPUT: Final = "out_"

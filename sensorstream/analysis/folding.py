@@ -18,7 +18,7 @@ from sensorstream.network.expressions.expression_functions import value_of
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Expression, Variable
 from sensorstream.sparql.functions import OF_EVENTS, UNREPEATABLE
-from sensorstream.sparql.printing import part_text
+from sensorstream.sparql.query_printer import part_text
 from sensorstream.sparql.values import boolean, truth
 from sensorstream.sparql.walk import children, nodes
 

@@ -19,8 +19,8 @@ from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Expression, Pattern, Variable
 from sensorstream.sparql.extensions import EXTENSIONS
 from sensorstream.sparql.functions import CASTS, Trait, named
-from sensorstream.sparql.scope import in_scope, plain_keys
 from sensorstream.sparql.values import compare, is_valid
+from sensorstream.sparql.variable_scope import in_scope, plain_keys
 from sensorstream.sparql.walk import patterns_in
 
 Kinds: TypeAlias = frozenset[str] | None

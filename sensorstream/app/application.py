@@ -13,25 +13,25 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry
 
+from sensorstream.alerts.alert_records import RaisedAlert
 from sensorstream.alerts.dispatcher import DeliveryPlan, WebhookDispatcher
 from sensorstream.alerts.feed import AlertFeed
 from sensorstream.alerts.outputs import receiver_of, senders_of
-from sensorstream.alerts.records import RaisedAlert
 from sensorstream.alerts.sender import OUTPUT
 from sensorstream.analysis import QueryContext
 from sensorstream.app.control.engine_settings import kept_for
-from sensorstream.app.control.exchange import Exchange
-from sensorstream.app.control.queries import Queries, ReportLog
+from sensorstream.app.control.query_control import Queries, ReportLog
+from sensorstream.app.control.rule_exchange import Exchange
 from sensorstream.app.control.rulebook import (
     OntologyControl,
     Rulebook,
     changed_functions,
     changed_rules,
 )
-from sensorstream.app.control.webhooks import Webhooks
+from sensorstream.app.control.webhook_control import Webhooks
 from sensorstream.app.control.wiring import Deployment, build_machine, cross_check_period, runner_of
-from sensorstream.app.handle import Handle
-from sensorstream.app.life.access import Access, Rates, tokens_of
+from sensorstream.app.deployment_handle import Handle
+from sensorstream.app.life.access_control import Access, Rates, tokens_of
 from sensorstream.app.life.entry_queue import HERE, MessageSender
 from sensorstream.app.life.health import Health, WatermarkNews
 from sensorstream.app.life.in_work import InWork
@@ -40,7 +40,7 @@ from sensorstream.app.life.pipeline import Pipeline
 from sensorstream.app.life.progress import TellProgress, silent
 from sensorstream.app.life.recovery import Start
 from sensorstream.app.life.repeated_work import RepeatedWork
-from sensorstream.app.life.start import (
+from sensorstream.app.life.starting import (
     StreamTime,
     begin,
     fill,
@@ -49,23 +49,25 @@ from sensorstream.app.life.start import (
     read_files,
     tell_edited,
 )
-from sensorstream.app.life.storing import Outlets
+from sensorstream.app.life.store_writes import Outlets
 from sensorstream.app.life.upkeep import CrossChecks, Narrowing, Revival, retention
-from sensorstream.app.questions.asking import Asking, RunningQuestions
 from sensorstream.app.questions.individuals import IndividualQuestions, WindowView, view_window
 from sensorstream.app.questions.jobs import JobFolder, Jobs
-from sensorstream.app.questions.messages import Messages
+from sensorstream.app.questions.message_questions import Messages
+from sensorstream.app.questions.one_time_questions import Asking, RunningQuestions
 from sensorstream.app.questions.rule_questions import RuleQuestions
+from sensorstream.app.why.message_trials import Trials
 from sensorstream.app.why.present_state import Unmet, WhyHolds
 from sensorstream.app.why.reasons import Reasons
-from sensorstream.app.why.trials import Trials
 from sensorstream.cache.cache import Cache
 from sensorstream.clock import Clock, SystemClock
-from sensorstream.engine.live_queries import stream_of
+from sensorstream.engine.engine_queries import stream_of
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import HistoryError, Position
-from sensorstream.history.access import PostgresAuditLog, PostgresKeys
+from sensorstream.history.access_store import PostgresAuditLog, PostgresKeys
 from sensorstream.history.database import engine as database_engine
+from sensorstream.history.effects_writer import Writes, claim
+from sensorstream.history.incident_clock import tell_groups, tend
 from sensorstream.history.incidents import (
     Behind,
     PostgresIncidents,
@@ -75,22 +77,20 @@ from sensorstream.history.incidents import (
     set_damping,
 )
 from sensorstream.history.kept_messages import EVERY, QuarantineChoice, Quarantined, quarantined
-from sensorstream.history.opening import open_history
+from sensorstream.history.open_history import open_history
 from sensorstream.history.outbox import PostgresOutbox
-from sensorstream.history.pipeline import Writes, claim
 from sensorstream.history.store import PostgresStore
-from sensorstream.history.tending import tell_groups, tend
 from sensorstream.history.views import install_views
-from sensorstream.history.webhooks import PostgresWebhooks
+from sensorstream.history.webhook_store import PostgresWebhooks
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.notice import ReportDisabled
 from sensorstream.processes.forks import QuestionLimits
 from sensorstream.reasoning.dl.cross_check import Differences
 from sensorstream.reasoning.reasoner import NoReasoner
 from sensorstream.settings.settings import Settings
-from sensorstream.spark.jobs.protocol import Task
-from sensorstream.spark.jobs.worker_process import JobRunner
-from sensorstream.spark.snapshot import HistoryPlace
+from sensorstream.spark.history_snapshot import HistoryPlace
+from sensorstream.spark.jobs.spark_messages import Task
+from sensorstream.spark.jobs.spark_worker_process import JobRunner
 
 _LOG = logging.getLogger(__name__)
 _CROSS_CHECK_SECONDS: Final = 600.0

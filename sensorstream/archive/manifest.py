@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from psycopg2.extras import Json
 
-from sensorstream.archive.layout import TABLES, ArchivedTable
+from sensorstream.archive.parquet_layout import TABLES, ArchivedTable
 from sensorstream.errors import ArchiveError
 from sensorstream.history.database import connect, one_value, opened, translating
 

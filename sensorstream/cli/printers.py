@@ -15,10 +15,10 @@ from sensorstream.model.terms import Triple
 from sensorstream.model.xsd import XSD
 
 if TYPE_CHECKING:
-    from sensorstream.app.why.trial import TrialTrace
+    from sensorstream.app.why.engine_trial import TrialTrace
     from sensorstream.engine.outcome import Outcome
     from sensorstream.language.syntax import RuleFile
-    from sensorstream.mapping.plan import MappedMessage
+    from sensorstream.mapping.mapping_plan import MappedMessage
     from sensorstream.model.timeline import Instant, Timeline
 
 _AT_ONCE: Final = 1000
@@ -247,7 +247,7 @@ class MessagePrinter(_Counted):
             yield from (f"    {line.expandtabs(4)}" for line in body.strip().splitlines())
 
     def _reactions(self, outcome: Outcome) -> Iterator[str]:
-        from sensorstream.stories.wording import alert_text, rows_of
+        from sensorstream.stories.story_wording import alert_text, rows_of
 
         for alert in outcome.alerts:
             if alert.kind in ("rule", "query"):
@@ -262,7 +262,7 @@ class MessagePrinter(_Counted):
                 yield f"  report  {row.text(self.prefixes)}  at {time}"
 
     def _data(self, outcome: Outcome) -> dict[str, Any]:
-        from sensorstream.alerts.formats import plain_alert, plain_time
+        from sensorstream.alerts.alert_formats import plain_alert, plain_time
         from sensorstream.streams.report_data import report_data
 
         line, rejection = self.timeline, outcome.rejection

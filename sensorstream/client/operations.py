@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from sensorstream.client.alerts import Alerts
-from sensorstream.client.deployment import DeploymentCalls
+from sensorstream.client.alert_operations import Alerts
+from sensorstream.client.deployment_operations import DeploymentCalls
 from sensorstream.client.operation import Operation
-from sensorstream.client.questions import QuestionCalls
+from sensorstream.client.question_operations import QuestionCalls
 
 
 class Operations(QuestionCalls, Alerts, DeploymentCalls):

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from nicegui import ui
 
-from sensorstream.console.scripts import SHADE, ask, run
+from sensorstream.console.page_scripts import SHADE, ask, run
 
 Language: TypeAlias = Literal["SPARQL", "Turtle", "XML", "PostgreSQL"]
 _LIGHT: Final = "githubLight"

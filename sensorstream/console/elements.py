@@ -13,12 +13,13 @@ from nicegui.elements.mixins.text_element import TextElement
 from nicegui.events import GenericEventArguments
 
 from sensorstream.console.code_editor import mark_faults
-from sensorstream.console.places import BASE, moment, twin
+from sensorstream.console.page_addresses import BASE, moment, twin
 from sensorstream.errors import SensorStreamError
 
 
 def link(text: str, address: str) -> ui.element:
-    """A link to an address of :mod:`.places`; what stands in it can be added in a ``with``."""
+    """A link to an address of :mod:`.page_addresses`; what stands in it can be added in a
+    ``with``."""
     made = ui.element("a")
     made.props["href"] = address
     if text:

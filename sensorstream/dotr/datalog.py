@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from sensorstream.dotr.cursor import TokenCursor
-from sensorstream.dotr.syntax import DatalogClause
+from sensorstream.dotr.dotr_syntax import DatalogClause
+from sensorstream.dotr.token_cursor import TokenCursor
 from sensorstream.errors import Position, QueryError, TermError
 from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, BlankNode, Literal, iri
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Pattern, PatternTerm, TriplePattern, Variable
 from sensorstream.sparql.iris import resolve
-from sensorstream.sparql.lexer import Lexeme
-from sensorstream.sparql.scope import names_in
+from sensorstream.sparql.query_lexer import Lexeme
+from sensorstream.sparql.variable_scope import names_in
 from sensorstream.sparql.walk import children
 
 _ATOM: Final = "an atom such as :in(?S, ?R)"

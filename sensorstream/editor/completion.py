@@ -13,7 +13,7 @@ from lark import Token
 from lsprotocol.types import CompletionItemKind
 
 from sensorstream.app.control.file_texts import is_over_time, is_rule_set
-from sensorstream.editor.document import (
+from sensorstream.editor.open_document import (
     Inside,
     OpenDocument,
     Span,
@@ -22,12 +22,12 @@ from sensorstream.editor.document import (
     cursor_in_sparql,
     symbols_of_rule_set,
 )
-from sensorstream.editor.samples import last_path, next_steps, scope_of, shown_values
-from sensorstream.editor.vocabulary import Kind
-from sensorstream.language.hole import split
-from sensorstream.language.lexer import KEYWORDS
+from sensorstream.editor.sample_messages import last_path, next_steps, scope_of, shown_values
+from sensorstream.editor.shown_names import Kind
 from sensorstream.language.ontology_names import XSD_TYPES
-from sensorstream.language.parser import GRAMMAR as RULES
+from sensorstream.language.rule_lexer import KEYWORDS
+from sensorstream.language.rule_parser import GRAMMAR as RULES
+from sensorstream.language.value_holes import split
 from sensorstream.mapping.xpath import FUNCTIONS as XPATH_FUNCTIONS
 from sensorstream.model.events import SEVERITIES
 from sensorstream.model.schedules import DAYS
@@ -36,9 +36,9 @@ from sensorstream.model.terms import IRI
 from sensorstream.model.vocabulary import OWL, RDF, RDFS
 from sensorstream.model.xsd import XSD
 from sensorstream.sparql.functions import FUNCTIONS as SPARQL_FUNCTIONS
-from sensorstream.sparql.lexer import AGGREGATES
-from sensorstream.sparql.lexer import KEYWORDS as SPARQL_KEYWORDS
-from sensorstream.sparql.parser import expected_after as expected_in_sparql
+from sensorstream.sparql.query_lexer import AGGREGATES
+from sensorstream.sparql.query_lexer import KEYWORDS as SPARQL_KEYWORDS
+from sensorstream.sparql.query_parser import expected_after as expected_in_sparql
 
 
 class NameRole(Enum):

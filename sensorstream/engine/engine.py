@@ -5,10 +5,10 @@ SensorStream as a library. It is built from values, does no I/O, starts no threa
 clock but the counter it is given for the phase times. The same events, messages and ticks in the
 same order give the same outcomes: recovery rests on that.
 
-Messages are mapped before they come here (:mod:`sensorstream.engine.arrival`). With a lateness
-they may then wait until nothing earlier can come (:mod:`sensorstream.engine.reorder`); the window,
-the reasoner, the rules and the queries get them when they are released, in order of application
-time.
+Messages are mapped before they come here (:mod:`sensorstream.engine.message_reading`). With a
+lateness they may then wait until nothing earlier can come (:mod:`sensorstream.engine.reorder`); the
+window, the reasoner, the rules and the queries get them when they are released, in order of
+application time.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from sensorstream.engine import elapsing, exchange
-from sensorstream.engine.arrival import Arrived, UnmappedMessage
-from sensorstream.engine.core import Core, Parts, told_as
-from sensorstream.engine.elapsing import Dues, elapse, step, times_of
+from sensorstream.engine import elapsed_time, engine_exchange
+from sensorstream.engine.elapsed_time import Dues, elapse, step, times_of
+from sensorstream.engine.engine_queries import QueriesState
+from sensorstream.engine.engine_state import Core, Parts, told_as
 from sensorstream.engine.inferences import InferredState
-from sensorstream.engine.live_queries import QueriesState
+from sensorstream.engine.message_reading import Arrived, UnmappedMessage
+from sensorstream.engine.message_stages import release, take_in, take_in_turn
 from sensorstream.engine.notices import Notices, over
 from sensorstream.engine.outcome import Outcome, Status, Timings, following
 from sensorstream.engine.reorder import ReorderState
 from sensorstream.engine.shedding import LoadState
 from sensorstream.engine.stream_clock import ClockMoved
-from sensorstream.engine.taking import release, take_in, take_in_turn
 from sensorstream.errors import InvalidTerm, MessageError, Overrun
-from sensorstream.kb.graph import Origin
-from sensorstream.mapping.plan import MappedMessage
+from sensorstream.kb.graph_index import Origin
+from sensorstream.mapping.mapping_plan import MappedMessage
 from sensorstream.model.events import Delta, Event, Message
 from sensorstream.model.timeline import Instant
 from sensorstream.reasoning.reasoner import without_limits
 from sensorstream.rules.conditions import unlimited
-from sensorstream.rules.memory import RuleMemory
 from sensorstream.rules.rule_compiler import CompiledRule
+from sensorstream.rules.rule_memory import RuleMemory
 from sensorstream.streams.continuous_query import ContinuousQuery
-from sensorstream.window.partition import WindowState
+from sensorstream.window.window_partition import WindowState
 
 _NONE: Final[frozenset[str]] = frozenset()
 _NO_MESSAGE: Final = Message("", b"", 0)
@@ -74,12 +74,12 @@ class Engine(Core):
         super().__init__(parts)
         self.dues = Dues(self)
 
-    asked = elapsing.asked
-    adopt = exchange.adopt
-    adopt_rules = exchange.adopt_rules
-    readmit = exchange.readmit
-    expel = exchange.expel
-    degrade = exchange.degrade
+    asked = elapsed_time.asked
+    adopt = engine_exchange.adopt
+    adopt_rules = engine_exchange.adopt_rules
+    readmit = engine_exchange.readmit
+    expel = engine_exchange.expel
+    degrade = engine_exchange.degrade
 
     def take(
         self, arrived: Event | Arrived | UnmappedMessage, refused: Container[str] = _NONE
@@ -220,7 +220,7 @@ class Engine(Core):
             outcome = following(outcome, moved)
         return outcome
 
-    answer = elapsing.answer
+    answer = elapsed_time.answer
 
     def number_stays_after(self, number: int) -> None:
         """Give stays that begin from now on numbers above ``number``, and above all before.

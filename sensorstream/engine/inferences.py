@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model.events import Delta, Ended, Individual, Provenance
 from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, BlankNode, Subject, Term, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.window.change import Undo
 from sensorstream.window.window import Window
+from sensorstream.window.window_change import Undo
 
 
 @frozen

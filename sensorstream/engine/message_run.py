@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sensorstream.engine.core import Core
+from sensorstream.engine.engine_state import Core
 from sensorstream.engine.notices import RULE_FAILED
 from sensorstream.engine.outcome import Outcome, Status, Timings
 from sensorstream.errors import ReasonerError
-from sensorstream.kb.graph import Origin
+from sensorstream.kb.graph_index import Origin
 from sensorstream.model.events import Cleared, Delta, Departure, Ended, Event, Individual, net_delta
 from sensorstream.model.terms import BlankNode, Subject, Triple
 from sensorstream.reasoning.reasoner import without_limits
 from sensorstream.rules.conditions import unlimited
-from sensorstream.rules.effects import RulesRun
-from sensorstream.rules.rounds import run_rules
-from sensorstream.window.change import Undo, WindowChange
+from sensorstream.rules.rule_effects import RulesRun
+from sensorstream.rules.rule_rounds import run_rules
+from sensorstream.window.window_change import Undo, WindowChange
 
 _INFERRED: Final = int(Origin.INFERRED)
 _DERIVED_ONLY: Final = int(Origin.INFERRED | Origin.WINDOW)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Final
 
-from sensorstream.engine.live_queries import EngineReport
+from sensorstream.engine.engine_queries import EngineReport
 from sensorstream.engine.notices import RULE_FAILED
 from sensorstream.engine.query_alerts import KIND
 from sensorstream.errors import SensorStreamError

@@ -9,16 +9,16 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Final
 
-from sensorstream.dotr.syntax import TimedRule
+from sensorstream.dotr.dotr_syntax import TimedRule
 from sensorstream.model.events import Alert, Cleared
 from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import Literal, Term
 from sensorstream.model.timeline import Instant
-from sensorstream.network.intervals.planning import is_in_time
+from sensorstream.network.intervals.interval_planner import is_in_time
 from sensorstream.sparql.algebra import AlertClause, Relation
 from sensorstream.streams.continuous_query import ContinuousQuery
-from sensorstream.streams.report import Report, RowOperation
-from sensorstream.streams.selections import RunningRules, values_of
+from sensorstream.streams.query_report import Report, RowOperation
+from sensorstream.streams.selection_rules import RunningRules, values_of
 
 KIND: Final = "query"
 """The kind of these alerts; their ``rule`` is the name of the query."""

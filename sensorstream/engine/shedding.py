@@ -27,7 +27,7 @@ from hashlib import blake2b
 from math import ceil
 from typing import Final, TypeAlias, TypeVar
 
-from sensorstream.engine.filters import number_of
+from sensorstream.engine.message_filters import number_of
 from sensorstream.model import owl, rdf, xsd
 from sensorstream.model.events import Event
 from sensorstream.model.schedules import Multiples

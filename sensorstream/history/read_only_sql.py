@@ -22,10 +22,10 @@ from psycopg2 import extensions
 from sqlalchemy.engine import make_url
 
 from sensorstream.errors import HistoryError, Overrun, Position, QueryError
-from sensorstream.history.asking.relations import LiveSource, begin_question
+from sensorstream.history.asking.history_relations import LiveSource, begin_question
 from sensorstream.history.backends import ending
 from sensorstream.history.database import connect
-from sensorstream.history.reader import check_functions, is_superuser, reader_url
+from sensorstream.history.reader_role import check_functions, is_superuser, reader_url
 from sensorstream.processes.stopping import Stop
 
 Row: TypeAlias = tuple[object, ...]
@@ -272,7 +272,7 @@ def open_sql(
 ) -> Iterator[SqlStream]:
     """Answer one SQL query; names without a schema are the views of ``history``.
 
-    It runs as the reader (:mod:`sensorstream.history.reader`) in a separate read-only
+    It runs as the reader (:mod:`sensorstream.history.reader_role`) in a separate read-only
     transaction, that is, on one snapshot. If the server has no reader it runs as the writer, unless
     that is a superuser.
 

@@ -17,7 +17,7 @@ from psycopg2 import extensions
 from sensorstream.errors import HistoryError
 from sensorstream.history.copying import Row, array_of, arrays_of
 from sensorstream.history.incidents import identity_of, is_flapping, is_silenced
-from sensorstream.history.rows import (
+from sensorstream.history.store_rows import (
     MESSAGES,
     STATEMENTS,
     STAYS,
@@ -27,7 +27,7 @@ from sensorstream.history.rows import (
     status_rows,
     stay_rows,
 )
-from sensorstream.history.terms import TERMS, TermKey, term_rows
+from sensorstream.history.term_dictionary import TERMS, TermKey, term_rows
 from sensorstream.installation import bundled
 from sensorstream.journal.records import Effects
 from sensorstream.model.events import Alert, Cleared

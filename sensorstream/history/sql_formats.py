@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sensorstream.client.results import Results
 from sensorstream.errors import QueryError
-from sensorstream.history.asking.formats import ARROW, CSV, csv_batches
+from sensorstream.history.asking.answer_formats import ARROW, CSV, csv_batches
 from sensorstream.history.read_only_sql import NUMERIC, AnswerColumn, Row, SqlResult, SqlStream
 from sensorstream.installation import require
 

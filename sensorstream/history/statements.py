@@ -17,7 +17,7 @@ from sqlalchemy import Engine, text
 
 from sensorstream.errors import QueryError
 from sensorstream.history.database import limited, one_value, opened
-from sensorstream.history.terms import TermKind, term_of
+from sensorstream.history.term_dictionary import TermKind, term_of
 from sensorstream.model import rdf
 from sensorstream.model.events import Provenance
 from sensorstream.model.terms import IRI, BlankNode, Subject, Triple

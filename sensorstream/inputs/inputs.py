@@ -49,21 +49,21 @@ def reader_of(settings: Input) -> Reader:
     who = f"inputs.{settings.name}"
     match settings.options:
         case FolderInput():
-            from sensorstream.inputs.folder import FolderReader
+            from sensorstream.inputs.folder_input import FolderReader
 
             return FolderReader(settings.name, settings.source, settings.options)
         case TcpInput():
-            from sensorstream.inputs.tcp import TcpReader
+            from sensorstream.inputs.tcp_input import TcpReader
 
             return TcpReader(settings.name, settings.source, settings.options)
         case MqttInput():
             require("mqtt", f"{who}: the type 'mqtt'")
-            from sensorstream.inputs.mqtt import MqttReader
+            from sensorstream.inputs.mqtt_input import MqttReader
 
             return MqttReader(settings.name, settings.source, settings.options)
         case KafkaInput():
             require("kafka", f"{who}: the type 'kafka'")
-            from sensorstream.inputs.kafka import KafkaReader
+            from sensorstream.inputs.kafka_input import KafkaReader
 
             return KafkaReader(settings.name, settings.source, settings.options)
 

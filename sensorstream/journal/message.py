@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import ClassVar, Final, Self
 
-from sensorstream.engine.arrival import Arrived, ReadMessage, UnmappedMessage
+from sensorstream.engine.message_reading import Arrived, ReadMessage, UnmappedMessage
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.journal.entry import Entry, Target, json_content, number_stays
 from sensorstream.journal.records import Record
 from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import term
 from sensorstream.model.timeline import Instant
-from sensorstream.rules.memory import Answer, SolutionKey
+from sensorstream.rules.rule_memory import Answer, SolutionKey
 
 _KEY: Final = "key:"
 _REPLAY: Final = "replay:"

@@ -9,7 +9,7 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any, Final, Protocol
 
-from sensorstream.engine.live_queries import EngineReport
+from sensorstream.engine.engine_queries import EngineReport
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import Contradiction, HistoryError
 from sensorstream.model.events import Alert, Cleared, Departure, Ended, Message

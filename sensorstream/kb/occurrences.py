@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 from typing import Final, NamedTuple
 
-from sensorstream.kb.index import Index, TripleIndex, Watcher
+from sensorstream.kb.triple_index import Index, TripleIndex, Watcher
 from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, Subject, Term, Triple
 from sensorstream.model.timeline import Instant

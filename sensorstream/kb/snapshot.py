@@ -10,22 +10,22 @@ from typing import Any, TypeAlias
 import pyoxigraph as ox
 
 from sensorstream.errors import Position, QueryError
-from sensorstream.kb.changes import ALL_GRAPHS, UNION, Changes, Graphs, QuadStore, quads_of
-from sensorstream.kb.graph import KnowledgeBase
-from sensorstream.kb.index import TripleIndex
-from sensorstream.kb.oxigraph import (
+from sensorstream.kb.graph_changes import ALL_GRAPHS, UNION, Changes, Graphs, QuadStore, quads_of
+from sensorstream.kb.graph_index import KnowledgeBase
+from sensorstream.kb.oxigraph_terms import (
     FUNCTIONS,
     OxigraphTerm,
     from_oxigraph,
     to_oxigraph,
     triple_from_oxigraph,
 )
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.terms import IRI, Term, Triple
 from sensorstream.sparql.algebra import Query
 from sensorstream.sparql.answerable import GRAPHS, check_answerable, check_graphs
 from sensorstream.sparql.described import check_named
-from sensorstream.sparql.oxigraph import oxigraph_text
-from sensorstream.sparql.parser import read_query
+from sensorstream.sparql.oxigraph_query import oxigraph_text
+from sensorstream.sparql.query_parser import read_query
 
 Results: TypeAlias = ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples
 

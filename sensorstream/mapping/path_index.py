@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, TypeAlias, cast
 
-from sensorstream.mapping.document import Element
 from sensorstream.mapping.location_path import ANY, TEXT, LocationPath, Lookup, PathCondition
+from sensorstream.mapping.xml_document import Element
 
 Nodes: TypeAlias = Sequence[Element | str]
 

@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 
 from sensorstream.errors import LanguageError, shortened
 from sensorstream.language.syntax import LookupTable
-from sensorstream.mapping.functions.definition import Definition, Library, Tables
+from sensorstream.mapping.functions.function_definition import Definition, Library, Tables
 from sensorstream.model import rdf
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Triple

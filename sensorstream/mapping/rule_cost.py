@@ -9,7 +9,7 @@ deep.
 
 What a rule takes is not linear where its loops multiply, or where an expression looks through the
 message again for each of many nodes. Such rules run in this process for small messages only; see
-:mod:`sensorstream.processes.apart`.
+:mod:`sensorstream.processes.fork_once`.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from lxml import etree
 from sensorstream.errors import LanguageError, Position
 from sensorstream.language.syntax import Hole
 from sensorstream.mapping import xpath
-from sensorstream.mapping.document import Element
+from sensorstream.mapping.xml_document import Element
 from sensorstream.model.vocabulary import SENSORSTREAM
 
 _XSL: Final = "http://www.w3.org/1999/XSL/Transform"

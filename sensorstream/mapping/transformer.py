@@ -9,9 +9,9 @@ from typing import Final
 
 from lxml import etree
 
-from sensorstream.mapping.document import Element
+from sensorstream.mapping.document_worker import DocumentWorker, serve
 from sensorstream.mapping.stylesheet import StylesheetFailure, output_of, read_stylesheet
-from sensorstream.mapping.worker import DocumentWorker, serve
+from sensorstream.mapping.xml_document import Element
 
 _OUTPUT: Final = b"+"
 """Before an output; a failure has another sign before it."""

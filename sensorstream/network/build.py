@@ -8,33 +8,40 @@ from functools import partial
 from itertools import count
 from typing import Any
 
-from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import WindowScope
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.terms import IRI, Triple
-from sensorstream.network.exact import ways_of_no_length
+from sensorstream.network.exact_values import ways_of_no_length
+from sensorstream.network.expressions.constant_order import Constants
 from sensorstream.network.expressions.expression_functions import all_of, test_of
-from sensorstream.network.expressions.order import Constants
-from sensorstream.network.intervals import joins
-from sensorstream.network.intervals.conditions import IntervalTime, timed_test, timed_value
-from sensorstream.network.intervals.planning import longest_of
-from sensorstream.network.intervals.simple import (
+from sensorstream.network.intervals import interval_joins
+from sensorstream.network.intervals.interval_expressions import (
+    IntervalTime,
+    timed_test,
+    timed_value,
+)
+from sensorstream.network.intervals.interval_operators import (
     TimedFirst,
     TimedGroup,
     TimedProject,
     TimedUnion,
     same_occurrence,
 )
-from sensorstream.network.intervals.source import KnownRows, OccurrenceSource, PatternOccurrences
+from sensorstream.network.intervals.interval_planner import longest_of
+from sensorstream.network.intervals.occurrence_source import (
+    KnownRows,
+    OccurrenceSource,
+    PatternOccurrences,
+)
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node
-from sensorstream.network.operators.closure import ClosureOperator
-from sensorstream.network.operators.delayed import DelayedOperator
+from sensorstream.network.operators.delayed_groups import DelayedOperator
 from sensorstream.network.operators.delta_join import DeltaJoin, Pattern, Test
-from sensorstream.network.operators.group import GroupOperator, columns_of
+from sensorstream.network.operators.group_by import GroupOperator, columns_of
 from sensorstream.network.operators.join import JoinOperator, Sides
 from sensorstream.network.operators.matching import Matching, MatchTest, mark, minus, optional
-from sensorstream.network.operators.scoped_join import OLDEST, ByNumber, InScope, ScopedJoin
-from sensorstream.network.operators.simple import (
+from sensorstream.network.operators.path_closure import ClosureOperator
+from sensorstream.network.operators.row_operators import (
     ConstantOperator,
     DistinctOperator,
     ExtendOperator,
@@ -43,18 +50,19 @@ from sensorstream.network.operators.simple import (
     UnionOperator,
     ends_of,
 )
+from sensorstream.network.operators.scoped_join import OLDEST, ByNumber, InScope, ScopedJoin
 from sensorstream.network.operators.thresholds import BeyondOperator, ThresholdsOperator
 from sensorstream.network.ordering import order_of
 from sensorstream.network.plan import nodes as plans
 from sensorstream.network.plan.conjunction import Conjunction, assembled
 from sensorstream.network.plan.paths import add_path
-from sensorstream.network.plan.text import plan_text
+from sensorstream.network.plan.plan_text import plan_text
+from sensorstream.network.query_sources import DEFAULT, Knowledge, TripleSource
 from sensorstream.network.reevaluate import Reevaluated
 from sensorstream.network.rows import TIMES, Row, rearranged, shown, slots_of
-from sensorstream.network.sources import DEFAULT, Knowledge, TripleSource
 from sensorstream.sparql.algebra import Aggregate, Expression, OneOrMore, ZeroOrMore
-from sensorstream.sparql.printing import part_text
-from sensorstream.sparql.scope import names_in
+from sensorstream.sparql.query_printer import part_text
+from sensorstream.sparql.variable_scope import names_in
 
 Indexes = Mapping[TripleSource, TripleIndex | WindowScope]
 
@@ -158,18 +166,20 @@ class _Builder:
         match plan:
             case plans.JoinPlan(_, _, output):
                 return (
-                    joins.TimedJoin(plan, one, other)
+                    interval_joins.TimedJoin(plan, one, other)
                     if one.timed
                     else JoinOperator(one, other, output)
                 )
             case plans.EqualsPlan():
-                return joins.TimedJoin(plan, one, other)
+                return interval_joins.TimedJoin(plan, one, other)
             case plans.SeqPlan(_, _, tests, _, consumption):
-                return joins.SEQ[consumption](plan, one, other, self._test(tests, plan.variables))
+                return interval_joins.SEQ[consumption](
+                    plan, one, other, self._test(tests, plan.variables)
+                )
             case plans.LeftJoinPlan() | plans.MinusPlan() | plans.Mark():
                 question = self._question(plan, one, other)
                 if one.timed:
-                    return joins.TimedMatching(plan, one, other, question)
+                    return interval_joins.TimedMatching(plan, one, other, question)
                 return Matching(one, other, question)
             case plans.UnionPlan():
                 return TimedUnion(inputs) if one.timed else UnionOperator(inputs)

@@ -9,13 +9,13 @@ from typing import Final, TypeAlias
 
 import pyoxigraph as ox
 
-from sensorstream.kb.changes import QuadStore
-from sensorstream.kb.index import TripleIndex, Watcher
+from sensorstream.kb.graph_changes import QuadStore
 from sensorstream.kb.occurrences import WindowScope
-from sensorstream.kb.oxigraph import subject_to_oxigraph
+from sensorstream.kb.oxigraph_terms import subject_to_oxigraph
+from sensorstream.kb.triple_index import TripleIndex, Watcher
 from sensorstream.model.terms import IRI, Subject, Term, Triple
 from sensorstream.network.dispatch import Watched
-from sensorstream.network.exact import OxigraphQuery, stored, term_of
+from sensorstream.network.exact_values import OxigraphQuery, stored, term_of
 
 
 class Merged:
@@ -69,13 +69,13 @@ class _Part:
     others: list[TripleIndex | WindowScope]
 
     def added(self, triple: Triple) -> None:
-        """See :class:`~sensorstream.kb.index.Watcher`."""
+        """See :class:`~sensorstream.kb.triple_index.Watcher`."""
         if not any(triple in each for each in self.others):
             for watcher in self.watchers:
                 watcher.added(triple)
 
     def removed(self, triple: Triple) -> None:
-        """See :class:`~sensorstream.kb.index.Watcher`."""
+        """See :class:`~sensorstream.kb.triple_index.Watcher`."""
         if not any(triple in each for each in self.others):
             for watcher in self.watchers:
                 watcher.removed(triple)
@@ -162,12 +162,12 @@ class ChangeNotes:
         index.watchers.append(self)
 
     def added(self, triple: Triple) -> None:
-        """See :class:`~sensorstream.kb.index.Watcher`."""
+        """See :class:`~sensorstream.kb.triple_index.Watcher`."""
         if not self.notes.setdefault(triple, True):
             del self.notes[triple]
 
     def removed(self, triple: Triple) -> None:
-        """See :class:`~sensorstream.kb.index.Watcher`."""
+        """See :class:`~sensorstream.kb.triple_index.Watcher`."""
         if self.notes.setdefault(triple, False):
             del self.notes[triple]
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from sensorstream.model.timeline import Instant
 from sensorstream.network.budget import Budget, Meter
-from sensorstream.network.components import reached
+from sensorstream.network.graph_components import reached
 from sensorstream.network.rows import TIMES, Row, cancelled
 
 

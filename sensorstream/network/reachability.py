@@ -16,7 +16,7 @@ from itertools import count
 from typing import Protocol, TypeAlias
 
 from sensorstream.model.terms import Term
-from sensorstream.network.components import components
+from sensorstream.network.graph_components import components
 
 Vertex: TypeAlias = Term | None
 Pair: TypeAlias = tuple[Vertex, Vertex]

@@ -7,19 +7,19 @@ from itertools import islice
 
 import pyoxigraph as ox
 
-from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import WindowScope
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.terms import IRI
 from sensorstream.network.copies import Copied, Merged
-from sensorstream.network.exact import OxigraphQuery, repeated
+from sensorstream.network.exact_values import OxigraphQuery, repeated
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node
 from sensorstream.network.plan.nodes import Anew
 from sensorstream.network.plan.one_shot import one_shot
+from sensorstream.network.query_sources import TripleSource
 from sensorstream.network.rows import Bag, Row, cancelled, net
-from sensorstream.network.sources import TripleSource
-from sensorstream.processes.apart import run_apart
-from sensorstream.sparql.oxigraph import STEPS, steps_of
+from sensorstream.processes.fork_once import run_apart
+from sensorstream.sparql.oxigraph_query import STEPS, steps_of
 
 
 class Reevaluated(Node):

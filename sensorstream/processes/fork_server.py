@@ -16,8 +16,8 @@ from typing import Any, Final, Never, Protocol
 
 from sensorstream.errors import QueryError, SensorStreamError
 from sensorstream.processes.forks import QuestionLimits, out_of_memory
-from sensorstream.processes.limits import end_first, limit_memory
-from sensorstream.processes.messages import (
+from sensorstream.processes.process_limits import end_first, limit_memory
+from sensorstream.processes.question_messages import (
     AnswerOver,
     AskQuestion,
     End,

@@ -20,8 +20,8 @@ from typing import Any, Final
 from weakref import ref
 
 from sensorstream.errors import Overrun, Unavailable
-from sensorstream.processes.child import Child
-from sensorstream.processes.messages import (
+from sensorstream.processes.child_process import Child
+from sensorstream.processes.question_messages import (
     AnswerOver,
     AskQuestion,
     End,

@@ -12,12 +12,12 @@ from sensorstream.errors import QueryError, RuleError
 from sensorstream.kb.snapshot import OxigraphSnapshot
 from sensorstream.model.terms import Term
 from sensorstream.network.budget import NO_LIMITS, Limits
-from sensorstream.processes.apart import run_apart
-from sensorstream.rules.followed import Followed
+from sensorstream.processes.fork_once import run_apart
+from sensorstream.rules.followed_solutions import Followed
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Query, TriplePattern, Variable
-from sensorstream.sparql.oxigraph import STEPS, oxigraph_text, steps_of
-from sensorstream.sparql.scope import certain, in_scope
+from sensorstream.sparql.oxigraph_query import STEPS, oxigraph_text, steps_of
+from sensorstream.sparql.variable_scope import certain, in_scope
 from sensorstream.sparql.walk import nodes, rebuilt
 
 Solution: TypeAlias = Mapping[str, Term]

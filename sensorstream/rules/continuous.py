@@ -9,10 +9,10 @@ from itertools import chain
 from typing import Final
 
 from sensorstream.errors import NotIncremental, Overrun, QueryError, UnsupportedQuery
-from sensorstream.kb.changes import GRAPH_MARKS, GraphIndex
-from sensorstream.kb.graph import KnowledgeBase
-from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.graph_changes import GRAPH_MARKS, GraphIndex
+from sensorstream.kb.graph_index import KnowledgeBase
 from sensorstream.kb.snapshot import OxigraphSnapshot
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.terms import IRI, Term
 from sensorstream.network.budget import NO_LIMITS, Limits
 from sensorstream.network.build import build
@@ -20,7 +20,7 @@ from sensorstream.network.network import Network
 from sensorstream.network.node import Node, operators
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.plan.planner import plan_in_step
-from sensorstream.network.sources import DEFAULT, Sources, TripleSource
+from sensorstream.network.query_sources import DEFAULT, Sources, TripleSource
 from sensorstream.rules.conditions import (
     ConditionEvaluator,
     ConditionQuery,
@@ -28,8 +28,8 @@ from sensorstream.rules.conditions import (
     Solution,
     unlimited,
 )
-from sensorstream.rules.followed import ContinuousCondition, Followed
-from sensorstream.rules.given import GIVEN, with_given, with_keys
+from sensorstream.rules.followed_solutions import ContinuousCondition, Followed
+from sensorstream.rules.given_variables import GIVEN, with_given, with_keys
 from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.sparql.algebra import Dataset, Graph, Pattern, Project, Variable
 from sensorstream.sparql.walk import nodes

@@ -8,24 +8,24 @@ from dataclasses import dataclass
 from sensorstream.errors import LanguageError, Position
 from sensorstream.language import syntax
 from sensorstream.language.ontology_names import unknown_names
-from sensorstream.language.printer import print_node
+from sensorstream.language.rule_printer import print_node
 from sensorstream.model import rdf
 from sensorstream.model.schedules import Schedule
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Subject
 from sensorstream.model.timeline import Timeline
-from sensorstream.rules.actions import Action, ActionCompiler
+from sensorstream.rules.condition_edges import Edge, compile_edge, endings_of
+from sensorstream.rules.condition_reader import Condition, compile_condition
 from sensorstream.rules.conditions import ConditionQuery, Solution
-from sensorstream.rules.edges import Edge, compile_edge, endings_of
-from sensorstream.rules.history import (
+from sensorstream.rules.history_rules import (
     HistoryQuery,
     compile_question,
     read_history_query,
     text_digest,
 )
 from sensorstream.rules.lineage import Lineage, PatternBlock, trigger_blocks
-from sensorstream.rules.memory import SolutionKey, WaitingRule
-from sensorstream.rules.reading import Condition, compile_condition
+from sensorstream.rules.rule_actions import Action, ActionCompiler
+from sensorstream.rules.rule_memory import SolutionKey, WaitingRule
 from sensorstream.rules.triggers import (
     LAST,
     NOW,

@@ -14,7 +14,7 @@ from sensorstream.errors import LanguageError, Position
 from sensorstream.language import syntax
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.rules.conditions import Solution
-from sensorstream.rules.effects import RuleFiring
+from sensorstream.rules.rule_effects import RuleFiring
 from sensorstream.rules.triggers import NOW
 from sensorstream.sparql.algebra import TriplePattern, Variable
 

@@ -18,7 +18,7 @@ from sensorstream.model.schedules import DAYS, LocalTimes, Multiples, Schedule
 from sensorstream.model.terms import IRI, Literal, Subject, Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.rules.conditions import Solution
-from sensorstream.rules.effects import RulesRun
+from sensorstream.rules.rule_effects import RulesRun
 
 Solutions: TypeAlias = Sequence[Solution]
 

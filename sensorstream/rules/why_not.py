@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from sensorstream.kb.graph import KnowledgeBase
-from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.graph_index import KnowledgeBase
 from sensorstream.kb.occurrences import WindowScope
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.language import syntax
-from sensorstream.language.printer import print_node
+from sensorstream.language.rule_printer import print_node
 from sensorstream.model import rdf
 from sensorstream.model.events import Individual
 from sensorstream.model.terms import IRI, Subject, Term, Triple
@@ -18,22 +18,28 @@ from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.network.build import build
 from sensorstream.network.network import Network
 from sensorstream.network.plan.planner import plan
-from sensorstream.network.sources import DEFAULT, Sources, TripleSource
+from sensorstream.network.query_sources import DEFAULT, Sources, TripleSource
+from sensorstream.rules.condition_reader import COMPARE, as_count, parsed_condition, returning
 from sensorstream.rules.conditions import ConditionEvaluator, Solution, as_text, condition_query
-from sensorstream.rules.given import GIVEN, given_triples, property_of
-from sensorstream.rules.memory import RuleMemory
-from sensorstream.rules.reading import COMPARE, as_count, parsed_condition, returning
+from sensorstream.rules.given_variables import GIVEN, given_triples, property_of
 from sensorstream.rules.rule_compiler import CompiledRule
+from sensorstream.rules.rule_memory import RuleMemory
 from sensorstream.rules.triggers import NOW, conditions_of
-from sensorstream.rules.unmet import GraphStatements, Prober, ShortNames, TriedPart, first_unmet
+from sensorstream.rules.unmet_parts import (
+    GraphStatements,
+    Prober,
+    ShortNames,
+    TriedPart,
+    first_unmet,
+)
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Pattern, Query, TriplePattern, Variable
-from sensorstream.sparql.printing import modified
-from sensorstream.sparql.scope import names_in
+from sensorstream.sparql.query_printer import modified
+from sensorstream.sparql.variable_scope import names_in
 from sensorstream.sparql.walk import nodes, visible
 from sensorstream.streams.continuous_query import ContinuousQuery
-from sensorstream.streams.planning import sources_of
-from sensorstream.streams.shape import WindowShape
+from sensorstream.streams.query_planning import sources_of
+from sensorstream.streams.query_shape import WindowShape
 
 _MOST: Final = 100
 """Solutions with which the next condition is tried."""

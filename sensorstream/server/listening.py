@@ -19,10 +19,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sensorstream.app.application import Application
 from sensorstream.server.addresses import with_mapped
-from sensorstream.server.console import ConsoleProcess, console
-from sensorstream.server.main import create_app
+from sensorstream.server.console_proxy import ConsoleProcess, console
+from sensorstream.server.http_connection import Connections, Guarded, peer_of
 from sensorstream.server.problems import http_problem, respond
-from sensorstream.server.protocol import Connections, Guarded, peer_of
+from sensorstream.server.web_application import create_app
 from sensorstream.settings.settings import LimitSettings, Network
 from sensorstream.settings.settings_file import GivenSetting
 

@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sensorstream.logs import concerning
-from sensorstream.server.access import OPERATIONS
+from sensorstream.server.access_rules import OPERATIONS
 from sensorstream.server.problems import http_problem, respond
 
 ACCEPTED: Final = {"Accept-Encoding": "gzip"}

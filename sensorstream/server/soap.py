@@ -23,13 +23,13 @@ from starlette.exceptions import HTTPException
 from sensorstream.app.application import Application
 from sensorstream.app.life.entry_queue import MessageSender
 from sensorstream.errors import MOST, MessageTooLarge, RepeatedMessage, SensorStreamError
-from sensorstream.mapping.document import encoded
-from sensorstream.server.access import check_source
+from sensorstream.mapping.xml_document import encoded
+from sensorstream.server.access_rules import check_source
 from sensorstream.server.addresses import admitted
 from sensorstream.server.idempotency import REPLAYED, again, origin_of
 from sensorstream.server.negotiation import media_type_of, xml_of
+from sensorstream.server.operation_routes import App, outcome_answer, routed
 from sensorstream.server.problems import Problem, http_problem, problem_of, unexpected
-from sensorstream.server.routes import App, outcome_answer, routed
 
 NAMESPACE: Final = "http://sensorstream.example/soap"
 _KEY: Final = f"{{{NAMESPACE}}}idempotencyKey"

@@ -24,18 +24,18 @@ from sensorstream.history.view_definitions import (
 from sensorstream.installation import require
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
+from sensorstream.spark.history_snapshot import HistoryPlace, snapshot_of
 from sensorstream.spark.launch import spark_session
 from sensorstream.spark.numerics import register
-from sensorstream.spark.relations import over_history
-from sensorstream.spark.snapshot import HistoryPlace, snapshot_of
-from sensorstream.sql.postgres.reading import Catalog, Translated, translate, view_name
-from sensorstream.sql.postgres.scope import BY_OID, PostgresType, SqlType
+from sensorstream.spark.spark_relations import over_history
+from sensorstream.sql.postgres.postgres_reader import Catalog, Translated, translate, view_name
+from sensorstream.sql.postgres.sql_scope import BY_OID, PostgresType, SqlType
 
 if TYPE_CHECKING:
     from py4j.protocol import Py4JJavaError
     from pyspark.sql import DataFrame, SparkSession
 
-    from sensorstream.spark.snapshot import HistorySnapshot
+    from sensorstream.spark.history_snapshot import HistorySnapshot
 
 T = TypeVar("T")
 _COLUMNS = """
@@ -114,7 +114,7 @@ _MEANING: Final = {
     "spark.sql.caseSensitive": "true",
     # "${env:NAME}" in a text would be replaced by what the environment has.
     "spark.sql.variable.substitute": "false",
-    # Lists up to this length stay readable in a plan: see sensorstream.spark.wanted.
+    # Lists up to this length stay readable in a plan: see sensorstream.spark.needed_columns.
     "spark.sql.optimizer.inSetConversionThreshold": "100",
 }
 # Before it runs, Spark takes a relation of history for the few numbers of its parts, however large

@@ -13,14 +13,14 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from sensorstream.errors import TermError
 from sensorstream.model import xsd
-from sensorstream.model.numerals import decimal_text, double_text
-from sensorstream.model.places import (
+from sensorstream.model.geometry import (
     lies_within,
     metres_between,
     read_area,
     read_point,
     read_position,
 )
+from sensorstream.model.numerals import decimal_text, double_text
 from sensorstream.model.terms import IRI, Literal, Term, is_of
 from sensorstream.model.xsd import (
     DATE_TIMES,

@@ -6,7 +6,7 @@ nothing else. A cell is a :data:`.Cell`.
 A number, which has no bounds, is in DuckDB a list of doubles, and in Spark a text in whose order
 numbers are (:mod:`sensorstream.model.numerals`); so a node on numbers has another line. A moment is
 in Spark microseconds since 1970. Functions with names in small letters are those that the engines
-are given: :mod:`sensorstream.archive.sparql`, :mod:`sensorstream.spark.sparql.numbers`.
+are given: :mod:`sensorstream.archive.archive_sparql`, :mod:`sensorstream.spark.sparql.numbers`.
 
 Patterns are written for RE2, which DuckDB has, and for Java, which Spark has. They come from
 :mod:`sensorstream.sql.sparql`: its own, and those of REGEX and REPLACE, where it allows only what
@@ -27,7 +27,7 @@ from sqlglot import exp
 
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.model.numerals import doubles, sortable
-from sensorstream.sql.fragments import Cell, made, sql
+from sensorstream.sql.sql_fragments import Cell, made, sql
 
 _OPTIONS: Final = re.compile(r"\(\?([isw]+)\)")
 # In PostgreSQL these know all of Unicode; RE2's own are those of ASCII.

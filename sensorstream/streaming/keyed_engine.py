@@ -9,19 +9,19 @@ from heapq import merge
 from operator import attrgetter
 from typing import Final
 
-from sensorstream.app.control.exchange import Exchange
+from sensorstream.app.control.rule_exchange import Exchange
 from sensorstream.app.control.wiring import Deployment, build_machine
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.history.effects_writer import EngineStanding
 from sensorstream.history.journal_rows import journal_rows, record_of
-from sensorstream.history.pipeline import EngineStanding
-from sensorstream.journal.effects import effects_of
+from sensorstream.journal.entry_effects import effects_of
 from sensorstream.journal.kinds import replay
 from sensorstream.journal.message import PassTime, TakeMessage
 from sensorstream.journal.records import Effects, Record
 from sensorstream.model.waits import Waits
-from sensorstream.streaming.routing import CONTROLS, TIME
-from sensorstream.streaming.work import EnginePlace
+from sensorstream.streaming.key_routing import CONTROLS, TIME
+from sensorstream.streaming.worker_messages import EnginePlace
 
 _MOST: Final = 20_000
 """Entries of time that are kept; what an engine missed before is read again."""

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 from sensorstream.model.schedules import Multiples
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.network.intervals.state import (
+from sensorstream.network.intervals.interval_state import (
     KeptRow,
     flat,
     keep_rows,
@@ -20,17 +20,17 @@ from sensorstream.network.intervals.state import (
     timed_operators,
 )
 from sensorstream.network.node import Node, operators
-from sensorstream.network.operators.delayed import DelayedOperator
+from sensorstream.network.operators.delayed_groups import DelayedOperator
 from sensorstream.network.ordering import order_of
 from sensorstream.network.plan.nodes import Anew, Plan
-from sensorstream.network.plan.text import plan_text
+from sensorstream.network.plan.plan_text import plan_text
 from sensorstream.network.rows import Row, TimedRow, cancelled, shown, slots_of
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Query
 from sensorstream.streams.patterns_in_time import Constructed
-from sensorstream.streams.report import Report, RowOperation, Sink, instantiated
-from sensorstream.streams.shape import Schedule
-from sensorstream.streams.state import QueryState
+from sensorstream.streams.query_report import Report, RowOperation, Sink, instantiated
+from sensorstream.streams.query_shape import Schedule
+from sensorstream.streams.query_state import QueryState
 from sensorstream.streams.stream_window import StreamWindow
 
 _ADDED: Final = RowOperation.ADDED

@@ -8,7 +8,7 @@ from typing import Any
 from sensorstream.kb.occurrences import WindowScope
 from sensorstream.model.timeline import Instant
 from sensorstream.network.node import Node, operators
-from sensorstream.network.plan.text import plan_lines
+from sensorstream.network.plan.plan_text import plan_lines
 from sensorstream.network.rows import shown
 from sensorstream.sparql.algebra import ReportKind
 from sensorstream.streams.continuous_query import ContinuousQuery

@@ -10,25 +10,25 @@ from dataclasses import replace
 from datetime import timedelta
 
 from sensorstream.errors import UnsupportedQuery
-from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.build import Happening, build_in_time
-from sensorstream.network.intervals.conditions import IntervalTime
-from sensorstream.network.intervals.planning import plan_in_time
-from sensorstream.network.intervals.source import OccurrenceSource, PatternOccurrences
-from sensorstream.network.intervals.state import renew, timed_operators
-from sensorstream.network.intervals.strata import InstantKinds, ends_of, feeding, strata
+from sensorstream.network.intervals.interval_expressions import IntervalTime
+from sensorstream.network.intervals.interval_planner import plan_in_time
+from sensorstream.network.intervals.interval_state import renew, timed_operators
+from sensorstream.network.intervals.occurrence_source import OccurrenceSource, PatternOccurrences
+from sensorstream.network.intervals.query_strata import InstantKinds, ends_of, feeding, strata
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node
 from sensorstream.network.plan.nodes import Plan
+from sensorstream.network.query_sources import Knowledge
 from sensorstream.network.rows import TIMES, Row, TimedRow, shown
-from sensorstream.network.sources import Knowledge
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Query, TriplePattern, Variable
-from sensorstream.sparql.printing import duration_text, valid_time_text
+from sensorstream.sparql.query_printer import duration_text, valid_time_text
 from sensorstream.sparql.walk import variables
-from sensorstream.streams.report import instantiated
+from sensorstream.streams.query_report import instantiated
 
 Constructed = tuple[Triple, Instant, Instant]
 """A triple with the interval of the solution that it was made of."""

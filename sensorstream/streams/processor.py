@@ -20,28 +20,28 @@ from operator import attrgetter
 from typing import Final
 
 from sensorstream.errors import UnsupportedQuery
-from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import StreamElement
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.network.agenda import MovedByTime
 from sensorstream.network.budget import NO_LIMITS, Limits
-from sensorstream.network.intervals.conditions import IntervalTime
+from sensorstream.network.intervals.interval_expressions import IntervalTime
 from sensorstream.network.network import Network
+from sensorstream.network.query_sources import Knowledge
 from sensorstream.network.selection.instants import Instants
-from sensorstream.network.sources import Knowledge
 from sensorstream.sparql.algebra import ReportKind
-from sensorstream.streams.broken import Broken, too_costly
 from sensorstream.streams.continuous_query import ContinuousQuery
+from sensorstream.streams.failed_queries import Broken, too_costly
 from sensorstream.streams.open_windows import OpenWindows
 from sensorstream.streams.patterns_in_time import Patterns
 from sensorstream.streams.query_maker import Meaning, Planned, QueryMaker
-from sensorstream.streams.report import Sink
-from sensorstream.streams.shape import Lengths
-from sensorstream.streams.state import ProcessorState, QueryState
+from sensorstream.streams.query_report import Sink
+from sensorstream.streams.query_shape import Lengths
+from sensorstream.streams.query_state import ProcessorState, QueryState
+from sensorstream.streams.query_trace import InstantTrace
 from sensorstream.streams.stream_window import WindowedStream
-from sensorstream.streams.trace import InstantTrace
 
 _number = attrgetter("number")
 """Reports of one instant come in the order in which their queries were registered."""

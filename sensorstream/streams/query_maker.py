@@ -6,26 +6,26 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
-from sensorstream.dotr.syntax import TimedProgram
+from sensorstream.dotr.dotr_syntax import TimedProgram
 from sensorstream.errors import InternalFault, QueryError, SensorStreamError
-from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import WindowScope
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.terms import IRI
 from sensorstream.network.build import build
-from sensorstream.network.intervals.planning import is_in_time
+from sensorstream.network.intervals.interval_planner import is_in_time
 from sensorstream.network.network import Network
 from sensorstream.network.plan.nodes import Plan
+from sensorstream.network.query_sources import DEFAULT, TripleSource
 from sensorstream.network.selection.instants import Instants
-from sensorstream.network.sources import DEFAULT, TripleSource
 from sensorstream.sparql.algebra import Construct, Query, Relation
-from sensorstream.sparql.places import give_place
+from sensorstream.sparql.text_places import give_place
 from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.open_windows import OpenWindows
 from sensorstream.streams.patterns_in_time import Patterns, constructed
-from sensorstream.streams.planning import planned, sources_of, windows_read
-from sensorstream.streams.report import Sink
-from sensorstream.streams.selections import RunningRules, planned_rules
-from sensorstream.streams.shape import Lengths, Schedule
+from sensorstream.streams.query_planning import planned, sources_of, windows_read
+from sensorstream.streams.query_report import Sink
+from sensorstream.streams.query_shape import Lengths, Schedule
+from sensorstream.streams.selection_rules import RunningRules, planned_rules
 from sensorstream.streams.stream_window import StreamWindow
 
 _Error = TypeVar("_Error", bound=BaseException)

@@ -24,14 +24,14 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Final
 
-from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import OccurrenceIndex, StreamElement, WindowScope
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model import rdf
 from sensorstream.model.schedules import Multiples
 from sensorstream.model.terms import IRI, Subject, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.streams.shape import StreamTick, WindowShape
-from sensorstream.streams.state import StreamState
+from sensorstream.streams.query_shape import StreamTick, WindowShape
+from sensorstream.streams.query_state import StreamState
 
 
 class IndividualContents:

@@ -17,11 +17,18 @@ from typing import Generic, TypeAlias, TypeVar
 from sensorstream.model.events import Ended, Event, Individual
 from sensorstream.model.terms import Subject, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.window.change import WindowChange
-from sensorstream.window.content import Content
-from sensorstream.window.partition import PaneState, WindowState, key_of, owners_of, part, regroup
-from sensorstream.window.past import UpdatesBefore
-from sensorstream.window.spec import Elements, WindowMove, WindowPartitioning, WindowSpec
+from sensorstream.window.replaced_updates import UpdatesBefore
+from sensorstream.window.window_change import WindowChange
+from sensorstream.window.window_content import Content
+from sensorstream.window.window_partition import (
+    PaneState,
+    WindowState,
+    key_of,
+    owners_of,
+    part,
+    regroup,
+)
+from sensorstream.window.window_spec import Elements, WindowMove, WindowPartitioning, WindowSpec
 
 E = TypeVar("E")
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sensorstream.access.audit import AuditedChange, Refusals
-from sensorstream.app.life.access import Access
+from sensorstream.app.life.access_control import Access
 from sensorstream.testing import ManualClock
 from tests.server.resources import MemoryAuditLog, MemoryKeys
 

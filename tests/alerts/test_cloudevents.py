@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from sensorstream.alerts.formats import MOST_ROWS, cloud_event, report_json
-from sensorstream.alerts.records import Delivery, KeptReport, RaisedAlert
-from sensorstream.engine.live_queries import EngineReport
+from sensorstream.alerts.alert_formats import MOST_ROWS, cloud_event, report_json
+from sensorstream.alerts.alert_records import Delivery, KeptReport, RaisedAlert
+from sensorstream.engine.engine_queries import EngineReport
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.timeline import Timeline
-from sensorstream.streams.report import Report, RowOperation
+from sensorstream.streams.query_report import Report, RowOperation
 
 
 def test_an_alert_becomes_an_event_in_structured_mode(

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry
 
+from sensorstream.alerts.alert_records import Delivery
 from sensorstream.alerts.dispatcher import DeliveryPlan, WebhookDispatcher
 from sensorstream.alerts.outputs import receiver_of, senders_of
-from sensorstream.alerts.records import Delivery
 from sensorstream.clock import SystemClock
 from sensorstream.errors import SettingsError
 from sensorstream.model.timeline import Timeline

@@ -23,7 +23,7 @@ from sensorstream.errors import (
 from sensorstream.history.kept_messages import QuarantineChoice
 from sensorstream.model.webhook_definition import WebhookDefinition
 from sensorstream.settings.settings import ServerSettings, Settings, WindowSettings
-from sensorstream.simulation.tracker import tracker_messages
+from sensorstream.simulation.tracker_messages import tracker_messages
 from tests.waiting import eventually
 
 Open = Callable[[Settings], Application]

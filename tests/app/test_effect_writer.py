@@ -12,7 +12,7 @@ from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError, Unavailable
 from sensorstream.journal.notice import ReportDifferences
 from sensorstream.journal.records import Effects
-from sensorstream.simulation.tracker import tracker_messages
+from sensorstream.simulation.tracker_messages import tracker_messages
 from sensorstream.testing import MemoryStore
 from tests.app.pipelines import Held, running
 from tests.waiting import eventually

@@ -10,9 +10,9 @@ from hashlib import sha256
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.history.asking.answer import GraphAnswer
-from sensorstream.history.asking.question import read_question
-from sensorstream.kb.graph import Origin
+from sensorstream.history.asking.checked_question import read_question
+from sensorstream.history.asking.query_answer import GraphAnswer
+from sensorstream.kb.graph_index import Origin
 from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.timeline import Timeline

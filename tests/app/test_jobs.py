@@ -23,10 +23,10 @@ from sensorstream.errors import (
 )
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
+from sensorstream.spark.history_snapshot import HistoryPlace
 from sensorstream.spark.jobs.answer_files import ANSWER
-from sensorstream.spark.jobs.protocol import JobText, SparkProgress, Task
-from sensorstream.spark.jobs.worker_process import JobRunner, WorkerProcess
-from sensorstream.spark.snapshot import HistoryPlace
+from sensorstream.spark.jobs.spark_messages import JobText, SparkProgress, Task
+from sensorstream.spark.jobs.spark_worker_process import JobRunner, WorkerProcess
 from sensorstream.testing import ManualClock
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

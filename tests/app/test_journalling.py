@@ -17,16 +17,16 @@ from sensorstream.app.application import Application
 from sensorstream.app.life.health import WatermarkNews
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError, MalformedMessage, QueryConflict, RunsOnSpark
+from sensorstream.history.effects_writer import EngineStanding, Standings, Writes
 from sensorstream.history.journal_rows import journal_rows
-from sensorstream.history.pipeline import EngineStanding, Standings, Writes
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.message import PassTime
 from sensorstream.journal.records import Effects, MessageStatus
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.waits import Waits
-from sensorstream.server.main import create_app
+from sensorstream.server.web_application import create_app
 from sensorstream.settings.settings import PipelineSettings, ReasoningSettings, Settings
-from sensorstream.simulation.tracker import PAPER_MESSAGE
+from sensorstream.simulation.tracker_messages import PAPER_MESSAGE
 from tests.waiting import eventually
 
 QUERY = """\
@@ -234,7 +234,7 @@ def test_the_journal_has_one_writer_and_the_effects_another(application: Applica
 def test_an_engine_of_its_own_needs_both_and_a_history_of_its_own(
     settings: Settings, application: Application, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sensorstream.history.pipeline._PATIENCE", 0.2)
+    monkeypatch.setattr("sensorstream.history.effects_writer._PATIENCE", 0.2)
     with pytest.raises(HistoryError, match="another process writes"):
         Application.open(settings)
     application.submit(PAPER_MESSAGE, "cam").result(300)

@@ -13,10 +13,10 @@ from sensorstream.errors import Overrun
 from sensorstream.journal.records import Effects, Record
 from sensorstream.journal.registration import RegisterQuery
 from sensorstream.journal.takeover import PutOntology, ReadmitReasoner
-from sensorstream.mapping.plan import MappingPlan
+from sensorstream.mapping.mapping_plan import MappingPlan
 from sensorstream.model.events import Alert, Message
 from sensorstream.network.budget import EngineLoad
-from sensorstream.simulation.tracker import tracker_messages
+from sensorstream.simulation.tracker_messages import tracker_messages
 from sensorstream.testing import MemoryStore
 from tests.app.pipelines import (
     PEOPLE,
@@ -25,7 +25,7 @@ from tests.app.pipelines import (
     running,
     without_checkpoints,
 )
-from tests.engine.test_live_queries import of_another_build
+from tests.engine.test_engine_queries import of_another_build
 
 TWICE = """PREFIX : <http://sensorstream.example/tracking#>
     SELECT ?p { { ?p a :Human } SEQ { ?q a :Human } FILTER(getDURATION() <

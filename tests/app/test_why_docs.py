@@ -12,8 +12,8 @@ from typing import Any
 import httpx
 
 from sensorstream.app.application import Application
-from sensorstream.cli import alerts as why
-from sensorstream.server.main import create_app
+from sensorstream.cli import alerts_command as why
+from sensorstream.server.web_application import create_app
 from sensorstream.settings.settings import (
     OntologySettings,
     ReasoningSettings,

@@ -24,8 +24,8 @@ from sensorstream.settings.settings import (
     Settings,
     WindowSettings,
 )
-from sensorstream.simulation.tracker import tracker_messages
-from sensorstream.window.spec import (
+from sensorstream.simulation.tracker_messages import tracker_messages
+from sensorstream.window.window_spec import (
     Elements,
     WindowMove,
     WindowPartitioning,

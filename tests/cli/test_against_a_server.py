@@ -14,10 +14,10 @@ import pyarrow as pa
 import pytest
 from click.testing import Result
 
-from sensorstream.cli.client import CommandClient
+from sensorstream.cli.command_client import CommandClient
 from sensorstream.errors import MalformedMessage, MessageError, QueryError, ServerUnreachable
 from sensorstream.history.database import connect
-from sensorstream.simulation.tracker import PAPER_MESSAGE, tracker_messages
+from sensorstream.simulation.tracker_messages import PAPER_MESSAGE, tracker_messages
 from tests.cli.served import Served
 
 Run = Callable[..., Result]

@@ -23,8 +23,8 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from sensorstream.cli.client import CommandClient
-from sensorstream.simulation.tracker import PAPER_MESSAGE, tracker_messages
+from sensorstream.cli.command_client import CommandClient
+from sensorstream.simulation.tracker_messages import PAPER_MESSAGE, tracker_messages
 from tests.cli.served import Served
 
 TOMORROW: Final = datetime.now(UTC) + timedelta(days=1)

@@ -13,11 +13,11 @@ import httpx
 import pytest
 from click.testing import Result
 
-from sensorstream.cli.client import CommandClient
-from sensorstream.cli.group import COMMANDS
-from sensorstream.client.deployment import Kind
+from sensorstream.cli.command_client import CommandClient
+from sensorstream.cli.command_group import COMMANDS
+from sensorstream.client.deployment_operations import Kind
 from sensorstream.settings.settings_file import load_settings
-from sensorstream.simulation.tracker import PAPER_MESSAGE, tracker_messages
+from sensorstream.simulation.tracker_messages import PAPER_MESSAGE, tracker_messages
 from tests.cli.served import Served
 
 Run = Callable[..., Result]

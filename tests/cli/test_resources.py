@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from sensorstream.cli.client import CommandClient
+from sensorstream.cli.command_client import CommandClient
 from sensorstream.errors import RequestRefused
-from sensorstream.simulation.tracker import PAPER_MESSAGE, tracker_messages
+from sensorstream.simulation.tracker_messages import PAPER_MESSAGE, tracker_messages
 from tests.cli.served import Served
 
 Run = Callable[..., Result]

@@ -12,7 +12,7 @@ import psycopg2
 import pytest
 
 from sensorstream.cli.demo.server_process import ServerProcess
-from sensorstream.cli.serve import bind
+from sensorstream.cli.serve_command import bind
 from sensorstream.server.listening import StartingServer
 from sensorstream.settings.settings import LimitSettings
 from sensorstream.settings.settings_file import load_settings

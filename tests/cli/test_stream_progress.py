@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sensorstream.cli.spark import StreamProgress
-from sensorstream.history.pipeline import JournalPosition
+from sensorstream.cli.spark_command import StreamProgress
+from sensorstream.history.effects_writer import JournalPosition
 
 
 def test_it_tells_what_is_stored_what_waits_and_how_many_keys_there_are(

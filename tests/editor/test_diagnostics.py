@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from sensorstream.cli import main
-from sensorstream.cli.init import TEMPLATES, make_workspace
-from sensorstream.editor.files import EditedOntologies
-from sensorstream.editor.server import Diagnostic, diagnostics
+from sensorstream.cli.init_command import TEMPLATES, make_workspace
+from sensorstream.editor.language_server import Diagnostic, diagnostics
+from sensorstream.editor.open_files import EditedOntologies
 from sensorstream.installation import bundled
 
 PREFIX = "prefix : <http://sensorstream.example/tracking#>\n"

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sensorstream.cli.init import TEMPLATES, make_workspace
+from sensorstream.cli.init_command import TEMPLATES, make_workspace
 from sensorstream.editor.completion import MOST, completions, definition, hover
-from sensorstream.editor.document import OpenDocument, SourceText, symbols
-from sensorstream.editor.files import EditedOntologies, OpenFiles
-from sensorstream.editor.server import diagnostics
+from sensorstream.editor.language_server import diagnostics
+from sensorstream.editor.open_document import OpenDocument, SourceText, symbols
+from sensorstream.editor.open_files import EditedOntologies, OpenFiles
 from sensorstream.errors import Position
 from sensorstream.installation import bundled
 from sensorstream.settings.settings import OntologySettings

@@ -10,8 +10,8 @@ from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome
 from sensorstream.model.events import Message
 from sensorstream.model.terms import Literal
-from sensorstream.rules.history import MOST_WAITING
-from sensorstream.rules.memory import Answer, HistoryQuestion
+from sensorstream.rules.history_rules import MOST_WAITING
+from sensorstream.rules.rule_memory import Answer, HistoryQuestion
 from tests.engine import feeding
 
 Deploy = Callable[..., Deployment]

@@ -11,15 +11,15 @@ from sensorstream.engine.notices import Notices
 from sensorstream.errors import DamagedCheckpoint
 from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI, BlankNode, Literal
-from sensorstream.rules.memory import RuleMemory
-from sensorstream.window.spec import (
+from sensorstream.rules.rule_memory import RuleMemory
+from sensorstream.window.window import make_window
+from sensorstream.window.window_spec import (
     Elements,
     WindowMove,
     WindowPartitioning,
     WindowSpec,
     WindowUnitKind,
 )
-from sensorstream.window.window import make_window
 
 P = IRI("http://e/p")
 A, B, NODE = IRI("http://e/a"), IRI("http://e/b"), BlankNode("_:n")

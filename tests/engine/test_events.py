@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sensorstream.engine.engine import Engine
-from sensorstream.engine.live_queries import EngineReport
+from sensorstream.engine.engine_queries import EngineReport
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import QueryError, SettingsError, UnknownQuery
 from sensorstream.model.events import Event

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 from sensorstream.app.control.wiring import read_deployment
 from sensorstream.engine.checkpoint import dump, load
-from sensorstream.engine.core import Core, Parts
 from sensorstream.engine.engine import EngineState
+from sensorstream.engine.engine_state import Core, Parts
 from sensorstream.engine.message_run import MessageRun
 from sensorstream.engine.notices import Notices
 from sensorstream.engine.outcome import Status, Timings
 from sensorstream.errors import QueryError
-from sensorstream.kb.changes import ALL_GRAPHS
-from sensorstream.kb.graph import KnowledgeBase
+from sensorstream.kb.graph_changes import ALL_GRAPHS
+from sensorstream.kb.graph_index import KnowledgeBase
 from sensorstream.kb.snapshot import OxigraphSnapshot
 from sensorstream.model.events import Event, Message
 from sensorstream.model.terms import IRI, Literal, Triple
@@ -28,10 +28,10 @@ from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import GRAPH_WINDOW
 from sensorstream.reasoning.reasoner import NoReasoner
 from sensorstream.rules.conditions import SnapshotEvaluator
-from sensorstream.rules.memory import RuleMemory
+from sensorstream.rules.rule_memory import RuleMemory
 from sensorstream.settings.settings import RuleSettings, Settings
-from sensorstream.window.spec import Elements, WindowMove, WindowSpec, WindowUnitKind
 from sensorstream.window.window import Window, make_window
+from sensorstream.window.window_spec import Elements, WindowMove, WindowSpec, WindowUnitKind
 from tests.engine import feeding
 
 SIZE = 3
@@ -237,7 +237,7 @@ def test_a_message_says_statements_in_graphs_until_an_update_moves_them(tmp_path
 
 
 def test_a_store_made_anew_has_the_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sensorstream.kb.changes._WORN", 5)
+    monkeypatch.setattr("sensorstream.kb.graph_changes._WORN", 5)
     store = Store()
     stores = set()
     for time in range(20):

@@ -10,8 +10,8 @@ from typing import Final
 
 import pyoxigraph as ox
 
-from sensorstream.history.asking.answer import Answer, GraphAnswer
-from sensorstream.kb.oxigraph import from_oxigraph
+from sensorstream.history.asking.query_answer import Answer, GraphAnswer
+from sensorstream.kb.oxigraph_terms import from_oxigraph
 from sensorstream.model import xsd
 from sensorstream.model.terms import BlankNode, Literal, Term
 from tests.w3c import results

@@ -17,9 +17,14 @@ from xml.sax.saxutils import quoteattr
 import psycopg2
 import pyoxigraph as ox
 
-from sensorstream.history.asking.answer import Answer, GraphAnswer, Solutions
-from sensorstream.history.asking.question import AtInstant, CheckedQuestion, Interval, read_question
-from sensorstream.kb.oxigraph import from_oxigraph, subject_to_oxigraph, to_oxigraph
+from sensorstream.history.asking.checked_question import (
+    AtInstant,
+    CheckedQuestion,
+    Interval,
+    read_question,
+)
+from sensorstream.history.asking.query_answer import Answer, GraphAnswer, Solutions
+from sensorstream.kb.oxigraph_terms import from_oxigraph, subject_to_oxigraph, to_oxigraph
 from sensorstream.model import xsd
 from sensorstream.model.numerals import nearest_single
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
@@ -32,7 +37,7 @@ from sensorstream.settings.settings import (
     Settings,
     WindowSettings,
 )
-from sensorstream.sparql.printing import query_text
+from sensorstream.sparql.query_printer import query_text
 
 FOLDER = Path(__file__).with_name("house")
 ROOMS = ("kitchen", "hall", "cellar", "attic")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sensorstream.history.pipeline import EngineStanding, Standings, Writes, waiting_keys
+from sensorstream.history.effects_writer import EngineStanding, Standings, Writes, waiting_keys
 from sensorstream.history.store import PostgresStore
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.waits import Waits

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from sensorstream.history.database import engine
 from sensorstream.history.incidents import evidence_of_alert
-from sensorstream.history.rows import decoded, encoded
 from sensorstream.history.store import PostgresStore
+from sensorstream.history.store_rows import decoded, encoded
 from sensorstream.model import xsd
 from sensorstream.model.events import Basis, Evidence, Matched, RuleWait
 from sensorstream.model.terms import IRI, BlankNode, Literal

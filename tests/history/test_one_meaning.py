@@ -14,22 +14,22 @@ from typing import Any
 import pyoxigraph as ox
 import pytest
 
-from sensorstream.archive.asking import Archive, archive_answered
-from sensorstream.archive.moving import archive
+from sensorstream.archive.archive_moves import archive
+from sensorstream.archive.archive_queries import Archive, archive_answered
 from sensorstream.cache.cache import Cache
-from sensorstream.cache.protocol import CacheQuestion, Formats
+from sensorstream.cache.cache_messages import CacheQuestion, Formats
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import QueryError, UnsupportedQuery
-from sensorstream.history.asking.answer import Answer, GraphAnswer, Solutions
-from sensorstream.history.asking.question import read_question
-from sensorstream.history.asking.relations import FOREVER, PresentStatements, StandingTriple
-from sensorstream.history.asking.run import AskingLimits, answered
+from sensorstream.history.asking.checked_question import read_question
+from sensorstream.history.asking.history_relations import FOREVER, PresentStatements, StandingTriple
+from sensorstream.history.asking.query_answer import Answer, GraphAnswer, Solutions
+from sensorstream.history.asking.query_run import AskingLimits, answered
 from sensorstream.history.database import engine
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
 from sensorstream.journal.records import Effects, MessageStatus, Record
-from sensorstream.kb.graph import KnowledgeBase, Origin
-from sensorstream.kb.oxigraph import from_oxigraph
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
+from sensorstream.kb.oxigraph_terms import from_oxigraph
 from sensorstream.model import xsd
 from sensorstream.model.events import Ended, Message, Provenance
 from sensorstream.model.schema import Schema

@@ -6,8 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import Engine, select, text
 
-from sensorstream.alerts.poster import Attempt
-from sensorstream.alerts.records import (
+from sensorstream.alerts.alert_records import (
     AlertChange,
     Backlog,
     Delivery,
@@ -16,8 +15,9 @@ from sensorstream.alerts.records import (
     Webhook,
     WebhookState,
 )
+from sensorstream.alerts.poster import Attempt
 from sensorstream.alerts.sender import DeliveryFailure
-from sensorstream.engine.live_queries import EngineReport
+from sensorstream.engine.engine_queries import EngineReport
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError, UnknownDelivery, UnknownWebhook
 from sensorstream.history.database import engine
@@ -25,10 +25,10 @@ from sensorstream.history.incidents import PostgresIncidents, alerts_after, aler
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.tables import deliveries
-from sensorstream.history.webhooks import PostgresWebhooks
+from sensorstream.history.webhook_store import PostgresWebhooks
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model.events import Alert, Message
-from sensorstream.streams.report import Report, RowOperation
+from sensorstream.streams.query_report import Report, RowOperation
 
 NOW = datetime(2014, 8, 1, 8, 5, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=1)

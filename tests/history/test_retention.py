@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import psycopg2
 
 from sensorstream.engine.outcome import Status
-from sensorstream.history.pipeline import PipelineRunner, Standings, claim
+from sensorstream.history.effects_writer import PipelineRunner, Standings, claim
 from sensorstream.history.store import PostgresStore
 from sensorstream.installation import bundled
 from sensorstream.journal.records import Effects, MessageStatus, Record

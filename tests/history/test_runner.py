@@ -10,7 +10,7 @@ import pytest
 
 from sensorstream.errors import HistoryError
 from sensorstream.history.database import connect
-from sensorstream.history.pipeline import PipelineRunner, claim
+from sensorstream.history.effects_writer import PipelineRunner, claim
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Record
 from sensorstream.model.events import Message

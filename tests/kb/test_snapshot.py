@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sensorstream.errors import QueryError, TermError
-from sensorstream.kb.changes import ALL_GRAPHS, Changes
-from sensorstream.kb.graph import KnowledgeBase, Origin
-from sensorstream.kb.oxigraph import from_oxigraph, same_when_stored, stored_form, to_oxigraph
+from sensorstream.kb.graph_changes import ALL_GRAPHS, Changes
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
+from sensorstream.kb.oxigraph_terms import from_oxigraph, same_when_stored, stored_form, to_oxigraph
 from sensorstream.kb.snapshot import OxigraphSnapshot, Results
 from sensorstream.model import xsd
 from sensorstream.model.events import Delta
@@ -120,7 +120,7 @@ def test_what_comes_and_goes_unasked_takes_no_memory() -> None:
 def test_a_worn_store_is_renewed_and_answers_under_way_keep_theirs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("sensorstream.kb.changes._WORN", 20)
+    monkeypatch.setattr("sensorstream.kb.graph_changes._WORN", 20)
     kb = KnowledgeBase()
     kb.add(Origin.STATIC, [(A, P, B)])
     snapshot = OxigraphSnapshot(kb)

@@ -15,10 +15,10 @@ from sensorstream.app.control.mapping_files import read_functions
 from sensorstream.errors import LanguageError
 from sensorstream.installation import bundled
 from sensorstream.language import parse
-from sensorstream.language.lexer import KEYWORDS
+from sensorstream.language.rule_lexer import KEYWORDS
 from sensorstream.language.syntax import RuleFile
 from sensorstream.mapping import check, compile_mapping, parse_document
-from sensorstream.mapping.functions.definition import Definition
+from sensorstream.mapping.functions.function_definition import Definition
 from sensorstream.mapping.reference_data import ReferenceData, parse_table, reference_data
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sensorstream.engine.arrival import TermCheck
+from sensorstream.engine.message_reading import TermCheck
 from sensorstream.errors import (
     LanguageError,
     MalformedMessage,
@@ -18,8 +18,8 @@ from sensorstream.errors import (
 )
 from sensorstream.installation import bundled
 from sensorstream.language import parse, print_rules
-from sensorstream.language.layout import format_rules
-from sensorstream.language.lexer import DEEPEST
+from sensorstream.language.rule_layout import format_rules
+from sensorstream.language.rule_lexer import DEEPEST
 from sensorstream.mapping import MappedMessage, check, compile_mapping, parse_document
 from sensorstream.mapping.rml.from_rules import from_rules
 from sensorstream.mapping.rule_report import explain

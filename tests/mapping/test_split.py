@@ -13,10 +13,10 @@ from lxml import etree
 from sensorstream.errors import LanguageError, MappingError
 from sensorstream.language import parse
 from sensorstream.mapping import MappedMessage, check, compile_mapping, parse_document
-from sensorstream.mapping.document import Element
-from sensorstream.mapping.parts import in_turn
+from sensorstream.mapping.document_parts import in_turn
 from sensorstream.mapping.rml import compile_rml, read_rml
 from sensorstream.mapping.rule_report import explain
+from sensorstream.mapping.xml_document import Element
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal

@@ -11,7 +11,7 @@ import pytest
 from lxml import etree
 
 from sensorstream.app.control.wiring import read_deployment
-from sensorstream.engine.arrival import Mapper, UnmappedMessage
+from sensorstream.engine.message_reading import Mapper, UnmappedMessage
 from sensorstream.errors import MappingError, Overrun
 from sensorstream.mapping import MappingPlan, parse_document
 from sensorstream.mapping.stylesheet import StylesheetFailure, output_of, read_stylesheet

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from sensorstream.mapping import MappingPlan, parse_document
-from sensorstream.mapping.plan import PlannedRule
+from sensorstream.mapping.mapping_plan import PlannedRule
 from sensorstream.mapping.rml import compile_rml, read_rml
 from sensorstream.mapping.stylesheet import read_stylesheet
 from sensorstream.mapping.xslt import compile_stylesheet

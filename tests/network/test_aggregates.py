@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sensorstream.kb.oxigraph import from_oxigraph, to_oxigraph
+from sensorstream.kb.oxigraph_terms import from_oxigraph, to_oxigraph
 from sensorstream.model import xsd
 from sensorstream.model.numerals import double_text
 from sensorstream.model.terms import Literal, Term

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.terms import IRI
 from sensorstream.network.budget import NO_LIMITS, EngineLoad
 from sensorstream.network.dispatch import Dispatcher
-from sensorstream.network.operators.simple import ConstantOperator
+from sensorstream.network.operators.row_operators import ConstantOperator
 
 P, Q, BY, ONE, OTHER = (IRI(f"http://example.org/{name}") for name in ("p", "q", "by", "1", "2"))
 S, V = IRI("http://example.org/s"), IRI("http://example.org/v")

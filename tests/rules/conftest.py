@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.kb.snapshot import OxigraphSnapshot
 from sensorstream.language import parse
 from sensorstream.model import rdf
@@ -28,10 +28,10 @@ from sensorstream.model.terms import IRI, Subject, Triple, term
 from sensorstream.model.timeline import Timeline
 from sensorstream.rules.conditions import ConditionEvaluator, SnapshotEvaluator
 from sensorstream.rules.continuous import NetworkEvaluator
-from sensorstream.rules.effects import RulesRun
-from sensorstream.rules.memory import RuleMemory, RuleMemoryChange
-from sensorstream.rules.rounds import RuleIndex, run_rules
 from sensorstream.rules.rule_compiler import CompiledRule, compile_rules
+from sensorstream.rules.rule_effects import RulesRun
+from sensorstream.rules.rule_memory import RuleMemory, RuleMemoryChange
+from sensorstream.rules.rule_rounds import RuleIndex, run_rules
 
 HEAD = """\
 prefix : <http://example.org/>

@@ -12,7 +12,7 @@ from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 
 from sensorstream.errors import Overrun, QueryError
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.kb.snapshot import OxigraphSnapshot
 from sensorstream.model import xsd
 from sensorstream.model.events import Delta
@@ -24,9 +24,9 @@ from sensorstream.rules.conditions import ConditionQuery, SnapshotEvaluator, con
 from sensorstream.rules.continuous import NetworkEvaluator
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Comparison, Exists, Pattern, Project, Select, Variable
-from sensorstream.sparql.parser import parse_query
-from sensorstream.sparql.printing import query_text
-from sensorstream.sparql.scope import certain, expressions, in_scope, names_in
+from sensorstream.sparql.query_parser import parse_query
+from sensorstream.sparql.query_printer import query_text
+from sensorstream.sparql.variable_scope import certain, expressions, in_scope, names_in
 from sensorstream.sparql.walk import nodes, replaced
 from tests.network.oracle import GRAPHS, LITERALS, NODES, patterns, spelled_out, triples, values
 

@@ -11,10 +11,10 @@ from sensorstream.model.events import Delta, Departure, Individual, Message, Pro
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.timeline import Timeline
-from sensorstream.rules.effects import RulesRun
-from sensorstream.rules.memory import RuleMemory
-from sensorstream.rules.rounds import RuleIndex
 from sensorstream.rules.rule_compiler import CompiledRule, compile_rules
+from sensorstream.rules.rule_effects import RulesRun
+from sensorstream.rules.rule_memory import RuleMemory
+from sensorstream.rules.rule_rounds import RuleIndex
 from sensorstream.rules.triggers import RoundChange
 from tests.rules.conftest import Host
 

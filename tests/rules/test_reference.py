@@ -12,8 +12,8 @@ from sensorstream.language import parse
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from sensorstream.rules.rule_compiler import compile_rules
-from sensorstream.stories.playing import StoryStage, standing_alone
-from sensorstream.stories.reading import read_stories
+from sensorstream.stories.story_player import StoryStage, standing_alone
+from sensorstream.stories.story_reader import read_stories
 
 PAGES = Path(__file__).parents[2] / "docs" / "use"
 

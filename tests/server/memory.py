@@ -13,19 +13,19 @@ from typing import IO
 
 from prometheus_client import CollectorRegistry, Counter
 
-from sensorstream.alerts.feed import AlertFeed
-from sensorstream.alerts.records import (
+from sensorstream.alerts.alert_records import (
     RaisedAlert,
 )
+from sensorstream.alerts.feed import AlertFeed
 from sensorstream.app.application import Application, InForce
-from sensorstream.app.life.access import Rates
+from sensorstream.app.life.access_control import Rates
 from sensorstream.app.life.entry_queue import HERE, MessageSender
 from sensorstream.app.life.health import Health, HealthPart
 from sensorstream.app.life.metrics import Metrics
-from sensorstream.app.questions.asking import Asking, RunningQuestions
 from sensorstream.app.questions.individuals import IndividualView, WindowView
+from sensorstream.app.questions.one_time_questions import Asking, RunningQuestions
 from sensorstream.cache.cache import Cache
-from sensorstream.cache.protocol import Answered, CacheQuestion
+from sensorstream.cache.cache_messages import Answered, CacheQuestion
 from sensorstream.clock import SystemClock
 from sensorstream.engine.outcome import Outcome, Status, Timings
 from sensorstream.errors import (
@@ -37,14 +37,18 @@ from sensorstream.errors import (
     Unavailable,
     UnknownAlert,
 )
-from sensorstream.history.asking.answer import Answer, GraphAnswer, Solutions
-from sensorstream.history.asking.question import CheckedQuestion, QuestionPlan, question_plan
+from sensorstream.history.asking.checked_question import (
+    CheckedQuestion,
+    QuestionPlan,
+    question_plan,
+)
+from sensorstream.history.asking.query_answer import Answer, GraphAnswer, Solutions
 from sensorstream.history.incidents import Behind
 from sensorstream.history.kept_messages import EVERY, QuarantineChoice, Quarantined
 from sensorstream.history.read_only_sql import AnswerColumn, SqlResult, SqlStream
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.kb.snapshot import read_answerable
-from sensorstream.mapping.document import parse_document
+from sensorstream.mapping.xml_document import parse_document
 from sensorstream.model.events import Alert, Message
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.timeline import Timeline

@@ -13,10 +13,9 @@ from typing import Any
 import pyarrow
 import pyarrow.parquet
 
+from sensorstream.access.api_keys import Key
 from sensorstream.access.audit import AuditedChange
-from sensorstream.access.keys import Key
-from sensorstream.alerts.poster import Attempt
-from sensorstream.alerts.records import (
+from sensorstream.alerts.alert_records import (
     AlertChange,
     Incident,
     LoggedDelivery,
@@ -25,21 +24,23 @@ from sensorstream.alerts.records import (
     Webhook,
     WebhookState,
 )
+from sensorstream.alerts.poster import Attempt
 from sensorstream.alerts.signing import check_secret, new_secret
 from sensorstream.alerts.targets import read_url
-from sensorstream.app.control.exchange import ServedOntology
-from sensorstream.app.control.queries import Queries, QueryView, ReportLog
+from sensorstream.app.control.query_control import Queries, QueryView, ReportLog
+from sensorstream.app.control.rule_exchange import ServedOntology
 from sensorstream.app.control.rulebook import OntologyControl, Rulebook
 from sensorstream.app.control.versions import Match, ResourceVersions, TextVersion
-from sensorstream.app.control.webhooks import Webhooks
-from sensorstream.app.life.access import Access
+from sensorstream.app.control.webhook_control import Webhooks
+from sensorstream.app.life.access_control import Access
 from sensorstream.app.questions.individuals import (
     IndividualQuestions,
     KnownIndividual,
     KnownIndividuals,
 )
 from sensorstream.app.questions.jobs import Job, JobAnswer, Jobs
-from sensorstream.app.questions.messages import Life, Messages
+from sensorstream.app.questions.message_questions import Life, Messages
+from sensorstream.app.why.message_trials import DeploymentTrial, MessageTrial, QueryTrial
 from sensorstream.app.why.present_state import (
     Unmet,
     WhyHeld,
@@ -47,8 +48,7 @@ from sensorstream.app.why.present_state import (
     read_statement,
 )
 from sensorstream.app.why.reasons import Applied, Because, Reason, Reasons, RuleText, Why
-from sensorstream.app.why.trials import DeploymentTrial, MessageTrial, QueryTrial
-from sensorstream.engine.live_queries import EngineReport
+from sensorstream.engine.engine_queries import EngineReport
 from sensorstream.errors import (
     AlertError,
     Contradiction,
@@ -68,19 +68,19 @@ from sensorstream.errors import (
     UnknownSilence,
     UnknownWebhook,
 )
-from sensorstream.history.access import PostgresAuditLog, PostgresKeys
-from sensorstream.history.asking.answer import Answer
+from sensorstream.history.access_store import PostgresAuditLog, PostgresKeys
+from sensorstream.history.asking.query_answer import Answer
 from sensorstream.history.incidents import PostgresIncidents
 from sensorstream.history.kept_messages import Choice, KeptMessage, Left, QuarantineChoice
 from sensorstream.history.statements import Latest
-from sensorstream.mapping.places import Expression, Node, StatementPlace
+from sensorstream.mapping.statement_places import Expression, Node, StatementPlace
 from sensorstream.model import rdf, rdfs
 from sensorstream.model.events import Alert, Basis, Evidence, Matched, Provenance, RuleWait
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.webhook_definition import WebhookContent, WebhookDefinition
-from sensorstream.rules.unmet import TriedPart
+from sensorstream.rules.unmet_parts import TriedPart
 from sensorstream.rules.why_not import WhyNot
-from sensorstream.spark.jobs.protocol import JobText
+from sensorstream.spark.jobs.spark_messages import JobText
 from sensorstream.testing import ManualClock
 
 EX = "http://example.org/"

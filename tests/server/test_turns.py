@@ -8,7 +8,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sensorstream.server.questions import ClientTurns
+from sensorstream.server.client_questions import ClientTurns
 
 clients = st.sampled_from("abc")
 steps = st.lists(st.tuples(st.sampled_from(["take", "end", "leave"]), clients), max_size=60)

@@ -25,8 +25,8 @@ from sensorstream.model.events import (
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.timeline import Timeline
+from sensorstream.spark.history_snapshot import HistoryPlace
 from sensorstream.spark.launch import spark_session
-from sensorstream.spark.snapshot import HistoryPlace
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

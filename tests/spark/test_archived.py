@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sensorstream.archive.erasing import erase
+from sensorstream.archive.archive_moves import archive, restore
+from sensorstream.archive.erasure import erase
 from sensorstream.archive.manifest import State, kept_parts
-from sensorstream.archive.moving import archive, restore
 from sensorstream.engine.checkpoint import dump
 from sensorstream.errors import ArchiveError
 from sensorstream.history.database import connect
@@ -21,12 +21,12 @@ from sensorstream.history.read_only_sql import SqlResult, run_sql
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.view_definitions import view_definitions
 from sensorstream.model.terms import IRI
-from sensorstream.spark import bulk_sql, relations
+from sensorstream.spark import bulk_sql, spark_relations
 from sensorstream.spark.bulk_sql import answering, ask, prepare
-from sensorstream.spark.reading import HistoryReader, Range
-from sensorstream.spark.snapshot import HistoryPlace
+from sensorstream.spark.copy_reader import HistoryReader, Range
+from sensorstream.spark.history_snapshot import HistoryPlace
 from tests.archive.conftest import DAY, EX, LINE, SCHEMA, START, make
-from tests.archive.test_erasing import state
+from tests.archive.test_erasure import state
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -105,7 +105,7 @@ def asked(spark: SparkSession, place: HistoryPlace, text: str) -> SqlResult:
 def read(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
     """The partitions and the files that are read, and the conditions, by table."""
     found: dict[str, list[str]] = {}
-    plain, files = HistoryReader.relation, relations._archived
+    plain, files = HistoryReader.relation, spark_relations._archived
 
     def relation(self: HistoryReader, spark: SparkSession, ranges: Sequence[Range]) -> DataFrame:
         told = found.setdefault(self.table.name, [])
@@ -117,7 +117,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
         return files(spark, table, paths)
 
     monkeypatch.setattr(HistoryReader, "relation", relation)
-    monkeypatch.setattr(relations, "_archived", archived)
+    monkeypatch.setattr(spark_relations, "_archived", archived)
     return found
 
 

@@ -14,7 +14,7 @@ from sensorstream.history.view_definitions import View, view_definitions
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from sensorstream.spark.bulk_sql import answering, ask, prepare
-from sensorstream.spark.snapshot import HistoryPlace
+from sensorstream.spark.history_snapshot import HistoryPlace
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

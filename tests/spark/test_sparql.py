@@ -10,26 +10,26 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.archive.moving import archive
+from sensorstream.archive.archive_moves import archive
 from sensorstream.errors import Overrun, QueryError
-from sensorstream.history.asking.answer import Solutions
-from sensorstream.history.asking.question import read_question
-from sensorstream.history.asking.run import AskingLimits, answered
+from sensorstream.history.asking.checked_question import read_question
+from sensorstream.history.asking.query_answer import Solutions
+from sensorstream.history.asking.query_run import AskingLimits, answered
 from sensorstream.model.terms import Literal
 from sensorstream.model.timeline import Timeline
 from sensorstream.spark.bulk_sql import prepare_session
-from sensorstream.spark.relations import over_tables
-from sensorstream.spark.snapshot import HistoryPlace, snapshot_of
+from sensorstream.spark.history_snapshot import HistoryPlace, snapshot_of
 from sensorstream.spark.source_tables import SOURCE_TABLES
-from sensorstream.spark.sparql import run
-from sensorstream.spark.sparql.run import ask, check, plan_of
+from sensorstream.spark.spark_relations import over_tables
+from sensorstream.spark.sparql import spark_query
+from sensorstream.spark.sparql.spark_query import ask, check, plan_of
 from tests.history import house
 from tests.spark.conftest import UNCOMPILED
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from sensorstream.spark.snapshot import HistorySnapshot
+    from sensorstream.spark.history_snapshot import HistorySnapshot
     from sensorstream.spark.source_tables import SourceTable
 
 ROWS = 10_000
@@ -67,7 +67,7 @@ def held(
             tables[table.name].createOrReplaceTempView(name)
         return spark.sql(text)
 
-    monkeypatch.setattr(run, "over_tables", over_tables)
+    monkeypatch.setattr(spark_query, "over_tables", over_tables)
     return spark
 
 

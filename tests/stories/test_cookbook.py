@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sensorstream.stories.playing import StoryStage, standing_alone
-from sensorstream.stories.reading import Story, read_stories, stories_of
+from sensorstream.stories.story_player import StoryStage, standing_alone
+from sensorstream.stories.story_reader import Story, read_stories, stories_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "start" / "cookbook.md"
 STORIES = read_stories(PAGE)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
-from sensorstream.stories.playing import StoryStage, standing_alone
-from sensorstream.stories.reading import read_stories
+from sensorstream.stories.story_player import StoryStage, standing_alone
+from sensorstream.stories.story_reader import read_stories
 
 PAGE = Path(__file__).parents[2] / "docs" / "use" / "stories.md"
 

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from sensorstream.history.pipeline import EngineStanding, Standings
+from sensorstream.history.effects_writer import EngineStanding, Standings
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.message import PassTime
 from sensorstream.journal.records import Record
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.waits import Waits
-from sensorstream.streaming.work import unpack
+from sensorstream.streaming.worker_messages import unpack
 from tests.streaming.conftest import seen
 
 pytest.importorskip("pyspark", reason="the extra spark is not installed")

@@ -9,13 +9,13 @@ from typing import Any
 import pyarrow as pa
 
 from sensorstream.engine.outcome import Status
-from sensorstream.history.pipeline import EngineStanding, PositionReader, Writes
+from sensorstream.history.effects_writer import EngineStanding, PositionReader, Writes
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model.events import Alert
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.waits import Waits
-from sensorstream.streaming.stream import HistorySink
+from sensorstream.streaming.spark_stream import HistorySink
 from tests.streaming.conftest import START
 
 

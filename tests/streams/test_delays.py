@@ -11,15 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sensorstream.engine.codec import decode, encode
-from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal
-from sensorstream.network.operators.delayed import DelayedOperator
-from sensorstream.network.operators.group import GroupOperator
-from sensorstream.sparql.parser import parse_query
+from sensorstream.network.operators.delayed_groups import DelayedOperator
+from sensorstream.network.operators.group_by import GroupOperator
+from sensorstream.sparql.query_parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
-from sensorstream.streams.report import Report
-from sensorstream.streams.state import ProcessorState
+from sensorstream.streams.query_report import Report
+from sensorstream.streams.query_state import ProcessorState
 
 NAMES = [IRI(f"http://example.org/{name}") for name in "abc"]
 VALUE = IRI("http://example.org/value")

@@ -16,12 +16,12 @@ import pyoxigraph as ox
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sensorstream.kb.index import TripleIndex
-from sensorstream.kb.oxigraph import subject_to_oxigraph, to_oxigraph
+from sensorstream.kb.oxigraph_terms import subject_to_oxigraph, to_oxigraph
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.terms import IRI, Triple
-from sensorstream.sparql.parser import parse_query
+from sensorstream.sparql.query_parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
-from sensorstream.streams.report import Report, RowOperation
+from sensorstream.streams.query_report import Report, RowOperation
 
 NAMES = [IRI(f"http://example.org/{name}") for name in "abc"]
 PROPERTIES = [IRI(f"http://example.org/{name}") for name in "pq"]

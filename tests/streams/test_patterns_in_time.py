@@ -14,15 +14,15 @@ import pytest
 
 from sensorstream.analysis import QueryContext, query_notes
 from sensorstream.errors import Overrun, Position, UnsupportedQuery
-from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model import xsd
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.network.budget import Limits
-from sensorstream.sparql.parser import parse_query, read_query
+from sensorstream.sparql.query_parser import parse_query, read_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
-from sensorstream.streams.report import Report
+from sensorstream.streams.query_report import Report
 from tests.sparql.test_streams import EP_SPARQL
 
 PREFIX = "PREFIX : <http://example.org/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>\n"

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sensorstream.errors import SensorStreamError
-from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, Term, Triple
-from sensorstream.sparql.parser import parse_query
+from sensorstream.sparql.query_parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
-from sensorstream.streams.report import Report, RowOperation
+from sensorstream.streams.query_report import Report, RowOperation
 
 S, OTHER = IRI("http://example.org/s"), IRI("http://example.org/other")
 C = IRI("http://example.org/C")

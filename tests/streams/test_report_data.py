@@ -6,7 +6,7 @@ import pytest
 
 from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, BlankNode, Literal
-from sensorstream.streams.report import Report, RowOperation
+from sensorstream.streams.query_report import Report, RowOperation
 from sensorstream.streams.report_data import report_lines, report_text
 
 A, B = IRI("http://example.org/a"), BlankNode("_:b")

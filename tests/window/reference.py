@@ -15,8 +15,8 @@ from typing import Final, TypeAlias
 from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI, BlankNode, Subject, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.window.partition import owners_of
-from sensorstream.window.spec import Elements, WindowMove, WindowPartitioning, WindowSpec
+from sensorstream.window.window_partition import owners_of
+from sensorstream.window.window_spec import Elements, WindowMove, WindowPartitioning, WindowSpec
 
 Unit: TypeAlias = Subject | Triple
 _Age: TypeAlias = tuple[Instant, int]

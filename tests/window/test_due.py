@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI
-from sensorstream.window.spec import Elements, WindowMove, WindowSpec, WindowUnitKind
 from sensorstream.window.window import Window, make_window
+from sensorstream.window.window_spec import Elements, WindowMove, WindowSpec, WindowUnitKind
 
 _SPECS = st.builds(
     lambda kind, size, step, start, elements: WindowSpec(

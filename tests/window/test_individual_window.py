@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple
-from sensorstream.window.spec import WindowMove, WindowSpec, WindowUnitKind
 from sensorstream.window.window import IndividualWindow
+from sensorstream.window.window_spec import WindowMove, WindowSpec, WindowUnitKind
 
 P = IRI("http://e/p")
 Q = IRI("http://e/q")

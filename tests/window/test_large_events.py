@@ -7,8 +7,8 @@ from itertools import pairwise
 
 from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple
-from sensorstream.window.spec import WindowMove, WindowSpec, WindowUnitKind
 from sensorstream.window.window import make_window
+from sensorstream.window.window_spec import WindowMove, WindowSpec, WindowUnitKind
 
 AT = IRI("http://example.org/at")
 

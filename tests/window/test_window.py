@@ -18,16 +18,16 @@ from sensorstream.engine.notices import Notices
 from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple
 from sensorstream.model.timeline import Timeline
-from sensorstream.rules.memory import RuleMemory
-from sensorstream.window.partition import WindowState
-from sensorstream.window.spec import (
+from sensorstream.rules.rule_memory import RuleMemory
+from sensorstream.window.window import Window, make_window
+from sensorstream.window.window_partition import WindowState
+from sensorstream.window.window_spec import (
     Elements,
     WindowMove,
     WindowPartitioning,
     WindowSpec,
     WindowUnitKind,
 )
-from sensorstream.window.window import Window, make_window
 from tests.window.reference import ReferencePartitions, ReferenceWindow
 
 P = IRI("http://e/p")

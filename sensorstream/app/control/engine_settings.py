@@ -12,19 +12,19 @@ from urllib.parse import unquote, urlsplit
 
 from lxml import etree
 
-from sensorstream.engine.filters import EntryFilter, FilterCondition
+from sensorstream.engine.message_filters import EntryFilter, FilterCondition
 from sensorstream.engine.reorder import Disorder
 from sensorstream.engine.shedding import First, Keep, NameSample, Shedding, SheddingPolicy
 from sensorstream.errors import SettingsError, TermError
-from sensorstream.mapping.xsd import MessageSchema, MessageSchemas, SchemaFiles
+from sensorstream.mapping.xml_schema import MessageSchema, MessageSchemas, SchemaFiles
 from sensorstream.model import rdf
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.xsd import parse_duration
 from sensorstream.settings.settings import FilterSettings, Settings, WindowSettings
-from sensorstream.window.partition import SOURCE, partition_of
-from sensorstream.window.spec import (
+from sensorstream.window.window_partition import SOURCE, partition_of
+from sensorstream.window.window_spec import (
     Elements,
     WindowMove,
     WindowPartitioning,

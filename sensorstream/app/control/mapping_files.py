@@ -20,16 +20,16 @@ from sensorstream.errors import (
     SettingsError,
 )
 from sensorstream.language.syntax import LookupTable, RuleFile
-from sensorstream.mapping.document import Document, parse_document
-from sensorstream.mapping.functions.definition import NO_LIBRARY, Definition, Library
-from sensorstream.mapping.functions.own import own_function
-from sensorstream.mapping.functions.registry import builtins
-from sensorstream.mapping.plan import MappingPlan, PlannedRule
+from sensorstream.mapping.functions.function_definition import NO_LIBRARY, Definition, Library
+from sensorstream.mapping.functions.function_registry import builtins
+from sensorstream.mapping.functions.own_functions import own_function
+from sensorstream.mapping.mapping_plan import MappingPlan, PlannedRule
 from sensorstream.mapping.reference_data import ReferenceData, parse_table, reference_data
 from sensorstream.mapping.rml import Surroundings, compile_maps, compile_rml, joined_files, read_rml
-from sensorstream.mapping.rml.model import LogicalSource, RmlMapping
 from sensorstream.mapping.rml.rml_check import faults as rml_faults
+from sensorstream.mapping.rml.rml_model import LogicalSource, RmlMapping
 from sensorstream.mapping.stylesheet import read_stylesheet
+from sensorstream.mapping.xml_document import Document, parse_document
 from sensorstream.mapping.xslt import compile_stylesheet
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import Triple

@@ -7,9 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from sensorstream.app.control.exchange import FROM_SETTINGS, ServedOntology
-from sensorstream.app.control.faults import faults
+from sensorstream.app.control.file_faults import faults
 from sensorstream.app.control.file_texts import below, text_of
+from sensorstream.app.control.rule_exchange import FROM_SETTINGS, ServedOntology
 from sensorstream.app.control.rule_files import (
     check_named,
     check_rule_sets,
@@ -20,8 +20,8 @@ from sensorstream.app.control.rule_files import (
 )
 from sensorstream.app.control.versions import Match, ResourceVersions, check_match, digest_of
 from sensorstream.app.control.wiring import Deployment
-from sensorstream.app.handle import Handle
-from sensorstream.app.why.trials import DeploymentTrial, MessageTrial, Trials
+from sensorstream.app.deployment_handle import Handle
+from sensorstream.app.why.message_trials import DeploymentTrial, MessageTrial, Trials
 from sensorstream.errors import (
     ChangedMeanwhile,
     LanguageError,

@@ -17,7 +17,7 @@ from sensorstream.app.control.engine_settings import (
     window_partition,
     window_spec,
 )
-from sensorstream.app.control.faults import question_faults
+from sensorstream.app.control.file_faults import question_faults
 from sensorstream.app.control.file_texts import FileTexts, read_file
 from sensorstream.app.control.mapping_files import (
     MappingFiles,
@@ -35,23 +35,23 @@ from sensorstream.app.control.rule_files import (
     table_paths,
 )
 from sensorstream.clock import thread_seconds
-from sensorstream.engine.arrival import Mapper, Spacing
-from sensorstream.engine.core import Parts
 from sensorstream.engine.engine import Engine
-from sensorstream.engine.filters import EntryFilter
-from sensorstream.engine.live_queries import QueryTerms
+from sensorstream.engine.engine_queries import QueryTerms
+from sensorstream.engine.engine_state import Parts
+from sensorstream.engine.message_filters import EntryFilter
+from sensorstream.engine.message_reading import Mapper, Spacing
 from sensorstream.engine.reorder import Disorder
 from sensorstream.engine.shedding import Shedding
 from sensorstream.errors import SettingsError, TermError
 from sensorstream.journal.records import OntologyVersion
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.kb.snapshot import OxigraphSnapshot
-from sensorstream.language.parser import parse
+from sensorstream.language.rule_parser import parse
 from sensorstream.language.syntax import RuleFile
 from sensorstream.language.wellformed import same_names
-from sensorstream.mapping.compile import compile_mapping
-from sensorstream.mapping.functions.definition import Definition
-from sensorstream.mapping.plan import MappingPlan
+from sensorstream.mapping.functions.function_definition import Definition
+from sensorstream.mapping.mapping_compiler import compile_mapping
+from sensorstream.mapping.mapping_plan import MappingPlan
 from sensorstream.mapping.reference_data import ReferenceData
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.waits import SilentSource
@@ -62,15 +62,15 @@ from sensorstream.reasoning.reasoner import Reasoner
 from sensorstream.reasoning.rulesets.rule_set import RuleSet
 from sensorstream.rules.conditions import SnapshotEvaluator
 from sensorstream.rules.continuous import NetworkEvaluator
-from sensorstream.rules.notes import check_classes_named
 from sensorstream.rules.rule_compiler import CompiledRule, compile_rules
+from sensorstream.rules.rule_notes import check_classes_named
 from sensorstream.settings.settings import LimitSettings, Settings
-from sensorstream.window.partition import SOURCE, partition_of
-from sensorstream.window.spec import WindowPartitioning, WindowSpec
 from sensorstream.window.window import make_window
+from sensorstream.window.window_partition import SOURCE, partition_of
+from sensorstream.window.window_spec import WindowPartitioning, WindowSpec
 
 if TYPE_CHECKING:
-    from sensorstream.history.pipeline import PipelineRunner
+    from sensorstream.history.effects_writer import PipelineRunner
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ def runner_of(settings: Settings) -> PipelineRunner:
         SettingsError: a setting of the window or of lateness is not valid.
     """
     # The driver takes long to import, and a deployment may be read without a database.
-    from sensorstream.history.pipeline import PipelineRunner
+    from sensorstream.history.effects_writer import PipelineRunner
 
     partition = partition_of(settings.window.partition)
     by_source = partition is not None and partition.property is None

@@ -28,12 +28,12 @@ from sensorstream.app.control.mapping_files import is_rule_file
 from sensorstream.app.control.rule_files import rule_set_files
 from sensorstream.errors import HistoryError
 from sensorstream.history.database import connect, translating
-from sensorstream.history.opening import dump, fill, open_history, open_kept
+from sensorstream.history.open_history import dump, fill, open_history, open_kept
 from sensorstream.history.views import admit_to_views
 from sensorstream.installation import require
-from sensorstream.language.parser import parse_with_recovery
+from sensorstream.language.rule_parser import parse_with_recovery
 from sensorstream.processes.own_folders import own_folder, remove_left
-from sensorstream.reasoning.documents import surroundings
+from sensorstream.reasoning.ontology_documents import surroundings
 from sensorstream.settings.settings import Settings
 from sensorstream.settings.settings_file import load_settings
 

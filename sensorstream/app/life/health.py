@@ -13,16 +13,16 @@ from prometheus_client import CollectorRegistry, Gauge
 
 from sensorstream.alerts.dispatcher import WebhookDispatcher
 from sensorstream.alerts.sender import OUTPUT
-from sensorstream.app.handle import Handle
+from sensorstream.app.deployment_handle import Handle
 from sensorstream.app.life.in_work import InWork
 from sensorstream.app.life.repeated_work import RepeatedWork
 from sensorstream.cache.cache import Cache
-from sensorstream.engine.arrival import UnmappedMessage
+from sensorstream.engine.message_reading import UnmappedMessage
 from sensorstream.errors import HistoryError, SensorStreamError
 from sensorstream.history.database import OwnConnection
-from sensorstream.history.pipeline import JournalPosition, PositionReader
+from sensorstream.history.effects_writer import JournalPosition, PositionReader
 from sensorstream.model.events import Message
-from sensorstream.reasoning.dl.reasoner import ResilientReasoner
+from sensorstream.reasoning.dl.dl_reasoner import ResilientReasoner
 
 _EVERY: Final = 5.0
 """Seconds between two trials while somebody asks."""

@@ -17,12 +17,12 @@ from functools import partial
 from threading import Lock, Thread
 from typing import Any, Final, TypeVar
 
-from sensorstream.app.life.arrival import Arrival
+from sensorstream.app.life.arrival_clock import Arrival
 from sensorstream.app.life.entry_queue import HERE, EntryQueue, MessageSender, WaitingEntry
 from sensorstream.app.life.in_work import COSTLY_TIMES, InWork
-from sensorstream.app.life.memory import give_back
 from sensorstream.app.life.metrics import Metrics
-from sensorstream.app.life.storing import (
+from sensorstream.app.life.process_memory import give_back
+from sensorstream.app.life.store_writes import (
     Checkpoints,
     Durable,
     EffectWriter,
@@ -47,7 +47,7 @@ from sensorstream.journal.message import TakeMessage, Tick
 from sensorstream.journal.notice import ReportRefused
 from sensorstream.journal.records import Record, Store
 from sensorstream.journal.registration import QueryStopped, stops_of
-from sensorstream.kb.graph import Origin
+from sensorstream.kb.graph_index import Origin
 from sensorstream.logs import concerning
 from sensorstream.model.timeline import Instant
 from sensorstream.settings.settings import LimitSettings

@@ -10,7 +10,7 @@ from typing import Final
 from prometheus_client import Counter
 
 from sensorstream.app.control.engine_settings import kept_for
-from sensorstream.app.handle import Handle
+from sensorstream.app.deployment_handle import Handle
 from sensorstream.app.life.repeated_work import RepeatedWork
 from sensorstream.errors import LONGEST, Contradiction, ReasonerError, SensorStreamError
 from sensorstream.history.database import connect, translating

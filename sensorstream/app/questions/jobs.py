@@ -26,8 +26,8 @@ from sensorstream.errors import (
     error_of_data,
 )
 from sensorstream.model.schema import Schema
-from sensorstream.spark.jobs.protocol import JobText, SparkProgress
-from sensorstream.spark.jobs.worker_process import JobRunner, WorkerProcess
+from sensorstream.spark.jobs.spark_messages import JobText, SparkProgress
+from sensorstream.spark.jobs.spark_worker_process import JobRunner, WorkerProcess
 
 QUEUED: Final = "queued"
 RUNNING: Final = "running"

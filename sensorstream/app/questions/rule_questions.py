@@ -8,17 +8,17 @@ from typing import Final, TypeAlias
 
 from prometheus_client import Counter
 
-from sensorstream.app.handle import Handle
+from sensorstream.app.deployment_handle import Handle
 from sensorstream.app.life.repeated_work import RepeatedWork
-from sensorstream.app.questions.asking import AskedText, Asking, RunningQuestions
+from sensorstream.app.questions.one_time_questions import AskedText, Asking, RunningQuestions
 from sensorstream.errors import HistoryError, Overrun, SensorStreamError, Unavailable
-from sensorstream.history.asking.answer import Solutions
-from sensorstream.history.asking.question import ALL, question_before
+from sensorstream.history.asking.checked_question import ALL, question_before
+from sensorstream.history.asking.query_answer import Solutions
 from sensorstream.journal.message import AnswerRule
 from sensorstream.processes.stopping import Stop
-from sensorstream.rules.history import HistoryQuery
-from sensorstream.rules.memory import Answer, HistoryQuestion, SolutionKey
-from sensorstream.sparql.printing import query_text
+from sensorstream.rules.history_rules import HistoryQuery
+from sensorstream.rules.rule_memory import Answer, HistoryQuestion, SolutionKey
+from sensorstream.sparql.query_printer import query_text
 
 _LOG = logging.getLogger(__name__)
 _LOOK: Final = 1.0

@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 
 from sensorstream.app.control.rule_files import parse_texts
 from sensorstream.app.control.wiring import with_state_rules
-from sensorstream.app.handle import Handle
+from sensorstream.app.deployment_handle import Handle
 from sensorstream.app.why.reasons import (
     Applied,
     Entailment,
@@ -30,7 +30,7 @@ from sensorstream.errors import (
     UnknownRules,
     UnsupportedQuery,
 )
-from sensorstream.kb.graph import Origin
+from sensorstream.kb.graph_index import Origin
 from sensorstream.kb.snapshot import OxigraphSnapshot
 from sensorstream.language import syntax
 from sensorstream.language.syntax import RuleFile
@@ -40,8 +40,8 @@ from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple, i
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import OWL, RDF, RDFS
 from sensorstream.model.xsd import XSD
-from sensorstream.network.intervals.planning import is_in_time
-from sensorstream.processes.apart import ForkTurns, held, run_apart
+from sensorstream.network.intervals.interval_planner import is_in_time
+from sensorstream.processes.fork_once import ForkTurns, held, run_apart
 from sensorstream.reasoning.dl.contradictions import EntailmentReason, assertions_near, entailed
 from sensorstream.reasoning.ontology import Ontology
 from sensorstream.reasoning.profiles import rules_of
@@ -51,8 +51,8 @@ from sensorstream.reasoning.rulesets.derivation import (
     derivation,
     minimal,
 )
-from sensorstream.reasoning.rulesets.lists import unrolled
 from sensorstream.reasoning.rulesets.rule_set import RuleSet
+from sensorstream.reasoning.rulesets.schema_lists import unrolled
 from sensorstream.rules.conditions import SnapshotEvaluator
 from sensorstream.rules.continuous import NetworkEvaluator
 from sensorstream.rules.rule_compiler import CompiledRule
@@ -65,9 +65,9 @@ from sensorstream.rules.why_not import (
     why_not,
 )
 from sensorstream.sparql.algebra import BGP, Ask, Modify, Quad
-from sensorstream.sparql.parser import read_query
-from sensorstream.sparql.printing import operation_text
-from sensorstream.streams.selections import RunningRules
+from sensorstream.sparql.query_parser import read_query
+from sensorstream.sparql.query_printer import operation_text
+from sensorstream.streams.selection_rules import RunningRules
 
 _AT_ONCE: Final = 2
 _NICENESS: Final = 10

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Final
 
-from sensorstream.alerts.records import RaisedAlert
-from sensorstream.app.control.exchange import FROM_SETTINGS
+from sensorstream.alerts.alert_records import RaisedAlert
+from sensorstream.app.control.rule_exchange import FROM_SETTINGS
 from sensorstream.app.control.rule_files import parse_texts, path_of, with_rule_sets
 from sensorstream.app.control.wiring import Deployment
-from sensorstream.app.handle import Handle
+from sensorstream.app.deployment_handle import Handle
 from sensorstream.errors import LanguageError, Overrun, Position, SensorStreamError
 from sensorstream.history.incidents import evidence_of_alert
 from sensorstream.history.journal_rows import change_at, numbered_rows, record_of
@@ -19,16 +19,16 @@ from sensorstream.journal.message import TakeMessage
 from sensorstream.journal.records import Record, message_id, number_of_message
 from sensorstream.journal.takeover import PutRules
 from sensorstream.language import syntax
-from sensorstream.language.printer import print_node
+from sensorstream.language.rule_printer import print_node
 from sensorstream.language.syntax import RuleFile
-from sensorstream.mapping.document import parse_document
-from sensorstream.mapping.places import Sought, StatementPlace, places
+from sensorstream.mapping.statement_places import Sought, StatementPlace, places
+from sensorstream.mapping.xml_document import parse_document
 from sensorstream.model import rdf
 from sensorstream.model.events import Basis, Evidence, Matched
 from sensorstream.model.terms import IRI, Subject, Term, Triple
-from sensorstream.processes.apart import ForkTurns, run_apart
-from sensorstream.rules.notes import makers
+from sensorstream.processes.fork_once import ForkTurns, run_apart
 from sensorstream.rules.rule_compiler import digest_of
+from sensorstream.rules.rule_notes import makers
 from sensorstream.rules.triggers import conditions_of
 
 MOST_MESSAGES: Final = 20

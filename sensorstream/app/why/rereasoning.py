@@ -35,11 +35,11 @@ from sensorstream.history.statements import (
 )
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import message_id, number_of_message
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model.events import Delta, Ended, Provenance
 from sensorstream.model.terms import BlankNode, Subject, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.reasoning.dl.reasoner import ResilientReasoner
+from sensorstream.reasoning.dl.dl_reasoner import ResilientReasoner
 from sensorstream.reasoning.reasoner import Reasoner, without_limits
 
 _SLICE: Final = 20_000

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from sensorstream.app.control.exchange import Exchange
 from sensorstream.app.control.mapping_files import is_rule_file
+from sensorstream.app.control.rule_exchange import Exchange
 from sensorstream.app.control.wiring import (
     NOTHING,
     Deployment,
@@ -30,14 +30,14 @@ from sensorstream.history.database import connect, translating
 from sensorstream.history.database import engine as database_engine
 from sensorstream.history.incidents import alerts_of_rules
 from sensorstream.history.journal_rows import journal_rows, record_of
-from sensorstream.journal.effects import in_order
+from sensorstream.journal.entry_effects import in_order
 from sensorstream.journal.kinds import replay
 from sensorstream.language.syntax import RuleFile
 from sensorstream.model.events import Alert
 from sensorstream.model.timeline import Instant
 from sensorstream.reasoning.ontology import Ontology
-from sensorstream.rules.notes import check_classes_named
 from sensorstream.rules.rule_compiler import compile_rules
+from sensorstream.rules.rule_notes import check_classes_named
 from sensorstream.settings.settings import Settings
 
 

@@ -13,7 +13,7 @@ import click
 from standardwebhooks import Webhook
 
 from sensorstream.cli.terminal import print_table, working
-from sensorstream.cli.webhooks import handler
+from sensorstream.cli.webhooks_command import handler
 from sensorstream.clock import SystemClock
 
 

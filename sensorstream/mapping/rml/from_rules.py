@@ -20,8 +20,19 @@ from sensorstream.errors import LanguageError, NotMovable, Position
 from sensorstream.language import syntax
 from sensorstream.language.syntax import Hole
 from sensorstream.mapping.moved_paths import moved, steps_down
-from sensorstream.mapping.recipe import ConstantTerm, StringTemplate, TermMap, literal_map, name_map
-from sensorstream.mapping.rml.model import LogicalSource, PredicateObjects, RmlMapping, TriplesMap
+from sensorstream.mapping.rml.rml_model import (
+    LogicalSource,
+    PredicateObjects,
+    RmlMapping,
+    TriplesMap,
+)
+from sensorstream.mapping.term_recipe import (
+    ConstantTerm,
+    StringTemplate,
+    TermMap,
+    literal_map,
+    name_map,
+)
 from sensorstream.model import rdf, xsd
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal

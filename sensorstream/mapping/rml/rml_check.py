@@ -9,12 +9,12 @@ from sensorstream.language import syntax
 from sensorstream.language.ontology_names import unknown_names
 from sensorstream.language.wellformed import place
 from sensorstream.mapping import xpath
-from sensorstream.mapping.functions.definition import NO_LIBRARY, Library
-from sensorstream.mapping.functions.registry import call_faults
+from sensorstream.mapping.functions.function_definition import NO_LIBRARY, Library
+from sensorstream.mapping.functions.function_registry import call_faults
+from sensorstream.mapping.mapped_values import check_graph_name, literal_maker
 from sensorstream.mapping.moved_paths import absolute, from_document
-from sensorstream.mapping.recipe import ConstantTerm, FunctionValue, TermMap
-from sensorstream.mapping.rml.model import RmlMapping, TriplesMap
-from sensorstream.mapping.values import check_graph_name, literal_maker
+from sensorstream.mapping.rml.rml_model import RmlMapping, TriplesMap
+from sensorstream.mapping.term_recipe import ConstantTerm, FunctionValue, TermMap
 from sensorstream.model import rdf
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import Literal, iri

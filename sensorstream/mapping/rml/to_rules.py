@@ -11,14 +11,14 @@ from sensorstream.errors import LanguageError
 from sensorstream.language import syntax
 from sensorstream.mapping import xpath
 from sensorstream.mapping.moved_paths import absolute, from_document
-from sensorstream.mapping.recipe import (
+from sensorstream.mapping.rml.rml_model import ParentMap, PredicateObjects, RmlMapping, TriplesMap
+from sensorstream.mapping.term_recipe import (
     ConstantTerm,
     FunctionValue,
     Reference,
     StringTemplate,
     TermMap,
 )
-from sensorstream.mapping.rml.model import ParentMap, PredicateObjects, RmlMapping, TriplesMap
 from sensorstream.model import xsd
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal

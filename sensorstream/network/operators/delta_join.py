@@ -13,14 +13,14 @@ from functools import cache, partial
 from types import CodeType
 from typing import Any
 
-from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import WindowScope
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, Term, Triple
 from sensorstream.network.budget import Meter
-from sensorstream.network.cost import fan_out
 from sensorstream.network.dispatch import Dispatcher, Guard, Watched
 from sensorstream.network.node import Node
+from sensorstream.network.pattern_cost import fan_out
 from sensorstream.network.plan.nodes import End, constant
 from sensorstream.network.rows import Row
 from sensorstream.sparql.algebra import Variable

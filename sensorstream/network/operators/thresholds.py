@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from sensorstream.model.terms import IRI, Literal, Term
-from sensorstream.network.expressions.order import Constants
+from sensorstream.network.expressions.constant_order import Constants
 from sensorstream.network.node import Node
 from sensorstream.network.rows import Row, rearranged, slots_of
 

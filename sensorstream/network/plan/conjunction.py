@@ -8,7 +8,7 @@ from typing import Final
 from typing import Literal as OneOf
 
 from sensorstream.model.terms import IRI, Literal
-from sensorstream.network.expressions.order import is_comparable
+from sensorstream.network.expressions.constant_order import is_comparable
 from sensorstream.network.plan.nodes import (
     BeyondPlan,
     ConstantPlan,
@@ -24,7 +24,7 @@ from sensorstream.network.plan.nodes import (
 )
 from sensorstream.network.rows import shown
 from sensorstream.sparql.algebra import Comparison, Expression, Variable
-from sensorstream.sparql.scope import names_in
+from sensorstream.sparql.variable_scope import names_in
 
 
 @dataclass(frozen=True, slots=True)

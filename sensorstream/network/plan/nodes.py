@@ -19,8 +19,8 @@ from typing import Any, Final, TypeAlias
 from typing import Literal as OneOf
 
 from sensorstream.model.terms import IRI, Literal, Term
+from sensorstream.network.query_sources import TripleSource
 from sensorstream.network.rows import ALWAYS, TIMES, Row, TimedRow
-from sensorstream.network.sources import TripleSource
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Aggregate, Expression, Path, Pattern, Variable
 

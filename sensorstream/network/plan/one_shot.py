@@ -9,9 +9,9 @@ import pyoxigraph as ox
 
 from sensorstream.errors import QueryError, UnsupportedQuery
 from sensorstream.model.terms import IRI
-from sensorstream.network.exact import repeated
+from sensorstream.network.exact_values import repeated
 from sensorstream.network.plan.nodes import Anew
-from sensorstream.network.sources import TripleSource
+from sensorstream.network.query_sources import TripleSource
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Pattern, Query, Variable
 from sensorstream.sparql.walk import replaced

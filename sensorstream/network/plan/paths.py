@@ -12,7 +12,7 @@ from sensorstream.model.terms import IRI, Term
 from sensorstream.network.plan import nodes as plans
 from sensorstream.network.plan.conjunction import Conjunction, assembled, matched, projected
 from sensorstream.network.plan.nodes import End, Plan, Triple, constant
-from sensorstream.network.sources import TripleSource
+from sensorstream.network.query_sources import TripleSource
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Path, Variable
 

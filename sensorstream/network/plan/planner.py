@@ -17,13 +17,13 @@ from sensorstream.network.plan.conjunction import Conjunction, assembled, filter
 from sensorstream.network.plan.nodes import Anew, Plan
 from sensorstream.network.plan.one_shot import check_one_shot
 from sensorstream.network.plan.paths import add_path
+from sensorstream.network.query_sources import EarlierContent, Sources, TripleSource
 from sensorstream.network.rows import Row, slots_of
-from sensorstream.network.sources import EarlierContent, Sources, TripleSource
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Aggregate, Expression, Pattern, Variable
-from sensorstream.sparql.bounds import patterns_of
 from sensorstream.sparql.rewrite import rewritten, windows_named
-from sensorstream.sparql.scope import borrowed, existences, in_scope, names_in
+from sensorstream.sparql.text_bounds import patterns_of
+from sensorstream.sparql.variable_scope import borrowed, existences, in_scope, names_in
 from sensorstream.sparql.walk import nodes, replaced, variables
 
 

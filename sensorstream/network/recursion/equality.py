@@ -18,7 +18,7 @@ from sensorstream.errors import Overrun
 from sensorstream.model import owl
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.network.budget import Budget, Meter
-from sensorstream.network.components import components, reached
+from sensorstream.network.graph_components import components, reached
 from sensorstream.network.recursion.clusters import (
     Cluster,
     Clusters,
@@ -31,11 +31,11 @@ from sensorstream.network.recursion.clusters import (
     triples_of,
     values_of,
 )
-from sensorstream.network.recursion.derived import Derived
+from sensorstream.network.recursion.derivation_rule import RuleClause
+from sensorstream.network.recursion.derived_triples import Derived
 from sensorstream.network.recursion.equality_rules import EqualityRules
-from sensorstream.network.recursion.linear import FlatClosure
-from sensorstream.network.recursion.reads import KindIndex, TriplesRead, reads, written
-from sensorstream.network.recursion.rule import RuleClause
+from sensorstream.network.recursion.linear_rules import FlatClosure
+from sensorstream.network.recursion.triple_kinds import KindIndex, TriplesRead, reads, written
 from sensorstream.sparql.algebra import TriplePattern
 
 _TOGETHER: Final = 1024

@@ -7,19 +7,24 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TypeAlias
 
-from sensorstream.dotr.syntax import DatalogClause, Mode
+from sensorstream.dotr.dotr_syntax import DatalogClause, Mode
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.agenda import Agenda
 from sensorstream.network.network import Network
 from sensorstream.network.plan.nodes import Plan
+from sensorstream.network.query_sources import Knowledge
 from sensorstream.network.rows import Row
 from sensorstream.network.selection.event_store import EventRows
-from sensorstream.network.selection.graph import Channel, InstantGraph
 from sensorstream.network.selection.matcher import MatchedRule, Matcher
-from sensorstream.network.selection.plan import Events
-from sensorstream.network.selection.ruleset import RuleMember, Ruleset, StoreReading, triples_of
-from sensorstream.network.sources import Knowledge
+from sensorstream.network.selection.moment_graph import Channel, InstantGraph
+from sensorstream.network.selection.running_rules import (
+    RuleMember,
+    Ruleset,
+    StoreReading,
+    triples_of,
+)
+from sensorstream.network.selection.selection_plan import Events
 from sensorstream.sparql.algebra import Pattern
 
 _Sees: TypeAlias = tuple[DatalogClause, ...] | None

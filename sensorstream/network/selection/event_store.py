@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 from sensorstream.model import xsd
 from sensorstream.model.terms import Literal, Term
 from sensorstream.model.timeline import Instant
-from sensorstream.network.intervals.node import Kept, Lane, ended
+from sensorstream.network.intervals.interval_node import Kept, Lane, ended
 from sensorstream.network.rows import Row
 from sensorstream.sparql.values import number
 

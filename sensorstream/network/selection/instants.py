@@ -10,19 +10,19 @@ from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import Final, TypeAlias
 
-from sensorstream.dotr.syntax import Mode
+from sensorstream.dotr.dotr_syntax import Mode
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.build import build
-from sensorstream.network.intervals.source import OpenOccurrences
-from sensorstream.network.intervals.strata import InstantKinds, ends_of_rules
+from sensorstream.network.intervals.occurrence_source import OpenOccurrences
+from sensorstream.network.intervals.query_strata import InstantKinds, ends_of_rules
 from sensorstream.network.network import Network
 from sensorstream.network.plan.nodes import Plan
+from sensorstream.network.query_sources import DEFAULT, Knowledge
 from sensorstream.network.selection.assembly import Assembly, Broken, Stores
-from sensorstream.network.selection.graph import Channel
-from sensorstream.network.selection.ruleset import Ruleset, triples_of
-from sensorstream.network.selection.strata import Order
-from sensorstream.network.sources import DEFAULT, Knowledge
+from sensorstream.network.selection.firing_order import Order
+from sensorstream.network.selection.moment_graph import Channel
+from sensorstream.network.selection.running_rules import Ruleset, triples_of
 
 Told: TypeAlias = Callable[[Iterable[Triple], Instant], None]
 _LOOK: Final = 256

@@ -17,18 +17,23 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Final, TypeAlias
 
-from sensorstream.dotr.syntax import Pick, TimedRule
+from sensorstream.dotr.dotr_syntax import Pick, TimedRule
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.timeline import Instant
 from sensorstream.network.aggregates import AggregationKind, kind_of
 from sensorstream.network.budget import Budget, Meter
 from sensorstream.network.expressions.expression_functions import Value, value_of
-from sensorstream.network.intervals.node import Lane
+from sensorstream.network.intervals.interval_node import Lane
 from sensorstream.network.rows import Row, slots_of
 from sensorstream.network.selection.event_store import EventRows, key_of
 from sensorstream.network.selection.member_tests import Members, MemberTests, Test, test_of_all
-from sensorstream.network.selection.plan import Events, EventScope, RulePart, own_and_cross
-from sensorstream.network.selection.ruleset import RuleMember
+from sensorstream.network.selection.running_rules import RuleMember
+from sensorstream.network.selection.selection_plan import (
+    Events,
+    EventScope,
+    RulePart,
+    own_and_cross,
+)
 from sensorstream.sparql.algebra import Aggregate, Comparison, Expression, Variable
 
 Found: TypeAlias = tuple[Row, tuple[Instant, ...], Members]

@@ -22,7 +22,7 @@ from typing import Final, NotRequired, TypeAlias, TypedDict, Unpack
 
 from sensorstream.clock import Clock
 from sensorstream.errors import Contradiction, Inconsistent, Overrun, ReasonerError
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model import owl, rdf
 from sensorstream.model.events import Delta
 from sensorstream.model.schema import Schema
@@ -30,11 +30,11 @@ from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Tri
 from sensorstream.model.vocabulary import OWL
 from sensorstream.reasoning.dl.axioms import line_of
 from sensorstream.reasoning.dl.datatypes import Datatypes, OpaqueValues
-from sensorstream.reasoning.dl.process import HEAP, JavaProcess
-from sensorstream.reasoning.dl.protocol import Explained
 from sensorstream.reasoning.dl.quickxplain import minimal_conflict
+from sensorstream.reasoning.dl.reasoner_messages import Explained
+from sensorstream.reasoning.dl.reasoner_process import HEAP, JavaProcess
+from sensorstream.reasoning.dl.reasoner_worker import Served
 from sensorstream.reasoning.dl.terminology import Terminology
-from sensorstream.reasoning.dl.worker import Served
 from sensorstream.reasoning.ontology import Ontology, to_ntriples
 from sensorstream.reasoning.reasoner import Aside, Reasoner, without_limits
 

@@ -38,7 +38,7 @@ from sensorstream.reasoning.dl.axioms import (
     why_whole,
 )
 from sensorstream.reasoning.dl.datatypes import Datatypes, without_text_facets
-from sensorstream.reasoning.dl.protocol import IS, PREFIX, TAG, IslandFacts
+from sensorstream.reasoning.dl.reasoner_messages import IS, PREFIX, TAG, IslandFacts
 from sensorstream.reasoning.ontology import Ontology, to_ntriples
 
 _WIDTH: Final = 8

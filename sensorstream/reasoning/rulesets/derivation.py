@@ -18,16 +18,16 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final, TypeAlias
 
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model.terms import IRI, BlankNode, Term, Triple
 from sensorstream.network.expressions.expression_functions import test_of
 from sensorstream.network.network import Network
-from sensorstream.network.recursion.reads import KindIndex, TriplesRead, written
-from sensorstream.network.recursion.rule import DerivationRule, clauses
+from sensorstream.network.recursion.derivation_rule import DerivationRule, clauses
+from sensorstream.network.recursion.triple_kinds import KindIndex, TriplesRead, written
 from sensorstream.network.rows import Row
 from sensorstream.reasoning.dl.quickxplain import minimal_conflict
 from sensorstream.reasoning.rulesets.graphs_read import GraphsRead
-from sensorstream.reasoning.rulesets.solving import (
+from sensorstream.reasoning.rulesets.pattern_solutions import (
     Binding,
     Substitution,
     bound,
@@ -39,8 +39,8 @@ from sensorstream.reasoning.rulesets.solving import (
 )
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Pattern, TriplePattern, Variable
-from sensorstream.sparql.printing import part_text
-from sensorstream.sparql.scope import existences, in_scope, names_in
+from sensorstream.sparql.query_printer import part_text
+from sensorstream.sparql.variable_scope import existences, in_scope, names_in
 
 
 @dataclass(frozen=True, slots=True)

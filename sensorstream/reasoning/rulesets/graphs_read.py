@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from sensorstream.kb.changes import GraphIndex
-from sensorstream.kb.graph import KnowledgeBase
+from sensorstream.kb.graph_changes import GraphIndex
+from sensorstream.kb.graph_index import KnowledgeBase
 from sensorstream.model.terms import IRI
 from sensorstream.model.vocabulary import GRAPH_STATIC, GRAPH_WINDOW
 from sensorstream.network.build import build
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node
 from sensorstream.network.plan.planner import plan_in_step
-from sensorstream.network.recursion.rule import DerivationRule
-from sensorstream.network.sources import Sources, TripleSource
+from sensorstream.network.query_sources import Sources, TripleSource
+from sensorstream.network.recursion.derivation_rule import DerivationRule
 from sensorstream.sparql.algebra import Graph, Pattern
 from sensorstream.sparql.walk import nodes
 

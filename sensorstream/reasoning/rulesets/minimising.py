@@ -14,17 +14,17 @@ from itertools import product
 from typing import Final
 
 from sensorstream.errors import OntologyError
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model import rdf
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Term, Triple
 from sensorstream.model.vocabulary import CONTRADICTION, OWL, RDF, RDFS
-from sensorstream.network.recursion.reads import TriplesRead, reads, written
-from sensorstream.network.recursion.rule import DerivationRule
+from sensorstream.network.recursion.derivation_rule import DerivationRule
+from sensorstream.network.recursion.triple_kinds import TriplesRead, reads, written
 from sensorstream.reasoning.reasoner import Aside
-from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
+from sensorstream.reasoning.rulesets.pattern_solutions import filled_triple, triples_of
+from sensorstream.reasoning.rulesets.rule_reasoner import RuleReasoner
 from sensorstream.reasoning.rulesets.rule_set import RuleSet, lasting, renamed
-from sensorstream.reasoning.rulesets.solving import filled_triple, triples_of
 from sensorstream.reasoning.rulesets.specialise import Specialisation, standard_name
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Expression, Pattern, Query, TriplePattern, Variable

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from sensorstream.errors import Position
 from sensorstream.language.syntax import RuleFile
 from sensorstream.model.terms import Triple
-from sensorstream.network.recursion.reads import reads, written
-from sensorstream.network.recursion.rule import DerivationRule
+from sensorstream.network.recursion.derivation_rule import DerivationRule
+from sensorstream.network.recursion.triple_kinds import reads, written
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import TriplePattern, Variable
 from sensorstream.sparql.walk import nodes, replaced

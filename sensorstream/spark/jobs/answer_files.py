@@ -15,18 +15,18 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, cast
 
 from sensorstream.errors import SparkError
-from sensorstream.history.asking.answer import (
+from sensorstream.history.asking.answer_formats import ARROW, CSV, PARQUET
+from sensorstream.history.asking.query_answer import (
     Answer,
     GraphAnswer,
     Solutions,
     answer_of,
     rows_of_batch,
 )
-from sensorstream.history.asking.formats import ARROW, CSV, PARQUET
 from sensorstream.history.read_only_sql import AnswerColumn, SqlStream
 from sensorstream.history.sql_formats import arrow_stream, csv_pieces, json_value
 from sensorstream.model.terms import Term, Triple, term
-from sensorstream.sql.sparql.scope import SqlQuery
+from sensorstream.sql.sparql.compiled_query import SqlQuery
 
 if TYPE_CHECKING:
     import pyarrow

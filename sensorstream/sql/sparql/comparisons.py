@@ -11,16 +11,16 @@ from sensorstream.model.terms import Literal
 from sensorstream.model.xsd import FAMILIES
 from sensorstream.sparql.algebra import TURNED
 from sensorstream.sparql.values import is_valid, number
-from sensorstream.sql.fragments import null, sql
-from sensorstream.sql.sparql.lexical import DATE, DATE_TIME, STAMP, as_double
-from sensorstream.sql.sparql.relations import Frame
-from sensorstream.sql.sparql.values import (
+from sensorstream.sql.sparql.lexical_forms import DATE, DATE_TIME, STAMP, as_double
+from sensorstream.sql.sparql.solution_relations import Frame
+from sensorstream.sql.sparql.sql_terms import (
     QueryConstant,
     SqlTerm,
     may_be_time,
     numeric_constant,
     said,
 )
+from sensorstream.sql.sql_fragments import null, sql
 
 
 def same(a: SqlTerm, b: SqlTerm) -> exp.Expr:

@@ -20,8 +20,8 @@ from sensorstream.model.regex import xpath_regex
 from sensorstream.model.terms import Literal
 from sensorstream.model.xsd import RDF_LANG_STRING
 from sensorstream.sparql.functions import fault_of_pattern
-from sensorstream.sql.sparql.relations import Frame
-from sensorstream.sql.sparql.values import QueryConstant, SqlTerm, StringValue, Truth, said
+from sensorstream.sql.sparql.solution_relations import Frame
+from sensorstream.sql.sparql.sql_terms import QueryConstant, SqlTerm, StringValue, Truth, said
 
 # Not \w: it has other marks and signs in each language of patterns.
 _ESCAPED: Final = frozenset("\\|.?*+(){}[]^$-dDsS")

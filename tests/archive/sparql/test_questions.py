@@ -11,12 +11,12 @@ import psycopg2
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.archive.asking import Archive, archive_answered, archive_plan
-from sensorstream.archive.moving import archive
+from sensorstream.archive.archive_moves import archive
+from sensorstream.archive.archive_queries import Archive, archive_answered, archive_plan
 from sensorstream.errors import ArchiveError, Overrun, QueryError
-from sensorstream.history.asking.answer import Solutions
-from sensorstream.history.asking.question import read_question
-from sensorstream.history.asking.run import AskingLimits
+from sensorstream.history.asking.checked_question import read_question
+from sensorstream.history.asking.query_answer import Solutions
+from sensorstream.history.asking.query_run import AskingLimits
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import ArchiveSettings
 from tests.history import house

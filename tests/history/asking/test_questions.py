@@ -10,8 +10,8 @@ import pytest
 
 from sensorstream.app.application import Application
 from sensorstream.errors import Overrun, QueryError, UnsupportedQuery
-from sensorstream.history.asking.question import read_question
-from sensorstream.history.asking.run import AskingLimits, answered, plan_of
+from sensorstream.history.asking.checked_question import read_question
+from sensorstream.history.asking.query_run import AskingLimits, answered, plan_of
 from sensorstream.model.timeline import Timeline
 from tests.history import house
 

@@ -30,8 +30,8 @@ import httpx
 
 from sensorstream.history.database import connect
 from sensorstream.history.journal_rows import journal_rows, record_of
-from sensorstream.history.opening import open_kept
-from sensorstream.history.terms import TermKey, TermKind
+from sensorstream.history.open_history import open_kept
+from sensorstream.history.term_dictionary import TermKey, TermKind
 from sensorstream.journal.records import Record
 from sensorstream.journal.takeover import PutRules
 from sensorstream.model import xsd

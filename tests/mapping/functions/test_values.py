@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from sensorstream.errors import LanguageError, TermError
 from sensorstream.language import parse
 from sensorstream.language.syntax import Hole, ValueCall
-from sensorstream.mapping.functions.definition import Library
-from sensorstream.mapping.functions.registry import compile_call
+from sensorstream.mapping.functions.function_definition import Library
+from sensorstream.mapping.functions.function_registry import compile_call
 from sensorstream.sparql.walk import nodes
 
 LIBRARY = Library({"rooms": {"A1": "hall", "A2": "kitchen"}})

@@ -14,8 +14,8 @@ from sensorstream.language import parse, print_rules, syntax
 from sensorstream.mapping import MappingPlan, check, compile_mapping, parse_document
 from sensorstream.mapping.rml import compile_rml, read_rml
 from sensorstream.mapping.rml.from_rules import from_rules, without_ancestors
+from sensorstream.mapping.rml.rml_writer import print_rml
 from sensorstream.mapping.rml.to_rules import to_rules
-from sensorstream.mapping.rml.writer import print_rml
 from sensorstream.model import xsd
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema

@@ -7,12 +7,12 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.sparql.parser import parse_query
+from sensorstream.sparql.query_parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
-from sensorstream.streams.report import Report, RowOperation
+from sensorstream.streams.query_report import Report, RowOperation
 
 EX = "http://example.org/"
 STREAM, ROOM, VALUE = IRI(f"{EX}s"), IRI(f"{EX}in"), IRI(f"{EX}value")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.network.build import build
@@ -18,10 +18,10 @@ from sensorstream.network.network import Network
 from sensorstream.network.node import Node
 from sensorstream.network.operators.thresholds import ThresholdsOperator
 from sensorstream.network.plan.planner import plan
+from sensorstream.network.query_sources import DEFAULT, Sources
 from sensorstream.network.rows import Row
-from sensorstream.network.sources import DEFAULT, Sources
 from sensorstream.sparql.algebra import Comparison, Variable
-from sensorstream.sparql.parser import parse_query
+from sensorstream.sparql.query_parser import parse_query
 
 P, Q = IRI("http://example.org/p"), IRI("http://example.org/q")
 SUBJECTS = tuple(IRI(f"http://example.org/{name}") for name in "abc")

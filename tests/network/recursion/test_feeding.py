@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, Term
+from sensorstream.network.recursion.derivation_rule import clauses
 from sensorstream.network.recursion.equality import feeding
-from sensorstream.network.recursion.linear import FlatClosure, parted
-from sensorstream.network.recursion.reads import TriplesRead
-from sensorstream.network.recursion.rule import clauses
+from sensorstream.network.recursion.linear_rules import FlatClosure, parted
+from sensorstream.network.recursion.triple_kinds import TriplesRead
 from tests.network.recursion.world import rule
 
 

@@ -7,15 +7,15 @@ from functools import partial
 import pytest
 
 from sensorstream.errors import ProgramError
-from sensorstream.kb.graph import Origin
+from sensorstream.kb.graph_index import Origin
 from sensorstream.model import xsd
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node
-from sensorstream.network.operators.simple import RowByRow
-from sensorstream.network.recursion.program import DerivationProgram
-from sensorstream.network.recursion.rule import DerivationRule
+from sensorstream.network.operators.row_operators import RowByRow
+from sensorstream.network.recursion.derivation_program import DerivationProgram
+from sensorstream.network.recursion.derivation_rule import DerivationRule
 from sensorstream.network.rows import Row
 from sensorstream.sparql.algebra import Pattern
 from tests.network.recursion.strategies import Change

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from sensorstream.kb.graph import KnowledgeBase, Origin
-from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import Triple
 from sensorstream.network.build import build
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node
 from sensorstream.network.plan.planner import plan_in_step
-from sensorstream.network.recursion.linear import FlatClosure
-from sensorstream.network.recursion.program import DerivationProgram
-from sensorstream.network.recursion.rule import DerivationRule
-from sensorstream.network.sources import Sources, TripleSource
+from sensorstream.network.query_sources import Sources, TripleSource
+from sensorstream.network.recursion.derivation_program import DerivationProgram
+from sensorstream.network.recursion.derivation_rule import DerivationRule
+from sensorstream.network.recursion.linear_rules import FlatClosure
 from sensorstream.sparql.algebra import Construct, Pattern
-from sensorstream.sparql.parser import parse_query
+from sensorstream.sparql.query_parser import parse_query
 from tests.network.recursion.oracle import WINDOW, rematerialised
 from tests.network.recursion.strategies import Change
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from sensorstream.dotr.syntax import (
+from sensorstream.dotr.dotr_syntax import (
     Between,
     Pick,
     ScopeAggregation,
@@ -21,12 +21,12 @@ from sensorstream.dotr.syntax import (
     TimedRule,
     attribute,
 )
-from sensorstream.kb.oxigraph import from_oxigraph
+from sensorstream.kb.oxigraph_terms import from_oxigraph
 from sensorstream.model import xsd
 from sensorstream.model.terms import Literal, Term, Triple
 from sensorstream.network.expressions.expression_functions import test_of, value_of
-from sensorstream.sparql.scope import names_in
 from sensorstream.sparql.values import compare
+from sensorstream.sparql.variable_scope import names_in
 
 Event = tuple[int, frozenset[tuple[str, Term]]]
 """Its time, and its variables by the names that they have in the rule."""

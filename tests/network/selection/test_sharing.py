@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sensorstream.network.selection.event_store import EventRows
-from sensorstream.network.selection.graph import Channel, InstantGraph
 from sensorstream.network.selection.instants import Instants
 from sensorstream.network.selection.matcher import Matcher
-from sensorstream.streams.report import Report
+from sensorstream.network.selection.moment_graph import Channel, InstantGraph
+from sensorstream.streams.query_report import Report
 from tests.network.selection.test_selection import (
     PREFIX,
     Machine,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sensorstream.clock import SystemClock
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model import owl, rdf
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.reasoning.dl.contradictions import EntailmentReason, assertions_near, entailed

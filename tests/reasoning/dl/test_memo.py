@@ -12,15 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sensorstream.errors import Inconsistent
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model import owl, rdf, xsd
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.reasoning.dl.axioms import Axioms
-from sensorstream.reasoning.dl.process import Worker
-from sensorstream.reasoning.dl.protocol import IslandFacts
-from sensorstream.reasoning.dl.questions import Memo
-from sensorstream.reasoning.dl.reasoner import DlReasoner
+from sensorstream.reasoning.dl.dl_reasoner import DlReasoner
+from sensorstream.reasoning.dl.islands import Memo
+from sensorstream.reasoning.dl.reasoner_messages import IslandFacts
+from sensorstream.reasoning.dl.reasoner_process import Worker
 from sensorstream.reasoning.dl.terminology import MemberEntailments, Terminology
 from sensorstream.reasoning.dl.value_classes import ValueClasses
 from sensorstream.reasoning.ontology import Ontology, load_ontology

@@ -17,8 +17,8 @@ from sensorstream.errors import Inconsistent, ReasonerError
 from sensorstream.model import owl, rdf, xsd
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.reasoning.dl.axioms import Axioms
-from sensorstream.reasoning.dl.process import JavaProcess, Worker
-from sensorstream.reasoning.dl.questions import Island, IslandQuestions, Memo, of_facts
+from sensorstream.reasoning.dl.islands import Island, IslandQuestions, Memo, of_facts
+from sensorstream.reasoning.dl.reasoner_process import JavaProcess, Worker
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.dl.value_classes import ValueClasses
 from tests.reasoning.dl.test_random_ontologies import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model import rdf
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import Triple
@@ -15,10 +15,10 @@ from sensorstream.reasoning.rulesets.derivation import (
     derivation,
     minimal,
 )
-from sensorstream.reasoning.rulesets.lists import unrolled
-from sensorstream.reasoning.rulesets.reader import bundled_rules, text_of
-from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
+from sensorstream.reasoning.rulesets.rule_reasoner import RuleReasoner
 from sensorstream.reasoning.rulesets.rule_set import RuleSet
+from sensorstream.reasoning.rulesets.rule_set_reader import bundled_rules, text_of
+from sensorstream.reasoning.rulesets.schema_lists import unrolled
 from tests.reasoning.rulesets.graphs import graph, rules
 from tests.reasoning.rulesets.oracle import as_stored, closed
 from tests.reasoning.rulesets.strategies import schemas, windows

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from sensorstream.reasoning.rulesets.reader import SUMMARIES, bundled_rules, read
 from sensorstream.reasoning.rulesets.rule_set import renamed
+from sensorstream.reasoning.rulesets.rule_set_reader import SUMMARIES, bundled_rules, read
 from tests.reasoning.rulesets.graphs import PREFIXES
 
 PAGE = (Path(__file__).parents[3] / "docs" / "use" / "rulesets.md").read_text(encoding="utf-8")

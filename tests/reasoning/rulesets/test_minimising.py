@@ -9,17 +9,17 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from sensorstream.errors import Inconsistent, OntologyError, ProgramError
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model import owl, rdf
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Triple
-from sensorstream.network.recursion.reads import TriplesRead
-from sensorstream.reasoning.rulesets.blocks import excerpt
+from sensorstream.network.recursion.triple_kinds import TriplesRead
 from sensorstream.reasoning.rulesets.minimising import kinds_asked, minimised
-from sensorstream.reasoning.rulesets.reader import bundled_rules, read, text_of
-from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
+from sensorstream.reasoning.rulesets.rule_blocks import excerpt
+from sensorstream.reasoning.rulesets.rule_reasoner import RuleReasoner
 from sensorstream.reasoning.rulesets.rule_set import RuleSet
-from sensorstream.sparql.parser import parse_query
+from sensorstream.reasoning.rulesets.rule_set_reader import bundled_rules, read, text_of
+from sensorstream.sparql.query_parser import parse_query
 from tests.reasoning.rulesets.graphs import PREFIXES, graph, rules
 from tests.reasoning.rulesets.strategies import schemas, windows
 

@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sensorstream.model.terms import Triple
-from sensorstream.network.recursion.reads import TriplesRead
+from sensorstream.network.recursion.triple_kinds import TriplesRead
 from sensorstream.reasoning.rulesets import specialise as tables
-from sensorstream.reasoning.rulesets.reader import bundled_rules, text_of
+from sensorstream.reasoning.rulesets.rule_set_reader import bundled_rules, text_of
 from sensorstream.reasoning.rulesets.specialise import Specialisation
 from tests.reasoning.rulesets.graphs import PREFIXES, graph, indexed, rules
 from tests.reasoning.rulesets.oracle import as_stored, closed
 from tests.reasoning.rulesets.strategies import schemas, windows
-from tests.reasoning.rulesets.test_reasoner import STREAMED, World
+from tests.reasoning.rulesets.test_rule_reasoner import STREAMED, World
 
 SUBCLASSES = (
     "INSERT { ?x a ?d } WHERE { ?c rdfs:subClassOf ?d . ?x a ?c FILTER(!sameTerm(?c, :No)) }"

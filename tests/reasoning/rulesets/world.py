@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sensorstream.kb.graph import KnowledgeBase, Origin
-from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import Triple
 from sensorstream.network.build import build
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node
 from sensorstream.network.plan.planner import plan_in_step
-from sensorstream.network.recursion.program import DerivationProgram
-from sensorstream.network.recursion.reads import TriplesRead
-from sensorstream.network.recursion.rule import DerivationRule
-from sensorstream.network.sources import Sources, TripleSource
-from sensorstream.reasoning.rulesets.lists import schema_kinds, unrolled
+from sensorstream.network.query_sources import Sources, TripleSource
+from sensorstream.network.recursion.derivation_program import DerivationProgram
+from sensorstream.network.recursion.derivation_rule import DerivationRule
+from sensorstream.network.recursion.triple_kinds import TriplesRead
 from sensorstream.reasoning.rulesets.rule_set import RuleSet
+from sensorstream.reasoning.rulesets.schema_lists import schema_kinds, unrolled
 from sensorstream.reasoning.rulesets.specialise import Specialisation, numbered
 from sensorstream.sparql.algebra import Pattern
 

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sensorstream.history.asking.question import AtInstant, Interval
+from sensorstream.history.asking.checked_question import AtInstant, Interval
 from sensorstream.model.vocabulary import GRAPH_PERSISTENT
-from sensorstream.server import questions as results
+from sensorstream.server import client_questions as results
 from sensorstream.sparql.algebra import Dataset
 
 SELECT = "select ?name { ?s ?p ?name }"

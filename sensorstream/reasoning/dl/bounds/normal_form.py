@@ -16,8 +16,10 @@ from sensorstream.model import owl, rdf
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.vocabulary import OWL
 from sensorstream.model.xsd import XSD
-from sensorstream.network.recursion.rule import constant
+from sensorstream.network.recursion.derivation_rule import constant
 from sensorstream.reasoning.dl.axioms import EQUALITY, SWRL, Axioms, named_individuals
+from sensorstream.reasoning.dl.bounds.axiom_clauses import NUMBER, Needs, Stated
+from sensorstream.reasoning.dl.bounds.class_expressions import UNION, ClauseExpressions
 from sensorstream.reasoning.dl.bounds.clauses import (
     OPEN,
     THING,
@@ -29,10 +31,12 @@ from sensorstream.reasoning.dl.bounds.clauses import (
     member,
 )
 from sensorstream.reasoning.dl.bounds.data_ranges import known_value
-from sensorstream.reasoning.dl.bounds.expressions import UNION, ClauseExpressions
-from sensorstream.reasoning.dl.bounds.foreseen import Enumerations, enumerations, foreseen
-from sensorstream.reasoning.dl.bounds.stated import NUMBER, Needs, Stated
-from sensorstream.reasoning.dl.bounds.values import ValueNames, stand_ins
+from sensorstream.reasoning.dl.bounds.foreseen_conclusions import (
+    Enumerations,
+    enumerations,
+    foreseen,
+)
+from sensorstream.reasoning.dl.bounds.value_names import ValueNames, stand_ins
 from sensorstream.reasoning.dl.datatypes import Value
 from sensorstream.sparql.algebra import TriplePattern, Variable
 

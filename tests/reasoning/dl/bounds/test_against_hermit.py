@@ -17,7 +17,7 @@ from sensorstream.model import owl, rdf, xsd
 from sensorstream.model.terms import Literal, Triple
 from sensorstream.model.vocabulary import CONTRADICTION, OWL, RDFS
 from sensorstream.model.xsd import XSD
-from sensorstream.reasoning.dl.bounds.rules import RulesBound, lower, upper
+from sensorstream.reasoning.dl.bounds.bound_rules import RulesBound, lower, upper
 from sensorstream.reasoning.dl.datatypes import Datatypes, value_of
 from tests.reasoning.dl import test_random_ontologies as random_ontologies
 from tests.reasoning.dl.bounds.saturation import Facts, saturate
