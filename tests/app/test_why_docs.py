@@ -73,7 +73,8 @@ def test_the_page_shows_what_is_told(
 
     first, second = blocks("xml")
     send(first)
-    told = ["\n".join(why.lines(get("/alerts/m3-1/why"))), asked()]
+    told = ["\n".join(why.lines(get("/alerts/m3-1/why")))]
+    assert "nothing is known of :hall" in asked()
     application.queries.register(blocks("sparql")[0], "visits")
     send(second)
     told.append(asked())

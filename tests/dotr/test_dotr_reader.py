@@ -20,7 +20,7 @@ from sensorstream.dotr.dotr_syntax import (
 from sensorstream.errors import Position, QueryError
 from sensorstream.sparql.algebra import AlertClause, Comparison, Variable
 
-PAGE = Path(__file__).parents[2] / "docs" / "use" / "dotr.md"
+PAGE = Path(__file__).parents[2] / "docs" / "use" / "stream-sparql.md"
 (TEXT,) = re.findall(r"```dotr\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
 RULE = """PREFIX : <http://e.org/>
 define { dotr_id1 :in ?r }
@@ -36,7 +36,7 @@ def read(text: str) -> TimedProgram:
 
 
 def test_the_rule_of_the_page_is_read_whole() -> None:
-    program = read_program(TEXT, name="page", start=Position("dotr.md", 1, 1))
+    program = read_program(TEXT, name="page", start=Position("stream-sparql.md", 1, 1))
     (rule,) = program.rules
     assert len(program.clauses) == 1
     assert (rule.name, rule.mode, rule.consumed) == ("fire", Mode.INSTANT, ("HighTemp",))

@@ -15,7 +15,7 @@ SAME = re.findall(r"^\| `(STREAM .*?|WINDOW .*? \{ … \})` \| `(.*?)`", PAGE, r
 
 
 def test_there_are_examples() -> None:
-    assert len(EXAMPLES) == 7
+    assert len(EXAMPLES) == 5
     assert len(SAME) == 6
 
 

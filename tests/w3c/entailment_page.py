@@ -12,7 +12,7 @@ from tests.w3c.manifests import entailment_cases
 _ENTAILMENT: Final = """
 ## Entailment
 
-The rule sets (docs/use/rulesets.md), HermiT and Pellet on the W3C's tests of entailment. The data
+The rule sets (docs/use/rule-sets.md), HermiT and Pellet on the W3C's tests of entailment. The data
 of a test are the static graph, closed by the rule sets of the regime:
 
 | regime | rule sets |

@@ -2,7 +2,9 @@
 
 For a contradiction assertions are contracted first, against all axioms, by the resident reasoner.
 The axioms are then contracted against those few assertions in a separate process. Every proper
-subset of the two together has a model (docs/use/reasoning.md has the argument).
+subset of the two together has a model: let S be the assertions and A the axioms that are left.
+Without one assertion, S has a model with all axioms, so with A; without one axiom, A has one with
+S, since A is minimal for S. More statements never have more models.
 
 HermiT and Pellet infer a triple if assertions and axioms have no model together with its denial.
 HermiT decides this, in a process of its own; the set is found by QuickXplain, too.

@@ -3,6 +3,11 @@
 Source: Zhou et al., *PAGOdA*, JAIR 54 (2015), section 6: to decide a fact that only the upper bound
 has, the assertions suffice that its derivations there use, with those that contradictions use. A
 fact of the lower bound follows, so it stands for everything that it was derived from.
+
+Why they suffice: given the facts of the lower bound, a proof consists of clauses whose atoms the
+upper bound has all derived. Read backwards from the fact and from contradictions, each step is a
+derivation in the upper bound, and the alternatives of a clause are collected together. Facts that
+share no derivation have no atom in common, so their clauses are satisfied independently.
 """
 
 from __future__ import annotations
