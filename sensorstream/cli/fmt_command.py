@@ -122,8 +122,8 @@ def _replace(file: Path, content: bytes) -> None:
 def language_server() -> None:
     """Help editors with rules and queries: faults, completion, layout.
 
-    Speaks the Language Server Protocol on standard input and output; docs/use/editors.md says how
-    VS Code, Neovim and Emacs start it. It needs the extra "editor".
+    Speaks the Language Server Protocol on standard input and output; docs/use/command-line.md says
+    how VS Code, Neovim and Emacs start it. It needs the extra "editor".
     """
     from sensorstream.installation import require
 

@@ -422,7 +422,7 @@ def open_reader(url: str) -> extensions.connection:
         connection.close()
         raise HistoryError(
             "SQL over history needs a role that can only read: the history's URL names a "
-            "superuser, and its reader cannot log in (docs/use/history.md)"
+            "superuser, and its reader cannot log in (docs/operate/storage.md)"
         )
     connection.rollback()
     return connection

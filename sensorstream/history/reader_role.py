@@ -153,7 +153,7 @@ def reader_url(url: str) -> str:
 def admit_reader(cursor: extensions.cursor, schemas: Sequence[str]) -> None:
     """Create the reader if that is allowed, and grant it the views of ``schemas``. Without the
     right to create roles there is no reader, unless the owner of the server made a role of this
-    name (see docs/use/history.md).
+    name (see docs/operate/storage.md).
     """
     info = cursor.connection.info
     name = reader_name(info.dbname)
