@@ -59,7 +59,7 @@ class FunctionSettings:
     """``[functions]``."""
 
     files: tuple[Path, ...] = _setting(
-        (), "Python files whose functions rules may call; see docs/use/rule-language.md."
+        (), "Python files whose functions rules may call; see docs/use/mapping-rules.md."
     )
 
 

@@ -25,11 +25,13 @@ FILES = sorted(
     for folder in ("mapping_rules", "examples", "benchmarks", "tests")
     for path in (ROOT / folder).rglob("*.rules")
 )
-BLOCKS = re.findall(
-    r"^```rules\n(.*?)^```$",
-    (ROOT / "docs" / "use" / "rule-language.md").read_text("utf-8"),
-    re.S | re.M,
-)
+BLOCKS = [
+    block
+    for page in ("mapping-rules.md", "semantic-rules.md")
+    for block in re.findall(
+        r"^```rules\n(.*?)^```$", (ROOT / "docs" / "use" / page).read_text("utf-8"), re.S | re.M
+    )
+]
 
 
 def spaced(sparql: str) -> str:

@@ -1,7 +1,8 @@
 """Compiles RML mappings to the same kind of plan as rules.
 
-Source: RML-Core, "The Output Dataset". Intended differences are listed in ``docs/use/rml.md``:
-values lose their outer white space, and an invalid term rejects the message.
+Source: RML-Core, "The Output Dataset". Intended differences are listed in
+``docs/use/rml-and-xslt.md``: values lose their outer white space, and an invalid term rejects the
+message.
 """
 
 from __future__ import annotations
