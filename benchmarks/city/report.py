@@ -13,7 +13,7 @@ from benchmarks.publish import with_tables
 
 FILE: Final = Path(__file__).parents[1] / "results" / "city.json"
 PAGE: Final = Path(__file__).parents[2] / "docs" / "understand" / "performance.md"
-FIGURE: Final = PAGE.parent / "images" / "citybench.png"
+FIGURE: Final = PAGE.parents[1] / "images" / "citybench.png"
 BEGIN: Final = "<!-- begin: results of the city -->"
 END: Final = "<!-- end: results of the city -->"
 
