@@ -9,7 +9,7 @@ from typing import Final
 from sensorstream.model import xsd
 from sensorstream.model.terms import Literal
 
-# A number with zeros before it is a code, and nobody counts as far as a number of 19 digits.
+# A number with leading zeros is a code, and no count has 19 digits.
 _INTEGER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 _DECIMAL: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 _DATE_TIME: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T\S+")

@@ -12,7 +12,7 @@ _STARTS_WELL: Final = re.compile(r"[^\W\d]")
 
 
 def words(local: str) -> list[str]:
-    """The words of an XML name; what is no letter or digit parts them."""
+    """The words of an XML name; any character but letters and digits separates them."""
     found = _WORD.findall(local) or ["x"]
     return found if _STARTS_WELL.match(found[0]) else ["n", *found]
 

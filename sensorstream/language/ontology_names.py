@@ -1,4 +1,4 @@
-"""Checks the names of a rule file against the ontology: known, and used as their kind?"""
+"""The check of a rule file's names against the ontology: known, and used as their kind."""
 
 from __future__ import annotations
 
