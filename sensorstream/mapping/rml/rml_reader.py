@@ -1,4 +1,4 @@
-"""Reads an RML mapping from Turtle, with an error for everything that is not supported.
+"""The reader of an RML mapping in Turtle, with an error for everything that is not supported.
 
 Source: RML-Core (http://w3id.org/rml/core/spec) and the XPath part of the RML-IO-Registry.
 """
@@ -59,7 +59,7 @@ _MARKS: Final = rml("logicalSource", "subjectMap", "subject", "logicalTable")
 def read_rml(
     text: str, file: str = "", base: str = "", library: Library = NO_LIBRARY
 ) -> RmlMapping:
-    """The mapping that a Turtle document describes; ``file`` names it in errors.
+    """The mapping in a Turtle document; ``file`` names it in errors.
 
     ``base`` is the base IRI of triples maps without an ``rml:baseIRI``; if it is empty, that is the
     ``@base`` of the document. ``library`` holds the functions that it may name.

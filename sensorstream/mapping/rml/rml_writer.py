@@ -94,7 +94,7 @@ class _Writer:
         )
 
     def _each(self, what: str, maps: Sequence[TermMap | ParentMap]) -> Iterator[str]:
-        """Constants have shortcuts, which are read first: so only at the beginning."""
+        """Write maps, constants first, since their shortcuts are read first."""
         front = True
         for each in maps:
             front = front and isinstance(each, TermMap) and _is_plain(each)
