@@ -1,4 +1,4 @@
-"""Guesses the datatype of values."""
+"""Guesses of the datatype of values."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PICTURE: Final = re.compile(
 
 
 def pictures_of(values: Iterable[str]) -> tuple[str, ...]:
-    """The formats of times written in digits alone (20240501140500); empty: others are there."""
+    """The formats of times in digits alone (20240501140500); empty if any value is no such time."""
     found = dict[str, None]()
     for value in values:
         match = _PICTURE.fullmatch(value)

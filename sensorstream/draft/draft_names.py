@@ -36,7 +36,7 @@ def rule_name(local: str) -> str:
 
 
 class DraftNames:
-    """Gives names that have not been given before: the second ``x`` is ``x2``."""
+    """A source of names, each given once: the second ``x`` is ``x2``."""
 
     def __init__(self, *taken: str) -> None:
         self._taken = set(taken)

@@ -168,7 +168,7 @@ def _paths(drafted: Drafted, prefixes: Mapping[str, str]) -> _Paths:
 
 @dataclass(frozen=True, slots=True)
 class _Paths:
-    """Writes XPaths; ``root`` is the individual whose element is the context node."""
+    """A writer of XPaths; ``root`` is the individual whose element is the context node."""
 
     root: Drafted
     prefixes: Mapping[str, str]

@@ -87,7 +87,7 @@ class _Gap:
 
 
 class _Layout:
-    """Takes the tokens of a file one by one, and writes lines."""
+    """A writer of lines, which takes the tokens of a file one by one."""
 
     def __init__(self, line_break: str) -> None:
         self._break = line_break

@@ -21,8 +21,7 @@ TEXT: Final = "text()"
 @dataclass(frozen=True, slots=True)
 class LocationTarget:
     """The place that a condition looks at, from an element: down ``steps``, then ``there``, which
-    is ``@name`` for an attribute, ``text()`` for the texts, empty for the element's own string
-    value.
+    is ``@name`` for an attribute, ``text()`` for the texts, empty for the string value.
     """
 
     steps: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Converts the texts that an XPath found to RDF terms."""
+"""The conversion of texts that an XPath found to RDF terms."""
 
 from __future__ import annotations
 

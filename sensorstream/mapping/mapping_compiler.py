@@ -1,4 +1,4 @@
-"""Compiles syntax trees of mapping rules to closures; everything constant is computed once."""
+"""The compiler of mapping rules' syntax trees to closures, which compute all constants once."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ _NOTHING: Final[tuple[Term, ...]] = ()
 
 
 class _Compiler(TermCompiler):
-    """Compiles one rule; its methods return closures that do not depend on the syntax tree."""
+    """A compiler of one rule; its methods return closures that do not depend on the syntax tree."""
 
     def __init__(
         self,

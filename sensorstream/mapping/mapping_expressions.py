@@ -55,7 +55,7 @@ class ExpressionRecorder:
 
 
 class HoleCompiler:
-    """Compiles the holes of one rule, or of one map of RML; its methods return closures."""
+    """A compiler of the holes of one rule, or of one map of RML; its methods return closures."""
 
     def __init__(
         self,
@@ -66,8 +66,7 @@ class HoleCompiler:
         produced: Callable[[Hole, Turn, Sequence[str]], None] | None = None,
     ) -> None:
         """Prepare the compiler; ``placed`` returns the expression with the same meaning at its
-        place of evaluation, ``produced`` is called with the values of each hole; None: nobody wants
-        to know.
+        place of evaluation, ``produced`` is called with the values of each hole, if it is given.
         """
         self._name = rule
         self._produced = produced
@@ -186,7 +185,7 @@ class HoleCompiler:
 
 
 class MappingExpressions(HoleCompiler):
-    """Compiles the expressions of one rule; its methods return closures."""
+    """A compiler of the expressions of one rule; its methods return closures."""
 
     def __init__(
         self,
@@ -213,13 +212,13 @@ class MappingExpressions(HoleCompiler):
 
     @property
     def stated(self) -> Callable[[Triple, Sequence[syntax.Hole], Turn], None] | None:
-        """Reports a statement and the holes of its value; None: nobody wants to know."""
+        """The reporter of a statement and the holes of its value; None: nobody wants to know."""
         recorder, rule = self._recorder, self._rule.name
         return None if recorder is None else partial(recorder.stated, rule)
 
     @property
     def named(self) -> Callable[[Subject, Sequence[syntax.Hole], Turn], None] | None:
-        """Reports the name of an individual and its holes; None: nobody wants to know."""
+        """The reporter of an individual's name and its holes; None: nobody wants to know."""
         recorder, rule = self._recorder, self._rule.name
         return None if recorder is None else partial(recorder.named, rule)
 
@@ -246,8 +245,8 @@ class MappingExpressions(HoleCompiler):
 
     def _once(self, hole: syntax.Hole, find: Callable[[Turn], _Found]) -> Callable[[Turn], _Found]:
         """The same function, evaluated once for all turns of the rule's loops if its result does
-        not depend on them. Otherwise a rule for thousands of elements would look through all of
-        them in each turn.
+        not depend on them. Otherwise a rule for thousands of elements would look at all of them
+        each time.
         """
         if not self._is_fixed(hole):
             return find

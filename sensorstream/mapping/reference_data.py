@@ -1,6 +1,5 @@
 """Reference data: values that rules may look up beside the message. It is fixed when the rules are
-compiled: mapping depends only on rules and message, and gives the same result in the server, on
-replay and in bulk.
+compiled, so that mapping gives the same result in the server, on replay and in bulk.
 """
 
 from __future__ import annotations
@@ -30,8 +29,7 @@ NO_FUNCTIONS: Final[Mapping[str, Definition]] = {}
 @dataclass(frozen=True, slots=True)
 class ReferenceData:
     """Lookup tables by rule file, the user's own functions, and the ontology's individuals: names
-    to which the ontology gives one of its own classes as type (or ``owl:NamedIndividual``, or
-    ``owl:Thing``).
+    with one of its own classes as type (or ``owl:NamedIndividual``, or ``owl:Thing``).
     """
 
     tables: Mapping[str, Tables] = field(default_factory=dict)

@@ -40,8 +40,8 @@ WORST: Final = 9
 @dataclass(frozen=True, slots=True)
 class Cost:
     """The cost of one evaluation. ``many``: it may find any number of nodes. ``local``: it looks
-    only at the context node and below, so evaluating it at many nodes costs together no more than
-    ``degree``.
+    only at the context node and below, so evaluating it at many nodes costs no more than ``degree``
+    in all.
     """
 
     degree: int = 1

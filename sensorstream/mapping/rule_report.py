@@ -85,8 +85,8 @@ def explain(
     reference: ReferenceData = NO_REFERENCE,
     others: Sequence[PlannedRule] = (),
 ) -> tuple[Explanation, ...]:
-    """The work of the rules, and of ``others`` (maps and stylesheets), on each message of a
-    document.
+    """The work of the rules, and of ``others`` (maps and stylesheets), on each of a document's
+    messages.
 
     Raises:
         LanguageError: as ``compile_mapping`` does.
@@ -140,7 +140,7 @@ class _Tally:
 
 
 class _Tracer(ExpressionRecorder):
-    """The recorder: counts for each hole, and marks the parts of the message that were read."""
+    """A recorder that counts for each hole, and marks the parts of the message that were read."""
 
     def __init__(self, files: Iterable[syntax.RuleFile]) -> None:
         self._namespaces = {

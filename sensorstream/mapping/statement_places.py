@@ -111,7 +111,7 @@ def places(
 
 @dataclass(slots=True)
 class _Seeker(ExpressionRecorder):
-    """The recorder: notes the places of the statements that are wanted."""
+    """A recorder that notes the places of the sought statements."""
 
     wanted: frozenset[Triple]
     about: frozenset[Subject]
@@ -183,7 +183,7 @@ def _path(hole: syntax.Hole, lets: Mapping[str, syntax.Hole]) -> str:
 
 
 def _node(found: object, turn: Turn) -> Node | None:
-    """A node of the message; None: it is none, but a value that was computed."""
+    """A node of the message; None for a computed value."""
     if isinstance(found, Element):
         element, path, text = found, "", "".join(map(str, found.itertext()))
     else:

@@ -55,7 +55,7 @@ class Declaration:
 
 @dataclass(frozen=True, slots=True)
 class StylesheetFailure:
-    """Why a stylesheet failed on a document, and at which of its lines, if that is known."""
+    """The reason why a stylesheet failed on a document, and its line there, if that is known."""
 
     reason: str
     line: int | None

@@ -1,4 +1,4 @@
-"""Runs a stylesheet in a process of its own, with limits of time, memory and output."""
+"""The run of a stylesheet in a process of its own, with limits of time, memory and output."""
 
 from __future__ import annotations
 

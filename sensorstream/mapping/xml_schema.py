@@ -34,7 +34,7 @@ class SchemaFiles:
 
 
 class _Resolver(etree.Resolver):
-    """Gives texts for the references of a schema: libxml2 reads and downloads nothing."""
+    """A resolver of a schema's references to given texts: libxml2 reads and downloads nothing."""
 
     def __init__(self, texts: Mapping[str, bytes]) -> None:
         self._texts = texts

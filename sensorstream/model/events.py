@@ -55,8 +55,7 @@ class RuleWait:
 
 @frozen
 class Evidence:
-    """The reason of a rule's firing: the values of its variables by name, and the statements
-    matched.
+    """The reason of a rule's firing: the values of its variables by name, and matched statements.
 
     ``digest`` is that of the rule's text (:attr:`.CompiledRule.digest`). ``left_out`` counts the
     values and statements that are not here, because they are too many or too long. ``since`` is
@@ -137,8 +136,7 @@ class Event:
 @frozen
 class Delta:
     """The change of a set of triples at one instant: a Z-set of weights +1 and -1. No triple is in
-    both tuples, or twice in one. Both keep the order of the change, so that every run computes the
-    same.
+    both tuples, or twice in one. Both keep the order of the change, so that every run has the same.
     """
 
     time: Instant

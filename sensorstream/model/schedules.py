@@ -47,8 +47,7 @@ class Multiples:
 
 @dataclass(frozen=True, slots=True)
 class LocalTimes:
-    """Moments when the clocks of a zone show a time, each day or on one day of the week (0:
-    Monday).
+    """Moments when a zone's clocks show a time, each day or on one day of the week (0: Monday).
 
     A time that clocks skip on some day, because they are put forward, is taken as before that
     change: 02:30 is 03:30 then. If they show it twice, the first is meant. Source: RFC 5545,

@@ -79,9 +79,8 @@ class Schema:
         return self._inherited(self.ranges_of, name)
 
     def datatype_of(self, name: IRI) -> str | None:
-        """The datatype of a property's values, or None if the ontology states none. If there are
-        several, the one stated nearest to the property wins, then the first by name, so that each
-        run has the same.
+        """The datatype of a property's values, or None if the ontology states none. The one stated
+        nearest to the property wins, then the first by name, so that each run has the same.
         """
         if name in self.object_properties:
             return None

@@ -247,8 +247,8 @@ def zone_text(zone: int | None) -> str:
 
 
 def moved(moment: TimelineMoment, length: Duration) -> TimelineMoment:
-    """The moment a duration later (section E.3.3): months first, then seconds. In a shorter month
-    the day is the last one.
+    """The moment a duration later (section E.3.3): months first, then seconds. A day that a month
+    does not have becomes its last one.
     """
     clock = moment.clock
     if length.months:

@@ -212,7 +212,7 @@ class OpenQuestion:
         self._status = status
 
     def pieces(self, stop: Stop) -> Generator[Any, None, Any]:
-        """Yield the pieces of the answer as they come, and return the rest; closing it ends the
+        """Yield the pieces of the answer as they come, return the rest; closing it ends the
         question.
 
         Raises:

@@ -29,8 +29,8 @@ _LITERAL = IRI(f"{RDFS}Literal")
 
 
 def with_classes(ontology: Ontology, classes: Iterable[DescribedClass]) -> Ontology:
-    """The ontology with a definition of each class: its name is equivalent to its description. A
-    definition of a new name is conservative: nothing else follows from it.
+    """The ontology with a definition of each class: its name is equivalent to its description. Such
+    a definition is conservative: nothing new follows about other names.
 
     Raises:
         QueryError: a description has a property that the ontology does not declare.

@@ -254,7 +254,7 @@ def _checked(files: Sequence[Path], reading: _Reading, names: str) -> Ontology:
 
 
 def _fault_of(literal: Literal) -> str:
-    """Why a literal is not valid for its datatype; "" if it is."""
+    """The reason why a literal is not valid for its datatype; "" if it is."""
     try:
         _ = literal.value
     except (TermError, ValueError) as error:

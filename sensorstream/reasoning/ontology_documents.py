@@ -181,8 +181,8 @@ def _parse_xml_document(file: Path, content: bytes) -> Iterator[Triple]:
 
 
 def parse_xml(file: Path, content: bytes) -> etree._Element:
-    """The root of an XML file. Entities that the file itself declares are resolved, as ontologies
-    have them for namespaces; libxml2 bounds how much text they make. Nothing outside the file is
+    """The root of an XML file. Entities that the file itself declares, as ontologies do for
+    namespaces, are resolved; libxml2 bounds how much text they make. Nothing outside the file is
     read.
 
     Raises:
@@ -257,8 +257,7 @@ class Catalogs:
         self._read: dict[Path, dict[str, str]] = {}
 
     def file_of(self, missing: Missing) -> Path | None:
-        """The file that a catalog has for an import; None: no catalog beside the importing file has
-        one.
+        """The file that a catalog beside the importing file has for an import; None: there is none.
 
         Raises:
             OntologyError: the catalog cannot be read, or maps it to something that is no file.
@@ -278,8 +277,7 @@ class Catalogs:
         return file
 
     def entries(self, catalog: Path) -> dict[str, str]:
-        """The entries of a catalog, and of those it names as next; the first entry for a name
-        counts.
+        """The entries of a catalog, and of those it names as next; the first one for a name counts.
 
         Raises:
             OntologyError: a catalog is not well-formed XML.

@@ -188,8 +188,7 @@ def spent(reasoner: Reasoner) -> Spent:
 
 class Style(NamedTuple):
     """A way in which a stream links ever more individuals to one: the statements of its messages.
-    ``fresh`` are the individuals that each message names anew, with new values of the properties
-    ``keys``.
+    Each names the individuals of ``fresh`` anew, with new values of the properties ``keys``.
     """
 
     way: Way
@@ -214,8 +213,8 @@ class Style(NamedTuple):
 
 def sampled(messages: Sequence[Sequence[Triple]], ontology: Ontology) -> tuple[Style, ...]:
     """The styles in which sample messages link individuals to one. Individuals in several messages
-    are the same for all, others are new in each. If neither end of a link is in several, either may
-    be the one.
+    are the same for all, others are new in each. If neither end of a link is in several, both are
+    tried.
     """
     known = Counter(one for said in messages for one in {end for t in said for end in (t[0], t[2])})
     keys = frozenset(prop for props in _keys(ontology).values() for prop in props)
@@ -304,7 +303,7 @@ def _left_open(ontology: Ontology) -> Iterator[Way]:
 def costs(
     aside: Aside, styles: Sequence[Style], most: int, counter: Callable[[], Spent]
 ) -> Iterator[str]:
-    """Sentences on the cost of a message beside so many that are linked to one like it.
+    """Sentences on the cost of a message while many individuals are linked to one.
 
     Each step links more individuals to one, in each style, and then lets messages take the place of
     the oldest, as in a stream; the window is empty again afterwards. The slowest style is reported,
@@ -314,7 +313,7 @@ def costs(
         aside: the reasoner, whose window is empty.
         styles: of the streams.
         most: how many individuals a window has.
-        counter: what was spent, from an arbitrary start.
+        counter: the costs so far, from an arbitrary start.
     """
     tried = list(styles)
     for size in sorted({*takewhile(lambda each: each < most, _SIZES), most}):

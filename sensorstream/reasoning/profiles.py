@@ -64,8 +64,7 @@ def rule_set_names(profile: str) -> list[str]:
 
 
 def rule_set_of(profile: str, folder: Path | None = None) -> RuleSet | None:
-    """The rules of all rule sets of a profile; None: it has none. Paths of files begin at
-    ``folder``; None: here.
+    """The rules of a profile's rule sets; None: it has none. Paths begin at ``folder``; None: here.
 
     Raises:
         SettingsError: there is no such profile, or a file cannot be read.

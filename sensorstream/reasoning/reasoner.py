@@ -32,15 +32,15 @@ from sensorstream.sparql.algebra import TriplePattern, Variable
 
 
 class Reasoner(Protocol):
-    """Updates the inferred graph for each change of the window graph."""
+    """A reasoner: it updates the inferred graph for each change of the window graph."""
 
     lifted: bool
     """Whether the limits of a change are not in force: what comes was accepted before."""
 
     def start(self, kb: KnowledgeBase) -> None:
-        """Derive the static inferred graph, with an empty window graph. The state of an earlier
-        knowledge base is forgotten. A window that exists already (after a restart) is added by one
-        call of :meth:`react`.
+        """Derive the static inferred graph, with an empty window graph; forget any earlier
+        knowledge base. A window that exists already (after a restart) is added by one call of
+        :meth:`react`.
 
         Raises:
             OntologyError: the static graph contradicts itself.
@@ -48,8 +48,7 @@ class Reasoner(Protocol):
         """
 
     def react(self, kb: KnowledgeBase, delta: Delta) -> Delta:
-        """Follow a change of the window graph; return the change of the inferred graph, which is
-        applied.
+        """Follow a change of the window graph; return that of the inferred graph, which is applied.
 
         ``delta`` is applied to the window graph already. An inferred triple may be asserted too:
         the marks of the knowledge base distinguish the two.
@@ -111,7 +110,7 @@ class NoReasoner:
     lifted = False
 
     def start(self, kb: KnowledgeBase) -> None:
-        """Derives nothing."""
+        """Do nothing."""
 
     def react(self, kb: KnowledgeBase, delta: Delta) -> Delta:
         return Delta(delta.time)
@@ -183,8 +182,8 @@ _Y: Final = Variable("y")
 
 class SchemaClosure:
     """Incremental materialisation of the stated schema; O(conclusions) per triple. With
-    ``types=False`` only subproperties are followed: the part that a description logic reasoner does
-    not return with types.
+    ``types=False`` only subproperties are followed, which a description logic reasoner does not
+    return with types.
     """
 
     __slots__ = ("_closure", "_implied", "_schema", "lifted")
@@ -211,7 +210,6 @@ class SchemaClosure:
         kb.add(Origin.STATIC_INFERRED, derived)
 
     def react(self, kb: KnowledgeBase, delta: Delta) -> Delta:
-        """See :class:`~sensorstream.reasoning.reasoner.Reasoner`."""
         change = self.count(kb, delta)
         kb.apply(Origin.INFERRED, change)
         return change

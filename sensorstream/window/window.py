@@ -181,8 +181,8 @@ class SteppingWindow(ABC, Generic[E]):
 
     def insert(self, event: Event) -> WindowChange:
         """Take an event in; elements that the window's definition excludes now depart. A late event
-        enters with its own time: it renews nothing, and if it is older than all in a full window it
-        departs at once.
+        enters with its own time: it renews nothing, and departs at once if it is older than all in
+        a full window.
         """
         record = WindowChange()
         now = self._content.begin(event.time, record)

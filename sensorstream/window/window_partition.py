@@ -40,8 +40,8 @@ class PaneState:
 @dataclass(frozen=True, slots=True)
 class WindowState:
     """The state of a whole window; one that is not partitioned has one pane. ``owners`` names the
-    owner of each blank node that has one. ``ages`` gives time and arrival of every triple, in a
-    window of triples.
+    owner of each blank node that has one. A window of triples has ``ages``: time and arrival of
+    each.
     """
 
     counters: WindowCounters

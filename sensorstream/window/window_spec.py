@@ -57,8 +57,7 @@ class WindowPartitioning:
 
 @dataclass(frozen=True, slots=True)
 class WindowSpec:
-    """The definition of a window; size and step are numbers of elements, or lengths of the time
-    line.
+    """The definition of a window; size and step are numbers of elements, or lengths of time.
 
     Only a sliding window has a step of its own; for the others it follows from the kind. A landmark
     window has no size. ``start`` of a logical window is t0 of equations (3) and (11), t_l of

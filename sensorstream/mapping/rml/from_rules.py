@@ -72,7 +72,7 @@ def _refuse(what: str, position: Position) -> NoReturn:
 
 
 class _Exporter:
-    """Turns one rule into triples maps."""
+    """A translator of one rule into triples maps."""
 
     def __init__(
         self, file: syntax.RuleFile, rule: syntax.MappingRule, schema: Schema, source: str

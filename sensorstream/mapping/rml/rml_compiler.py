@@ -220,7 +220,7 @@ def _note(hole: Hole, row: Turn, found: Sequence[str]) -> None:
 
 
 class _MapCompiler(TermCompiler):
-    """Compiles one triples map; its methods return closures."""
+    """A compiler of one triples map; its methods return closures."""
 
     def __init__(
         self,

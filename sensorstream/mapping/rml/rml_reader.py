@@ -97,7 +97,7 @@ _TERM_TYPES: Final = {
 
 
 class _TermReader(ExpressionReader):
-    """Reads the term maps of one triples map (RML-Core, "Term Maps")."""
+    """A reader of the term maps of one triples map (RML-Core, "Term Maps")."""
 
     def constant(self, term: Term, kind: str, where: str) -> TermMap:
         where = f"{where}, {kind}"
@@ -186,7 +186,7 @@ class _TermReader(ExpressionReader):
 
 
 class _Reader(_TermReader):
-    """Reads one triples map."""
+    """A reader of one triples map."""
 
     def triples_map(self, number: int, base: str | None) -> TriplesMap:
         graph, node = self.graph, self.node

@@ -1,4 +1,4 @@
-"""Writes an RML mapping as Turtle, in RML-Core's vocabulary."""
+"""The writer of an RML mapping as Turtle, in RML-Core's vocabulary."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def print_rml(mapping: RmlMapping) -> str:
 
 
 class _Writer:
-    """Writes terms with the prefixes of one document."""
+    """A writer of terms with the prefixes of one document."""
 
     def __init__(self, prefixes: dict[str, str]) -> None:
         self._prefixes = prefixes

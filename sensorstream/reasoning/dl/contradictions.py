@@ -1,11 +1,10 @@
-"""The search in bounded time for assertions and axioms that contradict each other, or entail a
-triple.
+"""The search for assertions and axioms that contradict each other, or entail a triple.
 
 For a contradiction assertions are contracted first, against all axioms, by the resident reasoner.
 The axioms are then contracted against those few assertions in a separate process. Every proper
 subset of the two together has a model: let S be the assertions and A the axioms that are left.
 Without one assertion, S has a model with all axioms, so with A; without one axiom, A has one with
-S, since A is minimal for S. More statements never have more models.
+S, since A is minimal for S. More statements never have more models. The time is bounded.
 
 HermiT and Pellet infer a triple if assertions and axioms have no model together with its denial.
 HermiT decides this, in a process of its own; the set is found by QuickXplain, too.

@@ -37,8 +37,7 @@ _AT_ONCE: Final = 100
 @dataclass(frozen=True, slots=True)
 class Differences:
     """The result of a cross-check: entailed triples not inferred, and inferred ones not entailed.
-    ``contradiction``: the window has no model. ``disputed`` are types on which HermiT and Pellet
-    differ.
+    ``contradiction``: the window has no model. HermiT and Pellet differ on ``disputed`` types.
     """
 
     missing: tuple[Triple, ...] = ()

@@ -10,8 +10,8 @@ HermiT compares a negative assertion of a value with the other assertions of a d
 text: if ``4`` is denied it accepts ``"04"``. It compares values in classes as values, so the
 individual is put outside the class of those that have the value, which means the same.
 
-Pellet 2.3.1 throws an UnsupportedOperationException on ``xsd:pattern``, and refuses values that are
-exactly as long as ``xsd:minLength`` and ``xsd:maxLength``: it gets no axiom with such a facet.
+Pellet 2.3.1 throws an UnsupportedOperationException on ``xsd:pattern``, and refuses values of a
+length that ``xsd:minLength`` and ``xsd:maxLength`` allow: it gets no axiom with such a facet.
 
 Source: OWL 2 Structural Specification, section 4; OWL 2 Direct Semantics, sections 2.2.3 and 2.3.3;
 OWL 2 Mapping to RDF Graphs, section 3.2; XSD 1.1 part 2, sections 3.3 and 3.4.
@@ -500,7 +500,7 @@ def without_text_facets(axioms: Collection[Triple]) -> list[Triple]:
     if not parts:
         return list(axioms)
     kept = [each for each in axioms if each[0] not in parts and each[2] not in parts]
-    # Parts of left out axioms alone are left out, too.
+    # Parts that only left out axioms have are left out, too.
     while orphans := _blank(each[0] for each in kept) & _blank(o for _, _, o in axioms) - _blank(
         o for _, _, o in kept
     ):

@@ -34,7 +34,7 @@ _INFERRED: Final = int(Origin.INFERRED)
 
 
 class DlReasoner(Limited):
-    """A reasoner that keeps all entailments about every individual: its classes, values and other
+    """A reasoner that keeps all entailments about individuals: their classes, values and other
     names.
 
     Rules derive most of them; the reasoner's process is asked about what rules leave open. Answers
@@ -121,11 +121,9 @@ class DlReasoner(Limited):
         self._answers = answers
 
     def conclusions(self, triple: Triple) -> Iterable[Triple]:
-        """See :class:`~sensorstream.reasoning.reasoner.Reasoner`."""
         return self._told.conclusions(triple)
 
     def react(self, kb: KnowledgeBase, delta: Delta) -> Delta:
-        """See :class:`~sensorstream.reasoning.reasoner.Reasoner`."""
         answers = self._answers
         if answers is None:
             raise InternalFault("a reasoner that was not started is told of a change")
@@ -189,13 +187,12 @@ class ResilientReasoner(DlReasoner):
         return self._worker.waiting
 
     def start(self, kb: KnowledgeBase) -> None:
-        """See :class:`~sensorstream.reasoning.reasoner.Reasoner`."""
         self._plain, self.degraded = None, ""
         super().start(kb)
         self._explainer.prepare()
 
     def react(self, kb: KnowledgeBase, delta: Delta) -> Delta:
-        """See :class:`~sensorstream.reasoning.reasoner.Reasoner`.
+        """Follow a change as :class:`~sensorstream.reasoning.reasoner.Reasoner`.
 
         Raises:
             Inconsistent: with its contradiction.

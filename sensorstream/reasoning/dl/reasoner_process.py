@@ -134,9 +134,8 @@ class JavaLimits(TypedDict, total=False):
 
 
 class Worker:
-    """A reasoner in a separate process, started at its first use. A question contains all
-    assertions of its islands, so a process that died or hung is replaced at the next question
-    without loss.
+    """A reasoner in a separate process, started at its first use. Each question has all assertions
+    of its islands, so a process that died or hung is replaced at the next one without loss.
     """
 
     def __init__(

@@ -84,8 +84,8 @@ class Served:
         return self._justifier.justify(triples, seconds, candidates)
 
     def realise(self, document: str, values: Sequence[tuple[str, str]]) -> list[Statement] | None:
-        """The statements that follow about the individuals of a document (N-Triples); None: it has
-        no model.
+        """The statements that follow about a document's individuals (N-Triples); None: it has no
+        model.
 
         Types, property values and equalities are from HermiT's lists: some may not be entailed.
         Listed values of datatype properties are those asserted with a subproperty or for an equal

@@ -57,9 +57,8 @@ class MemberEntailments:
 
 @dataclass(frozen=True, slots=True)
 class Probes:
-    """The probing classes of one terminology. ``roles`` are the object properties whose values are
-    queried; ``equality``: whether axioms can make individuals equal. The mappings give the meaning
-    of each class.
+    """The probing classes of one terminology, each mapped to its meaning. ``roles`` are the object
+    properties whose values are queried; ``equality``: whether axioms can make individuals equal.
     """
 
     roles: tuple[IRI, ...] = ()
@@ -275,7 +274,7 @@ class Terminology:
 
     def document(self, reasoner: str = "hermit") -> bytes:
         """The axioms in the form for HermiT or Pellet, as N-Triples. Pellet fails on patterns of
-        texts, and measures texts wrongly: it gets no axiom with them; rules derive their effect on
+        texts, and measures texts wrongly: it gets no such axiom; rules derive their effect on
         asserted values.
         """
         axioms = self.axioms if reasoner == "hermit" else without_text_facets(self.axioms)

@@ -172,8 +172,7 @@ _OF_STATIC: Final = Origin.STATIC | Origin.STATIC_INFERRED
 @dataclass(frozen=True, slots=True)
 class FirstDerivations:
     """The derived triples, each with an application of a rule that concludes it. Premises that are
-    not among the triples of ``steps`` are given. ``limits`` says what was not found, and why; "" if
-    all was.
+    not among ``steps`` are given. ``limits`` says what was not found, and why; "" if all was.
     """
 
     steps: Mapping[Triple, RuleApplication]

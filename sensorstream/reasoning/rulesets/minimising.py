@@ -41,8 +41,8 @@ class TripleKind:
 
 
 def vocabulary_of(static: Iterable[Triple]) -> Iterator[TripleKind]:
-    """The kinds of triples that may stream under an ontology: with its names as properties, and as
-    classes; and those of its own triples. Of the names of RDF, RDFS and OWL only ``rdf:type``
+    """The kinds of triples that may stream under an ontology: with its names as properties and as
+    classes, and those of its own triples. Of the names of RDF, RDFS and OWL only ``rdf:type``
     streams.
     """
     for triple in static:
@@ -166,9 +166,8 @@ def kinds_asked(query: Query) -> list[TriplesRead]:
 
 @dataclass(frozen=True, slots=True)
 class Minimised:
-    """The result: ``kept`` are the names of the rules that are needed, in their order. ``idle`` are
-    those that cannot fire, or whose conclusions reach no query; ``implied`` those whose conclusions
-    others also make.
+    """The names of rules: ``kept`` are needed, in their order; ``idle`` cannot fire, or their
+    conclusions reach no query; the others also make the conclusions of ``implied``.
     """
 
     kept: tuple[str, ...]

@@ -79,8 +79,7 @@ def _may_begin(
     triple: TriplePattern, index: TripleIndex, binding: Binding, given: frozenset[str]
 ) -> bool:
     """Whether the ends of a path are nodes of the graph, as far as other patterns bind them. A
-    variable has no path of length zero at a term that is a property only. A given term is known to
-    be a node.
+    variable has no path of length zero at a term that is a property only. A given term is a node.
     """
     if isinstance(triple.predicate, IRI | Variable):
         return True
@@ -280,9 +279,8 @@ def together(left: Pattern, right: Pattern) -> Pattern:
 
 
 class Substitution:
-    """A rule whose variables of these names become terms. The terms must be bound by patterns that
-    the body no longer needs; see :func:`can_be_substituted`. Filters that the terms alone decide
-    are gone.
+    """A rule whose variables of these names become terms, bound by patterns that the body no longer
+    needs; see :func:`can_be_substituted`. Filters that the terms alone decide are gone.
     """
 
     def __init__(self, rule: DerivationRule, names: Set[str]) -> None:

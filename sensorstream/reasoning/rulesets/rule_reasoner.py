@@ -1,5 +1,4 @@
-"""The conclusions of rule sets from a static graph and a window, kept up to date as the window
-changes.
+"""The conclusions of rule sets from a static graph and a window, kept up to date with the window.
 
 The static graph is closed once, by the rules as they are. Then they are specialised to it: the rest
 are rules over streamed triples. Those with one premise are composed to flat conclusions
@@ -137,7 +136,6 @@ class RuleReasoner(Limited):
         return 0 if self._special is None else len(self._special.tables)
 
     def start(self, kb: KnowledgeBase) -> None:
-        """See :class:`~sensorstream.reasoning.reasoner.Reasoner`."""
         self.close()
         try:
             with self.budget.lift():
@@ -147,7 +145,7 @@ class RuleReasoner(Limited):
             raise OntologyError(f"the rule sets do not fit the ontology: {error.message}") from None
 
     def react(self, kb: KnowledgeBase, delta: Delta) -> Delta:
-        """See :class:`~sensorstream.reasoning.reasoner.Reasoner`.
+        """Follow a change as :class:`~sensorstream.reasoning.reasoner.Reasoner`.
 
         Raises:
             Inconsistent: a rule concludes a contradiction.
@@ -170,7 +168,6 @@ class RuleReasoner(Limited):
         return change
 
     def conclusions(self, triple: Triple) -> Iterable[Triple]:
-        """See :class:`~sensorstream.reasoning.reasoner.Reasoner`."""
         return () if self._run is None else self._run.closure.conclusions(triple)
 
     def close(self) -> None:
@@ -302,9 +299,9 @@ class RuleReasoner(Limited):
 
 
 class _Run:
-    """Rules at work over one knowledge base; their conclusions are the inferred graph.
-    ``of_static``: it is that of the static graph. ``closed``: the static graphs are closed under
-    all of the rules.
+    """Rules at work over one knowledge base; their conclusions are the inferred graph,
+    ``of_static`` that of the static graph. ``closed``: the static graphs are closed under all of
+    the rules.
     """
 
     def __init__(

@@ -88,8 +88,8 @@ def checked_operation(
 
 
 def check_body(pattern: Pattern, places: Places) -> None:
-    """Refuse parts that a body may not have. ``places`` are those of the parts of the text, from
-    the rule on.
+    """Refuse parts that a body may not have. ``places`` are those of the text's parts, from the
+    rule on.
 
     Raises:
         QueryError: a part that is not of the graph (SERVICE, GRAPH, WINDOW), that depends on an

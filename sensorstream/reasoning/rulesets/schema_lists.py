@@ -1,6 +1,6 @@
-"""Triples of the schema, known before anything streams, and rules about its lists. The static
-graph's lists replace EACH and paths over ``rdf:first`` and ``rdf:rest``: there is one rule for each
-list.
+"""Triples of the schema, known before anything streams, and rules about its lists. Lists of the
+static graph replace EACH and paths over ``rdf:first`` and ``rdf:rest``: each makes a rule of its
+own.
 """
 
 from __future__ import annotations

@@ -86,7 +86,6 @@ class SchemaTable:
         self._found: dict[Term, tuple[tuple[IRI, Term], ...]] = {}
 
     def said(self, object_: Term) -> Sequence[tuple[IRI, Term]]:
-        """See :class:`~sensorstream.network.recursion.linear_rules.LinearTable`."""
         found = self._found.get(object_)
         if found is None:
             made: dict[tuple[IRI, Term], None] = {}
@@ -100,7 +99,6 @@ class SchemaTable:
         return found
 
     def names(self, term: Term) -> bool:
-        """See :class:`~sensorstream.network.recursion.linear_rules.LinearTable`."""
         return any(self._has(name, term) for name in self._names)
 
     def may_say(self, kind: TriplesRead) -> bool:
@@ -185,8 +183,8 @@ def _ends(triple: TriplePattern) -> tuple[object, object, object]:
 
 
 class Division:
-    """A clause of a rule, divided into the part that the static graph answers and the part that
-    streams.
+    """A clause of a rule, divided into the part that the static graph answers and the streamed
+    part.
 
     The rule has no lists; see :func:`.lists.unrolled`. ``schema`` are the patterns of the clause
     that the static graph answers, ``whole`` is the clause with these patterns.
@@ -327,8 +325,7 @@ class Specialisation:
     ) -> bool:
         """Whether a new triple makes other rules; maybe true if it does not. Only triples of
         :func:`.lists.schema_kinds` do. ``index`` holds the triple, ``is_static`` tells if one holds
-        whatever streams. With the others, also those of the schema, the rules conclude what the
-        rule set does.
+        whatever streams. With the other triples the rules conclude what the rule set does.
         """
         kind = TriplesRead(triple[1], triple[2])
         if any(each.meets(kind) for each in self._kinds_of_lists):

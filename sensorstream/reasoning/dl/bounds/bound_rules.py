@@ -89,8 +89,8 @@ class RulesBound:
 
     def facts_of(self, term: Term) -> tuple[Triple, ...]:
         """The facts that the rules take for granted about an individual or a literal of the
-        assertions. They are to be asserted as long as any assertion has the term; most individuals
-        need none.
+        assertions, to be asserted as long as any assertion has the term; most individuals need
+        none.
 
         Raises:
             TermError: the text of a literal is not in its datatype's lexical space.

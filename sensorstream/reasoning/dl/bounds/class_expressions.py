@@ -265,7 +265,7 @@ class ClauseExpressions:
     def _link(
         self, draft: _Draft, node: Term, filler: Term, one: Variable, *, positive: bool = False
     ) -> Variable:
-        """Add the condition that somebody is linked, and what is said of that neighbour."""
+        """Add the condition that an individual is linked, with the conditions on that neighbour."""
         role, other = self._role(node), draft.variable()
         draft.body.append(role.between(one, other))
         if not role.of_values:

@@ -41,8 +41,7 @@ class ClauseHead:
 
 @dataclass(frozen=True, slots=True)
 class BoundClause:
-    """A clause: if all triples of ``body`` hold, one of ``heads`` does; without heads that is
-    impossible.
+    """A clause: all triples of ``body`` imply one of ``heads``; without heads they are impossible.
 
     The two terms of each pair of ``apart`` must be different names. The variables of each group of
     ``alike`` may change places without changing the clause.
@@ -57,8 +56,9 @@ class BoundClause:
 
 @dataclass(frozen=True, slots=True)
 class Crowd:
-    """Individuals with at least ``number`` neighbours by ``link``, to be told of as of ``kind``. A
-    clause about so many neighbours says nothing of all others. ``clause`` finds the neighbours.
+    """A class ``kind``, told to the upper bound, of individuals with at least ``number`` neighbours
+    by ``link``. The clause about so many neighbours says nothing of others; ``clause`` finds
+    neighbours.
     """
 
     link: IRI

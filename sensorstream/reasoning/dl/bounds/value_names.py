@@ -272,9 +272,8 @@ _OF_EXISTING: Final = "values that exist"
 def stand_ins(
     values: ValueNames, mentioned: dict[Value, Literal]
 ) -> tuple[list[BoundClause], list[str], list[TriplePattern]]:
-    """Clauses of the upper bound, the axioms left out, and the patterns of those whom they may
-    concern. ``mentioned`` are the axioms' values. A left out axiom concerns ``?x`` if it has one of
-    the patterns.
+    """Clauses of the upper bound, the axioms left out, and patterns: a left out axiom may concern
+    ``?x`` if it has one of these. ``mentioned`` are the axioms' values.
     """
     found: list[BoundClause] = []
     left_out: list[str] = []

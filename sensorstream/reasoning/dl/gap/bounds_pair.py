@@ -140,9 +140,9 @@ class BoundsMoved(NamedTuple):
 class BoundsPair:
     """Both bounds over the same assertions; a change costs what it changes in them.
 
-    ``budget`` is what each of them may take for a change. Axioms in ``left_out`` are treated as if
-    they could have no rules; see :func:`~sensorstream.reasoning.dl.bounds.bound_rules.lower`.
-    :meth:`begin` derives the consequences of the axioms alone.
+    ``budget`` limits each of them for a change. Axioms in ``left_out`` are treated as if they could
+    have no rules; see :func:`~sensorstream.reasoning.dl.bounds.bound_rules.lower`. :meth:`begin`
+    derives the consequences of the axioms alone.
     """
 
     def __init__(

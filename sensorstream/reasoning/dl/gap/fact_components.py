@@ -33,9 +33,9 @@ _Key = TypeVar("_Key", Triple, Subject)
 
 @dataclass(slots=True, eq=False)
 class Component:
-    """Facts to decide together: ``roots`` are these facts, ``open`` all open facts that are
-    connected with them, ``given`` the facts of the lower bound that they depend on, without names
-    of the bounds' own.
+    """Facts to decide together: ``roots`` are these facts, ``open`` all open facts connected with
+    them, ``given`` the facts of the lower bound that they depend on, without names of the bounds'
+    own.
     """
 
     roots: dict[Triple, None] = field(default_factory=dict)

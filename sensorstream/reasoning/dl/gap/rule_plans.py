@@ -195,8 +195,8 @@ def kind_of(triple: TriplePattern) -> IRI:
 
 class RuleWriter(JoinWriter):
     """A writer of functions that find the solutions of a conclusion in which one triple takes part.
-    A function gets the ends of the triple, and returns :class:`RankedSolution` for each solution,
-    or nothing.
+    A function gets the ends of the triple, and returns a :class:`RankedSolution` for each, or
+    nothing.
     """
 
     def __init__(self, conclusion: Conclusion, store: RankedTriples) -> None:
@@ -274,7 +274,7 @@ class RuleWriter(JoinWriter):
         return self._finish("s, o")
 
     def _run_tests(self) -> None:
-        """The conditions on what is known so far: a row that fails is followed no further."""
+        """Write the conditions on what is known so far: a row that fails is followed no further."""
         for each in list(self._conditions):
             if {variable.name for variable in variables(each)} <= self._bound:
                 self._conditions.remove(each)

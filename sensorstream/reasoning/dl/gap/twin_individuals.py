@@ -331,8 +331,7 @@ class Twins:
     def _look(
         self, one: Subject, members: dict[Subject, None]
     ) -> tuple[tuple[str, ...], list[Literal]]:
-        """The description of an individual, by which others are like it; its literals in that
-        order.
+        """The description by which others are like an individual; its literals in that order.
 
         Raises:
             TermError: a literal is not valid.
