@@ -72,7 +72,7 @@ class Drafted:
     alone: bool = False
     """Whether the identifier tells all of them apart in each message."""
     guess: str = ""
-    """Why the identifier may be another one; "": it is one by its name."""
+    """The reason why the identifier may be another one; "": its name says that it is one."""
     time: tuple[Drafted, ValueSpot] | None = None
     other_times: tuple[ValueSpot, ...] = ()
 

@@ -25,7 +25,7 @@ class ValuesAtPlace:
 
     seen: list[str] = field(default_factory=list)
     messages: list[int] = field(default_factory=list)
-    """Of each value, the number of its message."""
+    """The number of each value's message."""
     always: bool = True
     """Whether each element of the kind has exactly one."""
 

@@ -90,7 +90,7 @@ SPARQL_SKIP: Final = re.compile(
 
 
 DEEPEST: Final = 64
-"""How deep values may be nested; what handles trees calls itself for each level."""
+"""The limit of nested values; code that handles trees calls itself for each level."""
 
 _LEVELS: Final = frozenset(
     ("OPEN", "_CLOSE", "OPEN_LIST", "_CLOSE_LIST", "_OR", "_SEMICOLON", "_COMMA", "_DOT")

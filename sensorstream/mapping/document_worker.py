@@ -24,7 +24,7 @@ _HANGS: Final = 60.0
 _MEMORY: Final = 1 << 30
 """Bytes of memory that the process may take."""
 _AGAIN_SECONDS: Final = 3600.0
-"""For what was in time once: the watchdog ends the server long before."""
+"""The limit for a document that was in time once; the watchdog ends the server long before."""
 
 
 class DocumentWorker:

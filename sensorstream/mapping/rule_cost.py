@@ -34,7 +34,7 @@ from sensorstream.mapping.xpath_tree import (
 from sensorstream.sparql.walk import nodes
 
 WORST: Final = 9
-"""The degree of what cannot be told."""
+"""The degree of an unknown cost."""
 
 
 @dataclass(frozen=True, slots=True)

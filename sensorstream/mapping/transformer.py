@@ -14,7 +14,7 @@ from sensorstream.mapping.stylesheet import StylesheetFailure, output_of, read_s
 from sensorstream.mapping.xml_document import Element
 
 _OUTPUT: Final = b"+"
-"""Before an output; a failure has another sign before it."""
+"""The sign before an output; a failure has another one."""
 _MOST_OUTPUT: Final = 64 << 20
 """Bytes that a stylesheet may make of a message."""
 

@@ -18,7 +18,7 @@ from sensorstream.mapping.xml_document import Element
 from sensorstream.mapping.xpath_tree import NC_NAME, NODE_TYPES, OPERATORS, tokens_of
 
 Bound: TypeAlias = Element | str | float | bool | list[Element]
-"""What a variable is bound to: a node or the text of an attribute; by ``let``, any value."""
+"""The value of a variable: a node or the text of an attribute; by ``let``, any value."""
 
 Nodes: TypeAlias = Mapping[str, Bound]
 """The variables of ``for each`` and ``let``."""

@@ -70,7 +70,7 @@ class Evidence:
 
 
 SEVERITIES: Final = ("info", "warning", "critical")
-"""From the least to the gravest."""
+"""The severities, from the least to the gravest."""
 
 
 @frozen

@@ -19,7 +19,7 @@ Point: TypeAlias = tuple[float, float]
 Ring: TypeAlias = tuple[Point, ...]
 
 MOST_CORNERS: Final = 10_000
-"""Of a polygon, its holes included: each test looks at all of them."""
+"""The most corners of a polygon, with its holes: each test looks at all of them."""
 _LONGEST: Final = 400_000
 _CRS84: Final = "http://www.opengis.net/def/crs/OGC/1.3/CRS84"
 _EPSG_4326: Final = "http://www.opengis.net/def/crs/EPSG/0/4326"

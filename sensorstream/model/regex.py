@@ -26,8 +26,9 @@ _MOST_VISITED: Final = 500_000_000
 _MOST_SEARCHED: Final = 2_000_000_000
 """Matches times characters of one replacement: each may be sought to the end of the text."""
 LONGEST_TEXT: Final = 1_000_000
-"""Characters of a text that a function may make: else one that doubles its argument, thirty times
-over, takes all memory. A message is no longer."""
+"""The most characters of a text that a function may make; messages are no longer. Without it
+doubling a text thirty times takes all memory.
+"""
 
 # The classes of Python, since RE2's know ASCII only: a word has letters, digits of all kinds and
 # the underscore.

@@ -23,7 +23,7 @@ _EXAMPLES: Final = {"integer": "2678", "datetime": "2026-03-01T12:00:00Z", "seco
 _MICROSECOND: Final = timedelta(microseconds=1)
 _SECOND: Final = 1_000_000
 _ROUNDINGS: Final = 64
-"""So many units in the last place of a double its sums may be off."""
+"""The largest error of a double's sums, in units of its last place."""
 
 
 class Timeline(Enum):

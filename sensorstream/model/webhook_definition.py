@@ -14,13 +14,13 @@ from typing import Any, ClassVar, Final, Literal, Self, TypeAlias, get_args
 from sensorstream.errors import WebhookError
 
 Format: TypeAlias = Literal["cloudevents", "alertmanager"]
-"""What a webhook may get: CloudEvents, or what an Alertmanager sends."""
+"""The formats of a webhook: CloudEvents, or the one of an Alertmanager."""
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
 CLOUD_EVENTS: Final = "cloudevents"
 ALERTMANAGER: Final = "alertmanager"
 Label: TypeAlias = Literal["rule", "kind", "severity", "key"]
 LABELS: Final[tuple[Label, ...]] = get_args(Label)
-"""What alerts may be grouped by."""
+"""The labels by which alerts may be grouped."""
 LONGEST_WAIT: Final = 3600.0
 LONGEST_INTERVAL: Final = 604_800.0
 

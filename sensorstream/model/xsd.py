@@ -77,7 +77,7 @@ EXACT: Final = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 """Sums of times are exact: a fraction of a second may have any number of digits."""
 DAY: Final = 86_400
 MOST_DIGITS: Final = 4_300
-"""Of a number: Python takes time that grows with their square, and refuses more."""
+"""The most digits of a number: Python's time grows with their square, and it refuses more."""
 UNORDERED: Final = 2
 """Neither equal nor in order."""
 

@@ -32,7 +32,7 @@ _LOOK: Final = 1.0
 _LEAST: Final = 1e-6
 """Seconds of a timer; 0 would be none."""
 _ORPHAN: Final = 60
-"""How many times its seconds a fork may live whose owner does not end it."""
+"""The lifetime of a fork that its owner does not end, as a multiple of its seconds."""
 _OUT_OF_MEMORY: Final = 71
 _TOO_LARGE: Final = 72
 

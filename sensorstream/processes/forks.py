@@ -40,7 +40,7 @@ _END_SECONDS: Final = 5.0
 IDLE: Final = 600.0
 """Seconds without a question after which a process is ended."""
 _OUT_OF_MEMORY: Final = (-6, -9)
-"""Libraries abort that get no memory; SIGKILL comes from the kernel that has none left."""
+"""Exit codes for lack of memory: libraries abort, and the kernel sends SIGKILL."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ class Stop:
         self._lock = Lock()
         self._ends: list[Callable[[], object]] = []
         self.reason: SensorStreamError | None = None
-        """Why it was ended; None: it was not."""
+        """The reason why it was ended; None: it was not."""
 
     def check(self) -> None:
         """Do nothing, unless it was ended.

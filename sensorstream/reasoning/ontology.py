@@ -153,7 +153,7 @@ class _Reading:
         self.restricted: dict[Term, Path] = {}
         self.remarks: list[Remark] = []
         self.invalid: dict[Triple, tuple[Path, str]] = {}
-        """What has a literal that is not valid for its datatype: in which file, and why."""
+        """The triples with a literal that is not valid for its datatype: the file, and why."""
 
     def take(self, file: Path, found: Iterable[Triple]) -> None:
         """Add the triples of one file."""

@@ -44,7 +44,7 @@ _ENTITIES: Final = {
     "AnnotationProperty": IRI(f"{OWL}AnnotationProperty"),
     "NamedIndividual": owl.NAMED_INDIVIDUAL,
 }
-"""What a name is, by the element that holds it."""
+"""The kind of a name, by the element that holds it."""
 
 # The triples of elements. In a triple, 1 is the term of the element's first part, * the list of all
 # parts, 2* that of those from the second on, _ a new node, which is the element's term, and # its

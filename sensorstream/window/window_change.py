@@ -58,10 +58,10 @@ class WindowChange:
         self.ended: list[Ended] = []
         """The single statements that left."""
         self.revoked: list[Ended] = []
-        """Single statements that left earlier, and whose interval is another one."""
+        """Single statements that left earlier, with another interval."""
         self.undo: list[Undo] = []
         self.graphs: dict[Triple, GraphChange] = {}
-        """The named graphs that a triple had before and has now, where they are others."""
+        """The named graphs of a triple before and now, if they differ."""
         # By stay; used only while statements are taken out.
         self.references: dict[int, References] = {}
 

@@ -99,7 +99,7 @@ def owners_of(event: Event, known: Mapping[BlankNode, Subject]) -> dict[Subject,
 
 
 SOURCE = "source"
-"""How the settings name the partition by source."""
+"""The name of the partition by source in the settings."""
 
 
 def partition_of(text: str) -> WindowPartitioning | None:

@@ -58,7 +58,7 @@ def short(iri: str) -> str:
 
 
 _BLOCK: Final = re.compile(r"^[ \t]*(<[^>\n]*>|[^\s;\[<]+)(?=[\s;\[])", re.M)
-"""What a line begins with: maybe the name of a block."""
+"""The beginning of a line: maybe the name of a block."""
 # Names need a base; it is removed again in messages.
 _NO_BASE: Final = "urn:sensorstream:document"
 

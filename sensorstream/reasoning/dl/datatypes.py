@@ -491,7 +491,7 @@ TEXT_FACETS: Final = frozenset(
     {*(f"{XSD}{word}" for word in ("length", "minLength", "maxLength", "pattern"))}
     | {f"{RDF}langRange"}
 )
-"""What restricts texts by how long they are, or by what they look like."""
+"""The facets that restrict the length or the form of texts."""
 
 
 def without_text_facets(axioms: Collection[Triple]) -> list[Triple]:

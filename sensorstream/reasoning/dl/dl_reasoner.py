@@ -58,7 +58,7 @@ class DlReasoner(Limited):
         self._worker = worker
         super().__init__(Budget(limits))
         self.questions = IslandQuestions(terminology, worker, remembered)
-        """What the process is asked."""
+        """The questions to the process."""
         self._told = SchemaClosure(terminology.schema)
         self._trial = trial or AxiomTrial(terminology)
         self._answers: Answers | None = None
@@ -172,9 +172,9 @@ class ResilientReasoner(DlReasoner):
         self._explainer = explainer
         self._plain: SchemaClosure | None = None
         self.restarts = 0
-        """How often the process was started again."""
+        """The number of restarts of the process."""
         self.degraded = ""
-        """Why the plain profile is used; "" if it is not."""
+        """The reason why the plain profile is used; "" if it is not."""
 
     @property
     def pid(self) -> int | None:

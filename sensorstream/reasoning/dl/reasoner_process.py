@@ -20,7 +20,7 @@ from sensorstream.reasoning.dl.reasoner_worker import Served
 HEAP: Final = 1024
 """MiB; classified ontologies of ten thousand axioms and islands of hundreds fit well."""
 _START_SECONDS: Final = 40.0
-"""With a question, so that a start of which nothing comes ends within a minute."""
+"""Seconds for a start: with a question, one without an answer ends within a minute."""
 _TOLD_BYTES: Final = 2000
 
 

@@ -42,7 +42,7 @@ from sensorstream.reasoning.rulesets.schema_lists import schema_kinds, unrolled
 from sensorstream.reasoning.rulesets.specialise import Specialisation, numbered
 
 _MOST_APPLICATIONS: Final = 2_000
-"""The engine waits meanwhile."""
+"""The most applications for an explanation; the engine waits meanwhile."""
 
 
 def contradicting(
@@ -77,7 +77,7 @@ _LOG = logging.getLogger(__name__)
 _KNOWN: Final = Origin.STATIC | Origin.STATIC_INFERRED
 _STATIC: Final = int(_KNOWN)
 _MANY: Final = 1000
-"""Of a window that loses so many triples at once, it may be quicker to begin anew."""
+"""Lost triples from which on it may be quicker to derive a window anew."""
 
 
 @dataclass(frozen=True, slots=True)

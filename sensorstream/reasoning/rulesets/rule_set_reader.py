@@ -471,7 +471,7 @@ SUMMARIES: Final = {
     "swclos2-axioms": "what SWCLOS2 adds to OWL's definition (SWCLOS2 manual, Table 13.2)",
     "rdfs-containers": "the axioms of rdf:_1, rdf:_2, … that are used (RDF 1.1 Semantics, 9)",
 }
-"""What each set is, by its name."""
+"""A summary of each set, by its name."""
 
 
 def text_of(name: str) -> str:

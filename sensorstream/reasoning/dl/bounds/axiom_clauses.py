@@ -307,7 +307,7 @@ class _Rule:
         self.body: list[TriplePattern] = []
         self.individuals: dict[Variable, None] = {}
         self.otherwise: list[ClauseHead] = []
-        """What holds where the condition does not, because it is that two are different."""
+        """Heads for the case that a condition fails because two individuals are the same."""
 
     def condition(self, atom: Atom) -> None:
         """Add an atom of the body."""
@@ -422,8 +422,8 @@ def _width(found: Needs) -> tuple[bool, int]:
 
 
 _Entry: TypeAlias = tuple[Callable[[Stated], Iterator[BoundClause]], str]
-"""What an axiom says; and what it needs: of the class or property that is its subject (1), of that
-or the one that is its object (2), of the narrower of both classes, or of the first of a list.
+"""The clauses of an axiom, and its needs: those of its subject (1), of its subject or object (2),
+of the narrower of two classes, or of the first of a list.
 """
 _NOTHING: Final[_Entry] = (lambda _: iter(()), "")
 LINKS: Final[Mapping[str, _Entry]] = {
@@ -439,7 +439,7 @@ LINKS: Final[Mapping[str, _Entry]] = {
     f"{OWL}propertyDisjointWith": (lambda each: each.disjoint(each.ends), "property 1"),
     f"{OWL}propertyChainAxiom": (_chain, "property first"),
 }
-"""What an axiom says, and what it needs, by the property of its main triple."""
+"""The clauses and the needs of an axiom, by the property of its main triple."""
 _TYPES: Final[Mapping[str, _Entry]] = {
     **{
         f"{OWL}{word}Property": (_kind, "property 1")

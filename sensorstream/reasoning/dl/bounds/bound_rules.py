@@ -81,9 +81,9 @@ class RulesBound:
     untreated: tuple[str, ...]
     needs: Needs
     choices: frozenset[str]
-    """The names of the rules of axioms that do not say for certain what holds, or of whom."""
+    """The names of the rules of axioms with uncertain conclusions, or subjects of them."""
     crowds: tuple[Crowd, ...]
-    """Whom the upper bound is to be told to have many neighbours."""
+    """The crowds of neighbours that the upper bound must be told of."""
     _values: ValueNames
     _names_matter: bool
 

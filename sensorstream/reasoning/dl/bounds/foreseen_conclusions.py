@@ -41,7 +41,7 @@ from sensorstream.sparql.walk import triple_variables
 
 Row: TypeAlias = dict[Variable, IRI]
 _ROUNDS: Final = 5
-"""How often what was found may lead to more."""
+"""The rounds in which results may lead to more."""
 
 
 def foreseen(clauses: Iterable[BoundClause]) -> list[BoundClause]:

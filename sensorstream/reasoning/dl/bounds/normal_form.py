@@ -130,7 +130,7 @@ class NormalForm:
     clauses: tuple[BoundClause, ...]
     untreated: tuple[str, ...]
     needs: Needs
-    """What one of the axioms left out needs to say anything about ``?x``."""
+    """Triples about ``?x``, one of which an axiom left out needs to say anything."""
     above: NormalForm | None
     values: ValueNames
     enumerations: Enumerations

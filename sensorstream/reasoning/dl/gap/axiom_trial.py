@@ -56,7 +56,7 @@ _FUNCTIONAL: Final = {
     f"{OWL}FunctionalProperty": True,
     f"{OWL}InverseFunctionalProperty": False,
 }
-"""Of whom there is at most one: at the object's end, or at the subject's."""
+"""Properties with at most one individual: at the object's end (True), or the subject's."""
 _HUB: Final = IRI(f"{_NAME}hub")
 
 

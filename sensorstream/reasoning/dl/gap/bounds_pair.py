@@ -167,7 +167,7 @@ class BoundsPair:
         self.most = DerivedClosure(above, budget)
         self._crowds = Crowds(self._upper.crowds)
         self.may_be_whole = bool(self._upper.needs)
-        """Whether anybody may be asked about with all that it is connected with."""
+        """Whether any individual may be asked about with all that it is connected with."""
         # The kinds of facts of the lower bound that the upper one gets as if asserted.
         self._shown: frozenset[Term] = frozenset(
             kind_of(triple) for each in above for triple in each.premises if is_search(triple)
@@ -176,7 +176,7 @@ class BoundsPair:
             kind_of(triple) == THING for each in (*below, *above) for triple in each.premises
         )
         self._told: dict[Triple, tuple[Triple, ...]] = {}
-        """What each assertion tells."""
+        """The facts that the bounds are told for each assertion."""
         self._implied = Implied(self._told.__getitem__)
 
     @property

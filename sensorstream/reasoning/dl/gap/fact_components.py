@@ -49,9 +49,8 @@ class Component:
     whole: dict[Subject, None] = field(default_factory=dict)
     """Individuals of which everything is asked; ``given`` has all that is known of them."""
     waiting: dict[Subject, list[RankedDerivation]] = field(default_factory=dict)
-    """Of shared facts, those derivations that concern the component only if an individual comes.
-
-    Known as long as components are being found.
+    """Derivations of shared facts that concern the component only if an individual joins it; known
+    while components are being found.
     """
     into: Component | None = None
     """The component that it has become a part of."""

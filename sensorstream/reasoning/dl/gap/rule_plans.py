@@ -209,7 +209,7 @@ class RuleWriter(JoinWriter):
         self._conditions = list(conclusion.tests)
         self._absent = [triple for (triple,) in conclusion.absent]
         self._others: list[TriplePattern] = []
-        """What the given triple must not be."""
+        """The triples that the given one must not be."""
         self._tells_premises = False
         subjects = {each.subject for each in conclusion.premises}
         self._may_be_literals = {each.object for each in conclusion.premises} - subjects

@@ -31,7 +31,7 @@ from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.dl.value_classes import ValueClasses
 
 FEW: Final = {True: 4, False: 1}
-"""Who has more neighbours by one property stands between parts; True: the property is his."""
+"""An individual with more neighbours by one property is a hub; True: it is the triples' subject."""
 _LARGEST: Final = 8
 """The members of a part that may have twins."""
 _SAMPLES: Final = 2
