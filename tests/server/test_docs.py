@@ -1,4 +1,4 @@
-"""What docs/use/http-api.md and docs/operate/webhooks.md say is so."""
+"""What docs/use/http-api.md and docs/operate/alerts.md say is so."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sensorstream.server import problems
 
 DOCS = Path(__file__).parents[2] / "docs"
 API = (DOCS / "use" / "http-api.md").read_text(encoding="utf-8")
-WEBHOOKS = (DOCS / "operate" / "webhooks.md").read_text(encoding="utf-8")
+WEBHOOKS = (DOCS / "operate" / "alerts.md").read_text(encoding="utf-8")
 HOST = "http://127.0.0.1:8080"
 
 
@@ -80,7 +80,7 @@ def test_the_documented_waits_are_those_of_the_schedule() -> None:
 def test_the_documented_verifiers_believe_what_is_signed_only(name: str) -> None:
     code = next(each for each in blocks(WEBHOOKS, "python") if name in each)
     names: dict[str, Any] = {}
-    exec(compile(code, "webhooks.md", "exec"), names)
+    exec(compile(code, "alerts.md", "exec"), names)
     verify: Callable[[str, dict[str, str], bytes], object] = names[name]
 
     now = datetime.now(UTC)
