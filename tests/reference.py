@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from importlib import import_module
 from itertools import groupby
 from pathlib import Path
@@ -61,6 +61,8 @@ def tables(url: str = "") -> dict[str, str]:
         sections[name] = head
         for each, kind in types.items():
             made[f"{name} {each}"] = _settings("option", {"": kind})
+            if is_dataclass(kind.__base__):
+                made[each] = _settings("option", {"": kind.__base__})
     made["settings"] = _settings("setting", sections)
     made["errors"] = _table("code | HTTP | exit |", _errors())
     made["functions"] = _table("function | gives", _functions())
@@ -95,7 +97,7 @@ def _sentence(text: str | None) -> str:
 def _settings(head: str, sections: Mapping[str, type[Any]]) -> str:
     rows = []
     for section, kind in sections.items():
-        for each in fields(kind):
+        for each in (found for found in fields(kind) if found.name in kind.__annotations__):
             told = each.metadata
             value = list(each.default) if isinstance(each.default, tuple) else each.default
             shown = json.dumps(value, default=str).removesuffix(".0")
