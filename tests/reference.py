@@ -22,12 +22,12 @@ from fastapi import FastAPI
 
 from sensorstream import errors
 from sensorstream.app.application import Application
-from sensorstream.app.life.health import News
-from sensorstream.cli.group import COMMANDS, main
+from sensorstream.app.life.health import WatermarkNews
+from sensorstream.cli.command_group import COMMANDS, main
 from sensorstream.errors import SensorStreamError
 from sensorstream.inputs.inputs import Inputs
-from sensorstream.mapping.functions.registry import builtins
-from sensorstream.server.access import RULES
+from sensorstream.mapping.functions.function_registry import builtins
+from sensorstream.server.access_rules import RULES
 from sensorstream.server.listening import Server
 from sensorstream.server.problems import problem_of
 from sensorstream.settings import settings
@@ -36,13 +36,13 @@ _EMPTY: Final = ('""', "[]", "null")
 PAGES: Final = sorted((Path(__file__).parents[1] / "docs").rglob("*.md"))
 _BLOCK: Final = re.compile(r"(<!-- table: (.+?) -->\n).*?(?=<!-- end of table -->)", re.DOTALL)
 _BOUNDS: Final = {
-    "query": "sparql.bounds LONGEST MOST_PATTERNS MOST_IN_LIST MOST_COLUMNS MOST_TOKENS "
-    "sparql.lexer DEEPEST sql.sparql.forms _MOST_IN_TEMPLATE _MOST_VALUES _MOST_ARGUMENTS "
-    "network.plan.planner _MOST_ANEW network.intervals.blocks _MOST_WAYS",
-    "connections": "server.protocol _MOST _SPARE _HEAD_BYTES _HEADERS _AHEAD",
-    "deliveries": "app.control.webhooks _MOST alerts.poster _AT_ONCE _OF_ONE_HOST _ANSWER "
-    "alerts.formats MOST_TOLD MOST_ROWS history.outbox _OF_ONE _KEPT "
-    "alerts.records MOST_SILENCES MOST_SAID",
+    "query": "sparql.text_bounds LONGEST MOST_PATTERNS MOST_IN_LIST MOST_COLUMNS MOST_TOKENS "
+    "sparql.query_lexer DEEPEST sql.sparql.query_forms _MOST_IN_TEMPLATE _MOST_VALUES "
+    "_MOST_ARGUMENTS network.plan.planner _MOST_ANEW network.intervals.pattern_blocks _MOST_WAYS",
+    "connections": "server.http_connection _MOST _SPARE _HEAD_BYTES _HEADERS _AHEAD",
+    "deliveries": "app.control.webhook_control _MOST alerts.poster _AT_ONCE _OF_ONE_HOST _ANSWER "
+    "alerts.alert_formats MOST_TOLD MOST_ROWS history.outbox _OF_ONE _KEPT "
+    "alerts.alert_records MOST_SILENCES MOST_SAID",
 }
 """Constants that bound something, by module; the text below each says what."""
 
@@ -77,7 +77,7 @@ def tables(url: str = "") -> dict[str, str]:
         app = Server(application).config.app
         assert isinstance(app, FastAPI)
         app.build_middleware_stack()
-        stack.callback(News(application.url, lambda: None, application.metrics).stop)
+        stack.callback(WatermarkNews(application.url, lambda: None, application.metrics).stop)
         made["metrics"] = _table("metric | kind |", _metrics(application))
         made["endpoints"] = _table("operation | role |", _endpoints(app))
     return made

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sensorstream.cli.init import Given, settings_text
+from sensorstream.cli.init_command import Given, settings_text
 from sensorstream.settings.settings import NAMED_SECTIONS, SECTIONS, Settings
 from sensorstream.settings.settings_file import load_settings
 
