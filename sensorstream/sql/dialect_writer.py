@@ -1,7 +1,7 @@
-"""From a query's tree, which is PostgreSQL's, to that of another dialect; and to texts.
+"""Change a query's tree from PostgreSQL's dialect to another one, and write trees as text.
 
-One walk over the tree, in place: from below it knows the kind of each expression, and asks the
-tables of :mod:`.dialects` what it is in the dialect.
+One walk changes the tree in place, from the leaves up: the kind of each expression is known when
+the tables of :mod:`.dialects` are asked for its form in the dialect.
 """
 
 from __future__ import annotations
@@ -59,11 +59,7 @@ class _Written(Postgres):
 
 
 def text_of(tree: exp.Expr, dialect: str, *, pretty: bool = False) -> str:
-    """The text of a tree of a dialect.
-
-    Raises:
-        UnsupportedQuery: it is nested too deeply.
-    """
+    """The text of a tree in a dialect; raises UnsupportedQuery if it is nested too deeply."""
     try:
         return tree.sql(_Written if dialect == POSTGRES else dialect, pretty=pretty, copy=False)
     except RecursionError:
@@ -71,11 +67,7 @@ def text_of(tree: exp.Expr, dialect: str, *, pretty: bool = False) -> str:
 
 
 def duckdb_query(query: SqlQuery) -> SqlQuery:
-    """A compiled query, whose tree becomes that of DuckDB.
-
-    Raises:
-        UnsupportedQuery: it is nested too deeply.
-    """
+    """Turn a compiled query's tree into DuckDB's; raises UnsupportedQuery if nested too deeply."""
     try:
         rewrite(query.tree, DUCKDB)
         rewrite_lets(query.tree)
@@ -85,11 +77,7 @@ def duckdb_query(query: SqlQuery) -> SqlQuery:
 
 
 def rewrite(tree: exp.Query, dialect: str) -> None:
-    """Make a query's tree one of a dialect; columns stay.
-
-    Raises:
-        UnsupportedQuery: the dialect cannot say a part of it.
-    """
+    """Change a tree to a dialect, with the same columns; raises UnsupportedQuery if it cannot."""
     _query(tree, VisibleColumns(dialect))
 
 
@@ -129,7 +117,7 @@ def _query(node: exp.Expr, outer: VisibleColumns, *, is_optional: bool = False) 
     for key in ("where", "having"):
         if node.args.get(key) is not None:
             _set(node.args[key].this, scope)
-    # What has no table is a column of the query's own.
+    # A column without a table belongs to the query itself.
     scope.tables[""] = columns
     group, order = node.args.get("group"), node.args.get("order")
     for each in [*(group.expressions if group else ()), *(order.expressions if order else ())]:

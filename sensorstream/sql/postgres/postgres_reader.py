@@ -34,7 +34,7 @@ def _in_words(name: str, *keys: str) -> Callable[[PostgresParser], exp.Expr]:
 
     def read(parser: PostgresParser) -> exp.Expr:
         found: exp.Expr = PostgresParser.FUNCTION_PARSERS[name](parser)
-        # What else it has is refused, because the call then has too many arguments.
+        # Its other arguments are refused, because the call then has too many.
         others = [key for key, value in found.args.items() if isinstance(value, exp.Expr)]
         given = [found.args.get(key) for key in dict.fromkeys((*keys, *others))]
         called = _TRIMS.get(str(found.args.get("position"))) if name == "TRIM" else name.lower()
@@ -78,9 +78,9 @@ class Catalog:
 
 @dataclass(frozen=True, slots=True)
 class Translated:
-    """Spark's SQL over temporary views, its columns, and the names of the views it uses.
+    """Spark's SQL over temporary views, as text and tree, its columns, and the views it uses.
 
-    ``tree`` is the same as ``text``. ``starred``: it names columns by a star, here or in a part.
+    ``starred``: it names columns by a star, here or in a part.
     """
 
     text: str
@@ -91,7 +91,7 @@ class Translated:
 
 
 def translate(text: str, catalog: Catalog) -> Translated:
-    """One SELECT of PostgreSQL's SQL in Spark's.
+    """Translate one SELECT of PostgreSQL's SQL to Spark's.
 
     Raises:
         QueryError: the text is not one SELECT over views of schema ``history``, or a part of it is
@@ -115,11 +115,7 @@ def translate(text: str, catalog: Catalog) -> Translated:
 
 
 def spark_text(tree: exp.Expr) -> str:
-    """A tree in Spark's SQL.
-
-    Raises:
-        QueryError: it uses something that Spark does not have.
-    """
+    """Write a tree in Spark's SQL; raises QueryError for something that Spark does not have."""
     try:
         return tree.sql(
             dialect="spark", identify=True, unsupported_level=ErrorLevel.RAISE, comments=False
@@ -190,7 +186,7 @@ def _name_views(read: exp.Query, catalog: Catalog) -> dict[str, str]:
 
 def _qualified(read: exp.Query, views: Mapping[str, Columns]) -> exp.Expr:
     """The query with every column's table and every star's columns."""
-    # The types matter nothing here; what counts are the names and their order.
+    # Only the names and their order count here, not the types.
     names: dict[str, object] = {
         view: dict.fromkeys(columns, "text") for view, columns in views.items()
     }
