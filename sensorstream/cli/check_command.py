@@ -89,7 +89,7 @@ def command(
 
 @dataclass(slots=True)
 class _Checked:
-    """What is found in a deployment; what ``reasoning`` tells is there only if it was asked."""
+    """The findings in a deployment; those of ``reasoning`` are there only if it was asked."""
 
     config: Path
     url: str | None
@@ -156,15 +156,15 @@ class _Checked:
         self.left = "" if clashing else _UNSEEN
         if by_names:
             asked = list(without_rules(ontology, frozenset()))
-            # Where all axioms have rules, that is the one sentence.
+            # Where all axioms have rules, one sentence is left, which says so.
             self.notes += [Note("asked", each, place) for each in asked if len(asked) > 1]
 
     def _place(self, error: SensorStreamError) -> Position:
-        """Where a fault is; one without a position belongs to the settings file as a whole."""
+        """The place of a fault; without a position it belongs to the settings file as a whole."""
         return error.position or Position(str(self.config), 1, 1)
 
     def data(self, reasoning: bool) -> dict[str, object]:
-        """All of it as JSON."""
+        """The findings as JSON data."""
         faults = [_data(self._place(each), each.code, each.message) for each in self.faults]
         return {
             "ok": not self.faults,
@@ -202,7 +202,7 @@ def _data(place: Position, code: str, message: str) -> dict[str, object]:
 
 
 def _reasoning(settings: Settings, deployment: Deployment) -> Iterator[str]:
-    """What reasoning comes to, after a start of the reasoner; a contradiction is an error."""
+    """The findings of reasoning, after a start of the reasoner; a contradiction is an error."""
     from sensorstream.reasoning.dl.dl_reasoner import ResilientReasoner
     from sensorstream.reasoning.ontology_survey import (
         costs,
@@ -253,7 +253,7 @@ def _reasoning(settings: Settings, deployment: Deployment) -> Iterator[str]:
 
 
 def _sample_triples(settings: Settings, deployment: Deployment) -> Iterator[Sequence[Triple]]:
-    """What the rules make of each sample message that they take."""
+    """The statements that the rules make of each sample message that they take."""
     from sensorstream.model.events import Message
 
     for number, root in enumerate(_samples(settings), 1):
@@ -264,7 +264,7 @@ def _sample_triples(settings: Settings, deployment: Deployment) -> Iterator[Sequ
 
 
 def _edited(settings: Settings, url: str | None) -> list[str] | None:
-    """What a server has in force with other texts; None: no server answers."""
+    """The differences of the files from a server's texts in force; None: no server answers."""
     from sensorstream.app.control.deployment_folder import read_folder
     from sensorstream.cli.apply_command import differing, read_in_force
 

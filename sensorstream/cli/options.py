@@ -110,7 +110,7 @@ server_options: Final = all_of(
 
 
 def shown_key() -> str:
-    """The key that a command shows to a server: of ``--key-file``, else of ``SENSORSTREAM_KEY``.
+    """The key to show to a server: that of ``--key-file``, else of ``SENSORSTREAM_KEY``.
 
     Raises:
         OSError: the file cannot be read.
@@ -147,16 +147,12 @@ def span_options(start: str | None, end: str | None, line: Timeline) -> list[Ins
 
 
 def server_url(url: str | None, config: Path) -> str:
-    """The address of the server given by ``--url`` or, without it, by the settings.
-
-    Raises:
-        SettingsError: there is no ``--url`` and the settings file cannot be read.
-    """
+    """The server's address by ``--url``, else by the settings; SettingsError if unreadable."""
     return url.rstrip("/") if url else address(load_settings(config))
 
 
 def address(settings: Settings) -> str:
-    """Where the server of these settings listens, or would."""
+    """The address at which the server of these settings listens, or would."""
     if told := told_address(settings):
         return told
     secure = settings.http.certificate is not None

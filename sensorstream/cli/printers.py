@@ -1,4 +1,4 @@
-"""What becomes of recorded events and of messages, for people, as Turtle, or as JSON Lines."""
+"""Printers of recorded events and of messages: for people, as Turtle, or as JSON Lines."""
 
 from __future__ import annotations
 
@@ -92,10 +92,7 @@ class _Counted:
 
 @dataclass(slots=True)
 class EventPrinter(_Counted):
-    """Prints outcomes in the order of their times, and counts them by status.
-
-    ``time`` formats an instant.
-    """
+    """Prints outcomes by time and counts them by status; ``time`` formats an instant."""
 
     time: Callable[[Instant], object]
 
@@ -166,9 +163,8 @@ def _print_texts(texts: list[str]) -> None:
 
 @dataclass(slots=True)
 class MessagePrinter(_Counted):
-    """Prints the trace of each message, and counts the messages by status.
-
-    ``names`` are the names of the messages by id; ``prefixes`` those of the Turtle.
+    """Prints the trace of each message, and counts the messages by status; has their names by id,
+    and the prefixes of the Turtle.
     """
 
     timeline: Timeline
@@ -210,7 +206,7 @@ class MessagePrinter(_Counted):
         yield from self._graph("will make" if held else "made", trace.made)
         for each in trace.outcome.released:
             yield f"  taken in now: {self._heading(each)}"
-        # What also follows from the ontology, but was said, is no news to a reader.
+        # A statement that was said is no news, although it also follows from the ontology.
         news = [triple for triple in trace.inferred if triple not in made]
         yield from self._graph("inferred", news)
         if not held and not trace.outcome.released:

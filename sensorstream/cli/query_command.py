@@ -281,11 +281,7 @@ def show_answer(kept: IO[bytes], form: str, media_type: str, *, ends: bool = Fal
 
 
 def archive_of(settings: Settings, url: str) -> Archive:
-    """The archive of the history at ``url``.
-
-    Raises:
-        MissingExtra: the modules that read it are not installed.
-    """
+    """The archive of the history at ``url``; raises MissingExtra if its modules are missing."""
     require("archive", "the archive")
     from sensorstream.archive.archive_queries import Archive
 

@@ -51,7 +51,7 @@ def prepare(quiet: bool) -> None:
 
 _MOST_SHOWN: Final = 1000
 _MOST_BYTES: Final = 1 << 30
-# What may hold brackets and semicolons that mean nothing: quotes, IRIs, SQL's comments.
+# Quotes, IRIs and SQL's comments, in which brackets and semicolons mean nothing.
 _QUOTED: Final = re.compile(
     r"'''.*?'''|\"\"\".*?\"\"\"|'(?:[^'\\\n]|\\.|'')*'|\"(?:[^\"\\\n]|\\.)*\"|<[^<>\s]*>|--[^\n]*|['\"].*",
     re.DOTALL,
@@ -111,11 +111,7 @@ class _Shell:
         stack.callback(self._end)
 
     def answer(self, text: str) -> None:
-        """Answer one question on stdout.
-
-        Raises:
-            SensorStreamError: it cannot be answered, or was ended.
-        """
+        """Answer one question on stdout; raises SensorStreamError if it cannot be, or was ended."""
         from sensorstream.spark.jobs.answer_files import ANSWER
         from sensorstream.spark.jobs.spark_messages import SPARQL, JobText
 
@@ -143,7 +139,7 @@ class _Shell:
             click.echo(f"the first {shown} of {rows} rows", err=True)
 
     def _end(self) -> None:
-        # Nothing of it is kept: no need to wait until Spark has stopped in order.
+        # Nothing is kept, so there is no need to wait for an orderly stop of Spark.
         self._worker.kill()
         self._worker.close()
 
@@ -288,7 +284,7 @@ def stream(config: Path, source: str, once: bool, quiet: bool) -> None:
         reader = stack.enter_context(closing(PositionReader(url)))
         end: int | None = None
         while not signals and not running.wait(_STREAM_LOOK):
-            # Before the position: what is in the journal now is waited for.
+            # Read before the position, so that entries in the journal now are waited for.
             complete = once and read_by_now(settings)
             position = reader.read()
             progress.show(position)
@@ -302,9 +298,8 @@ def stream(config: Path, source: str, once: bool, quiet: bool) -> None:
 
 
 class StreamProgress:
-    """A line on stderr: entries stored, entries a second, those that wait, and batches.
-
-    On a terminal it is written over itself; elsewhere there is a line now and then.
+    """A line on stderr: entries stored, entries a second, those that wait, and batches. On a
+    terminal it is written over itself; elsewhere there is a line now and then.
     """
 
     def __init__(self, *, quiet: bool) -> None:

@@ -311,9 +311,9 @@ def _sentence(text: str) -> str:
 def handler(
     known: Sequence[Webhook], show: Callable[[str, bytes, str], None], *, is_told_last: bool = False
 ) -> type[BaseHTTPRequestHandler]:
-    """What hears a webhook's requests: ``show`` gets the id, the body, and why it was refused.
+    """The handler of a webhook's requests; ``show`` gets the id, the body, and why it was refused.
 
-    The sender is told before, or last.
+    The sender is answered before ``show``, or after it if ``is_told_last``.
     """
 
     class Handler(BaseHTTPRequestHandler):

@@ -337,8 +337,7 @@ class PatternCompiler(Compiler):
 
 
 def _most(slice_: algebra.Slice) -> int | None:
-    """The number of solutions that LIMIT needs of one triple, ordered by one variable; else None.
-    """
+    """The number of solutions that LIMIT needs of one triple ordered by one variable; else None."""
     match slice_:
         case algebra.Slice(
             algebra.Project(
