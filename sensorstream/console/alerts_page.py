@@ -111,7 +111,7 @@ async def build(visit: Visit) -> None:
 def silence_form(
     visit: Visit, notice: Notice, filled: Row, then: Callable[[], Awaitable[None]]
 ) -> None:
-    """What is to be silent, and for how long; ``filled`` is what stands there at first."""
+    """The form of a silence: which alerts, and for how long; ``filled`` has the first values."""
     with ui.element("div").classes("form"):
         rule = ui.input("Rule (* for any signs)", value=str(filled.get("rule", "")))
         key = ui.input("Of (* for any signs)", value=str(filled.get("key", "")))
@@ -258,7 +258,7 @@ _DELIVERIES: Final = (
 
 
 async def build_receivers(visit: Visit) -> None:
-    """All webhooks; with ``asked["webhook"]`` what became of the deliveries of one."""
+    """Build the table of webhooks; ``asked["webhook"]`` adds the deliveries of one."""
     client = visit.client
 
     async def test(row: Row) -> None:

@@ -154,7 +154,7 @@ class _Page:
         ui.notify(f"{name} is in force: change {change}")
 
     def _forget(self) -> None:
-        """What was compared is not what stands there now."""
+        """Clear the comparison, because the text has changed since."""
         self._put_button.set_visibility(False)
         self._trial.clear()
 
@@ -194,7 +194,7 @@ def _show(tried: Mapping[str, Any]) -> None:
 
 
 def said(tried: Mapping[str, Any]) -> str:
-    """What would become of the message, in one line."""
+    """The outcome that the message would have, in one line."""
     reason = f": {tried['reason']}" if tried["reason"] else ""
     matched = f", matched by {', '.join(tried['matched'])}" if tried["matched"] else ""
     after = f" (after {tried['preceding']} of the last messages)" if tried["preceding"] else ""

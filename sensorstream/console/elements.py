@@ -18,8 +18,7 @@ from sensorstream.errors import SensorStreamError
 
 
 def link(text: str, address: str) -> ui.element:
-    """A link to an address of :mod:`.page_addresses`; what stands in it can be added in a
-    ``with``."""
+    """A link to an address of :mod:`.page_addresses`; a ``with`` block adds to its content."""
     made = ui.element("a")
     made.props["href"] = address
     if text:
@@ -57,7 +56,7 @@ class Listing:
     """A text in a fixed font, with its line breaks."""
 
     def __init__(self, text: str, name: str) -> None:
-        # Somebody without a mouse must be able to scroll in it.
+        # Without a mouse it must be possible to scroll in it.
         frame = ui.element("pre").classes("listing").props("tabindex=0 role=region")
         frame.props["aria-label"] = name
         with frame:
@@ -75,9 +74,8 @@ ONCE: Final = "event.detail < 2"
 def change_button(
     name: str, do: Callable[[], Awaitable[None]], notice: Notice | None = None
 ) -> ui.button:
-    """A button that cannot be pressed again until what it does is done.
-
-    An error of the server stands in the ``notice``; without one, ``do`` sees to it.
+    """A button that cannot be pressed again until its action is done; errors of the server stand in
+    the ``notice``, without one ``do`` sees to them.
     """
     button = ui.button(name).props("no-caps")
 
@@ -167,7 +165,7 @@ class ShownTable:
     """A table that shows the latest rows it was given; errors of its buttons stand above it.
 
     ``path`` is the operation of the HTTP interface that the rows come from ("": they cannot be read
-    by GET), ``empty`` what is said where there are none; ``key`` names the column whose values tell
+    by GET), ``empty`` the text where there are none; ``key`` names the column whose values tell
     rows apart (the first one). If there are ``most``, the table says that there may be more.
     """
 
@@ -293,9 +291,8 @@ class Notice:
 
     @contextmanager
     def of(self, editor: ui.codemirror | None = None) -> Iterator[None]:
-        """An error of the server in this block is shown, and the block ends there.
-
-        If the error has a place, that is marked in ``editor``, which has what was asked.
+        """Show an error of the server in this block, which ends there, and mark the error's place
+        in ``editor``, which has what was asked.
         """
         if editor is not None:
             mark_faults(editor, [])
@@ -321,9 +318,8 @@ VISIBLE: Final = "visible"
 
 
 def while_visible(begin: Callable[[], None], end: Callable[[], None]) -> None:
-    """Begin now; end while the browser shows another tab, and when the page is left.
-
-    ``end`` is called once for each ``begin``.
+    """Begin now; end while the browser shows another tab, and when the page is left. ``end`` is
+    called once for each ``begin``.
     """
     begins = [True]
     begin()
@@ -338,9 +334,8 @@ def while_visible(begin: Callable[[], None], end: Callable[[], None]) -> None:
 
 
 def keep_fresh(seconds: float, read: Callable[[], Awaitable[None]]) -> None:
-    """Read now, and again so many seconds after each reading; an error stands here.
-
-    While the browser shows another tab, nothing is read.
+    """Read now, and again so many seconds after each reading, but not while the browser shows
+    another tab; an error stands here.
     """
     notice = Notice()
 

@@ -54,7 +54,8 @@ _COLUMNS: Final = (
 
 
 async def build(visit: Visit) -> None:
-    """Those of a status and a source, newest first; ``asked["before"]`` turns the page."""
+    """Build the list of messages by status and source, newest first, from those before ``before``.
+    """
     asked = visit.asked
     status, source = asked.get("status", ""), asked.get("source", "")
     before = int(asked["before"]) if asked.get("before", "").isdecimal() else None
@@ -199,7 +200,7 @@ _KEPT_COLUMNS: Final = (
 
 
 async def build_quarantine(visit: Visit) -> None:
-    """Those of a status; with ``asked["message"]`` one of them, to be edited."""
+    """Build the list of messages kept, by status; ``asked["message"]`` is to be edited."""
     client, status = visit.client, visit.asked.get("status", "")
     choices(
         "Kinds of messages",

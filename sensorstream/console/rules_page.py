@@ -104,7 +104,7 @@ _LANGUAGES: Final[Mapping[str, tuple[str, Language]]] = {
 
 
 def language(name: str) -> tuple[str, Language | None]:
-    """What a rule file of this name is written in, and its colours; "" for an unknown ending."""
+    """The language of a rule file with this name, and its colours; "" for an unknown ending."""
     return _LANGUAGES.get(name[name.rfind(".") :] if "." in name else "", ("", None))
 
 
@@ -179,7 +179,7 @@ async def build_file(visit: Visit) -> None:
         in_force["text"] = text = await text_in_force(client, name)
         told = "this file is not in force" if text is None else "in force"
         state.set_text(f"{written_in}: {told}")
-        # A new file has none.
+        # A new file has no versions.
         with suppress(UnknownRules):
             await versions.read()
 
@@ -218,7 +218,7 @@ async def build_file(visit: Visit) -> None:
     written_over = await keep_draft(editor, "rules")
     if in_force["text"] is not None:
         in_force["text"] = written_over
-    # Not that of the buttons: it would clear what they say.
+    # Not the notice of the buttons, which it would clear.
     with Notice().of():
         completion.terms = await terms_of(client)
 
@@ -232,7 +232,7 @@ async def text_in_force(client: AsyncClient, name: str) -> str | None:
 
 
 async def put_over(client: AsyncClient, name: str, text: str, before: str | None) -> str:
-    """Put a text in force in place of one that was read before; the id of the change.
+    """Put a text in force in place of the one read before, and return the id of the change.
 
     Raises:
         SensorStreamError: it was changed meanwhile, or cannot be put.
