@@ -1,8 +1,8 @@
-"""SPARQL over the archive: the functions that a query's tree needs in DuckDB.
+"""Functions that a query's tree of SPARQL needs in DuckDB, over the archive.
 
-See :mod:`sensorstream.history.migrations` for what each of these gives; those of times are the
-network's. A number, of which DuckDB's decimals have 38 digits only, is the list of doubles that
-:func:`.doubles` describes.
+:mod:`sensorstream.history.migrations` says what each gives; those of times are the network's. A
+number is the list of doubles that :func:`.doubles` describes, because DuckDB's decimals have 38
+digits only.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def number_of_text(text: str | None) -> list[float] | None:
 
 
 def plain_text(found: list[float]) -> str:
-    """Without an exponent, and without zeros at the end: ``7``, ``7.5``."""
+    """The text of a number without an exponent and without zeros at the end: ``7``, ``7.5``."""
     value = number(found)
     if not value.is_finite():
         return {"NaN": "NaN", "Infinity": "Infinity"}.get(str(value), "-Infinity")
@@ -81,7 +81,7 @@ def plain_text(found: list[float]) -> str:
 
 
 def scientific_text(found: list[float]) -> str:
-    """With 16 digits after the point and an exponent."""
+    """The text of a number with 16 digits after the point and an exponent."""
     return f"{number(found):.16e}"
 
 

@@ -79,7 +79,7 @@ def batches(found: Iterable[Document]) -> Iterator[list[Document]]:
 
 @cache
 def _mapper(path: Path, source: str) -> DocumentMapper:
-    """Of a process that maps for another: made once."""
+    """The mapper of a process that maps for another, made once."""
     return DocumentMapper(load_settings(path), source)
 
 

@@ -297,8 +297,7 @@ def shape_of(text: str) -> DrawnShape | None:
 
 
 def _place(text: str, *, turned: bool) -> EastNorth:
-    """East and north from numbers, or north and east if ``turned``; raises ValueError for others.
-    """
+    """East and north from numbers, north first if ``turned``; raises ValueError for other texts."""
     first, second, *_ = map(float, text.split())
     if not (isfinite(first) and isfinite(second)):
         raise ValueError(text)

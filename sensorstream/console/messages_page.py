@@ -54,8 +54,7 @@ _COLUMNS: Final = (
 
 
 async def build(visit: Visit) -> None:
-    """Build the list of messages by status and source, newest first, from those before ``before``.
-    """
+    """Build the list of messages by status and source, newest first, older ones by ``before``."""
     asked = visit.asked
     status, source = asked.get("status", ""), asked.get("source", "")
     before = int(asked["before"]) if asked.get("before", "").isdecimal() else None

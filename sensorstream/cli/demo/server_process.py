@@ -30,8 +30,8 @@ def run_stream(config: Path) -> None:
 
 
 class ServerProcess:
-    """``sensorstream serve`` on a port, by default a free one; ``server.log`` beside the file is
-    its log.
+    """``sensorstream serve`` on a port, by default a free one; it logs to ``server.log`` beside the
+    file.
 
     Use as a context manager: leaving stops the server, and so does the end of this process.
     """
