@@ -15,9 +15,9 @@ from threading import Lock
 class Subscription:
     """The subscription of one subscriber; belongs to the event loop it was made in.
 
-    A class and not a generator-based context manager: an abandoned generator runs its ``finally``
-    inside the garbage collector, in any thread, and would wait there for a lock that the same
-    thread may hold.
+    It is no generator-based context manager, because an abandoned generator runs its ``finally``
+    inside the garbage collector, in any thread, and would wait there for a lock that this thread
+    may hold.
     """
 
     def __init__(self, subscriptions: set[Subscription], lock: Lock) -> None:

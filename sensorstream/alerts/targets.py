@@ -1,6 +1,6 @@
-"""Which addresses webhooks may reach: public ones, and the networks that the settings allow.
+"""The addresses that webhooks may reach: public ones, and the networks that the settings allow.
 
-Checked when a webhook is registered and again at every attempt; the attempt then connects to
+They are checked when a webhook is registered and again at every attempt, which then connects to
 exactly the address that was checked, so that a name cannot resolve to another address in between
 (DNS rebinding).
 """
@@ -49,7 +49,7 @@ class WebhookPlace:
 
     @property
     def authority(self) -> str:
-        """For the Host header."""
+        """The value of the Host header."""
         return self.url.netloc.decode()
 
     @property
@@ -58,7 +58,7 @@ class WebhookPlace:
 
 
 def resolve(host: str, port: int) -> Sequence[str]:
-    """All addresses of a host, by the system's resolver, in its order."""
+    """The addresses of a host, by the system's resolver, in its order."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(each[4][0]) for each in found))
 
