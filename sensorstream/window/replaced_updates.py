@@ -1,4 +1,4 @@
-"""What updates have lately replaced, so that one that comes late finds its place in time.
+"""Values that updates have lately replaced, so that a late update finds its place in time.
 
 The past of a stay becomes what it would be if the events had come in order of their times: an
 update from between two others replaces the value of the first, until the second. What follows:
@@ -7,8 +7,8 @@ update from between two others replaces the value of the first, until the second
 - its own value ends with the next update of the property, or with a later value that is held
 - what the window holds changes only if no later update has replaced it
 
-What a rule or its age *removed* ended when that happened. To say again what holds already changes
-nothing, unless an update says it.
+A value *removed* by a rule or by age ended when that happened. To say again what holds already
+changes nothing, unless an update says it.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class PastState:
 
 @dataclass(slots=True)
 class _Stay:
-    """Of one stay, by their numbers."""
+    """The updates of one stay, and its ended statements, by their numbers."""
 
     updates: dict[int, IndividualUpdate] = field(default_factory=dict)
     ended: dict[int, Ended] = field(default_factory=dict)
@@ -71,12 +71,12 @@ class UpdatesBefore:
     __slots__ = ("_ended", "_mixed", "_number", "_stays", "_updates")
 
     def __init__(self, state: PastState | None = None) -> None:
-        # By numbers that count up: the oldest is the first.
+        # By ascending numbers: the oldest is the first.
         self._updates: dict[int, IndividualUpdate] = {}
         self._ended: dict[int, Ended] = {}
         self._stays: dict[int, _Stay] = {}
         self._number = 0
-        # The stays whose numbers are out of order since something was put back.
+        # The stays with numbers out of order, since something was put back.
         self._mixed: set[int] = set()
         if state is not None:
             for update in state.updates:
@@ -85,7 +85,7 @@ class UpdatesBefore:
                 self._add(ended)
 
     def state(self) -> PastState:
-        """What the constructor needs to make the same again."""
+        """The state from which the constructor makes the same again."""
         self._sort()
         return PastState(tuple(self._updates.values()), tuple(self._ended.values()))
 
@@ -122,7 +122,7 @@ class UpdatesBefore:
         of_stay = self._stays.get(stay)
         every = () if of_stay is None else of_stay.updates.values()
         later = (each for each in every if each.time > time and pair in each.replaced)
-        # Of several at one time the last one that came is in force.
+        # Of several at one time, the one that came last is in force.
         return min(reversed(list(later)), key=lambda each: each.time, default=None)
 
     def ends_after(self, stay: int, time: Instant) -> bool:
@@ -205,7 +205,7 @@ class UpdatesBefore:
 
 @dataclass(slots=True)
 class Latecomer:
-    """One individual's part of one event that comes late.
+    """The part of a late event that is about one individual.
 
     ``graphs`` are the event's named graphs. ``supersede`` takes a statement out of the window at a
     time.
@@ -222,13 +222,11 @@ class Latecomer:
     """Blank nodes whose reference is over: when."""
 
     def place(self, said: Sequence[Triple], replaces: Iterable[Pair]) -> Mapping[Triple, None]:
-        """Put what the event says into the past, as far as it is over.
+        """Put what the event says into the past, as far as it is over; returns the triples of it
+        that must not enter the window.
 
         ``said`` are the triples about the individual and its blank nodes, ``replaces`` the
         properties of theirs that the event replaces.
-
-        Returns:
-            Those of them that must not enter the window.
         """
         values: dict[Pair, dict[Triple, None]] = {}
         for triple in said:
@@ -251,7 +249,7 @@ class Latecomer:
         one, time = self.individual, self.event.time
         forgotten = one.settled is not None and time < one.settled
         if forgotten and any(triple[:2] == pair for triple in one.statements):
-            # What came after it is not known any more: it is kept as said, and never held.
+            # Later updates are forgotten, so it is kept as said, and never held.
             for triple in new:
                 if triple not in one.statements:
                     self._end(triple, time)
@@ -275,9 +273,8 @@ class Latecomer:
         self._say(new, min(newer, default=None))
 
     def _say(self, new: Collection[Triple], until: Instant | None) -> None:
-        """Let values hold from the time of the event until another one; None: they still hold.
-
-        What is held since later holds from then on by what was said then.
+        """Let values hold from the time of the event until another one; None: they still hold. A
+        value of the window that began later holds from that time on as was said then.
         """
         one, time = self.individual, self.event.time
         for triple in new:
@@ -323,7 +320,7 @@ class Latecomer:
             self._over[triple[2]] = until
 
     def _follow_nodes(self, said: Sequence[Triple]) -> None:
-        """What is said of a blank node is over with the only reference to it."""
+        """End the statements about a blank node with the only reference to it."""
         done: set[BlankNode] = set()
         while self._over.keys() - done:
             node = next(node for node in self._over if node not in done)

@@ -1,7 +1,6 @@
 """Windows of individuals and of triples: equations (3)-(5) and (11), for any element.
 
 The elements of a partition stand in a pane, in order of age, with the events that wait to enter.
-
 ``tests/window/reference.py`` states the definitions; property tests compare the two.
 """
 
@@ -38,8 +37,8 @@ class Pane(Generic[E]):
 
     ``entered`` counts all elements that ever became known: the position of a physical window.
     ``boundary`` is the last instant a logical window was computed at. ``pending`` are the events
-    that came after the last step (eq. 3, third branch), ``waiting`` the elements in them
-    (of a physical window, which counts elements as they become known).
+    that came after the last step (eq. 3, third branch), ``waiting`` the elements in them (of a
+    physical window, which counts elements as they become known).
     """
 
     __slots__ = ("ages", "boundary", "entered", "key", "pending", "queue", "waiting")
@@ -107,7 +106,7 @@ class Pane(Generic[E]):
         self.ages[entry[2]] = entry
         heapq.heappush(self.queue, entry)
         if len(self.queue) > 2 * len(self.ages) + 64:
-            # Mostly stale: an element that is renewed often leaves an entry each time.
+            # Mostly stale, because an element leaves an entry each time it is renewed.
             self.queue = list(self.ages.values())
             heapq.heapify(self.queue)
 
@@ -115,9 +114,8 @@ class Pane(Generic[E]):
 class SteppingWindow(ABC, Generic[E]):
     """The state of one window; see :class:`.WindowSpec` for its parameters.
 
-    A partitioned physical window has one pane for each key, each with a count of its own. The
-    content of a logical window depends on times alone, so it is the same with or without
-    partitions: it has one pane.
+    A partitioned physical window has one pane for each key, each with its own count. The content of
+    a logical window depends on times alone, so with or without partitions it has one pane.
     """
 
     def __init__(self, spec: WindowSpec, partition: WindowPartitioning | None = None) -> None:
@@ -163,7 +161,7 @@ class SteppingWindow(ABC, Generic[E]):
 
     @property
     def due(self) -> Instant | None:
-        """From which instant on passing time changes the content; None: it never does."""
+        """The instant from which on passing time changes the content; None: it never does."""
         spec = self.spec
         if spec.physical:
             return None
@@ -183,8 +181,8 @@ class SteppingWindow(ABC, Generic[E]):
     def insert(self, event: Event) -> WindowChange:
         """Take an event in; elements that the window's definition excludes now depart.
 
-        An event that arrives late enters with its own time: it renews nothing, and an element older
-        than all others of a full window departs immediately.
+        A late event enters with its own time: it renews nothing, and an element older than all
+        others of a full window departs immediately.
         """
         record = WindowChange()
         now = self._content.begin(event.time, record)
@@ -197,9 +195,8 @@ class SteppingWindow(ABC, Generic[E]):
         return record.complete(now)
 
     def retract(self, triples: Iterable[Triple], time: Instant) -> WindowChange:
-        """Take statements out; an individual that loses its last one departs whole.
-
-        Triples that the window does not hold are ignored.
+        """Take statements out, except those that the window does not hold; an individual that loses
+        its last one departs whole.
         """
         record = WindowChange()
         now = self._content.begin(time, record)
@@ -237,10 +234,8 @@ class SteppingWindow(ABC, Generic[E]):
         )
 
     def restore(self, state: WindowState) -> None:
-        """Restore the window from a state.
-
-        The state may come from a window with another definition: its elements are then sorted anew,
-        and surplus elements leave with the next events.
+        """Restore the window from a state; if that is of a window with another definition, its
+        elements are sorted anew, and surplus elements leave with the next events.
         """
         content = self._content
         content.counters = replace(state.counters)
@@ -298,7 +293,7 @@ class SteppingWindow(ABC, Generic[E]):
 
     def _insert(self, pane: Pane[E], event: Event, now: Instant, record: WindowChange) -> None:
         if self.spec.physical and not event.triples:
-            # Time passes, which such a window does not count.
+            # Only time passes, which such a window does not count.
             return
         pane.begin(record)
         if self.spec.physical:
@@ -459,9 +454,9 @@ class TripleWindow(SteppingWindow[Triple]):
     """A window whose elements are triples.
 
     A physical window keeps the N triples that were stated last, a logical one those stated in a
-    closed interval; one that is stated again has the age of its last statement. The triples of one
-    individual may leave one after the other: a triple that leaves while its individual has others
-    is handed out alone, and the individual departs with its last triple.
+    closed interval; one that is stated again has the age of its last statement. The triples of an
+    individual may leave one after the other: each is handed out alone, and the individual departs
+    with its last triple.
     """
 
     def _elements(self, event: Event) -> Iterable[Triple]:
@@ -516,11 +511,11 @@ class TripleWindow(SteppingWindow[Triple]):
 
 
 class IndividualWindow(SteppingWindow[Subject]):
-    """A window whose elements are individuals.
+    """A window whose elements are individuals; their triples come and go together.
 
-    Its triples come and go together. A physical window keeps the N individuals with the latest
-    ``(t_ind, arrival)``, a logical one those with t_ind in a closed interval. An individual that
-    leaves is handed to history as the same object.
+    A physical window keeps the N individuals with the latest ``(t_ind, arrival)``, a logical one
+    those with t_ind in a closed interval. An individual that leaves is handed to history as the
+    same object.
     """
 
     def _elements(self, event: Event) -> Iterable[Subject]:

@@ -12,7 +12,7 @@ from sensorstream.model.timeline import Instant
 
 
 class References:
-    """Those of one individual, while one change takes statements out. O(1) for each of them."""
+    """References to an individual's blank nodes while a change takes statements out; O(1) each."""
 
     __slots__ = ("_about", "_to")
 
@@ -62,7 +62,7 @@ class WindowChange:
         self.undo: list[Undo] = []
         self.graphs: dict[Triple, GraphChange] = {}
         """The named graphs that a triple had before and has now, where they are others."""
-        # By stay, while statements are only taken out.
+        # By stay, as long as statements are only taken out.
         self.references: dict[int, References] = {}
 
     def weigh(self, triple: Triple, weight: int) -> None:

@@ -1,4 +1,4 @@
-"""What is in a window: individuals, their statements, and whose the blank nodes are.
+"""The content of a window: individuals, their statements, and the owners of the blank nodes.
 
 Every change goes to a :class:`.WindowChange`, with the way back. When an element enters or leaves
 is not decided here.
@@ -22,7 +22,7 @@ _NO_GRAPHS: Final[Mapping[Triple, tuple[IRI, ...]]] = {}
 
 
 class Content:
-    """One for all partitions of a window: names are unique, stays and arrivals count through."""
+    """The content of all partitions of a window, with unique names and common counts."""
 
     __slots__ = ("counters", "individuals", "owners", "past")
 
@@ -49,11 +49,7 @@ class Content:
         return now
 
     def enter(self, event: Event, record: WindowChange) -> list[Individual]:
-        """Take an event's triples in.
-
-        Returns:
-            The individuals that are new or have become younger.
-        """
+        """Take an event's triples in; returns the individuals that are new or became younger."""
         owners = owners_of(event, self.owners)
         names = dict.fromkeys(owners.values())
         renewed = [
@@ -64,7 +60,7 @@ class Content:
         ended = len(record.ended)
         late: set[Subject] = set()
         if self.counters.now is not None and event.time < self.counters.now:
-            # It may be the latest of its individual, and yet a rule has removed something since.
+            # The event may be its individual's latest, and yet a rule has removed something since.
             late = names.keys() - {
                 each.name for each in renewed if not self.past.ends_after(each.stay, event.time)
             }
@@ -72,7 +68,7 @@ class Content:
         if event.replaces:
             self._replace(event, late, record)
             for name, pairs in self._replaced(event, owners).items():
-                # Its own pairs alone: those of all others would be n in each of n updates.
+                # Only its own pairs: with all others there would be n in each of n updates.
                 its, stay = frozenset(pairs), self.individuals[name].stay
                 update = IndividualUpdate(stay, name, event.time, event.message, its)
                 self.past.note_update(update, record)
@@ -220,10 +216,8 @@ class Content:
         late: Container[Subject],
         record: WindowChange,
     ) -> dict[Triple, None]:
-        """Put what an event says of those it comes late for into their past.
-
-        Returns:
-            What of it must not enter the window.
+        """Put an event's statements about individuals that it is late for into their past; returns
+        those that must not enter the window.
         """
         said: dict[Subject, list[Triple]] = {}
         for triple in event.triples:
@@ -241,10 +235,10 @@ class Content:
     def _replaced(
         self, event: Event, owners: Mapping[Subject, Subject]
     ) -> dict[Subject, list[tuple[Subject, IRI]]]:
-        """What an event replaces, by the individual whose it is, of those that it speaks of."""
+        """The pairs that an event replaces, by individual, of the individuals in the event."""
         names = set(owners.values())
         found: dict[Subject, list[tuple[Subject, IRI]]] = {}
-        # In an order of its own: a set has another one in every process.
+        # Sorted, because a set has another order in every process.
         for pair in sorted(event.replaces):
             name = owners.get(pair[0]) or self.owner(pair[0])
             if name in names:
@@ -254,10 +248,10 @@ class Content:
     def _replace(self, event: Event, late: Container[Subject], record: WindowChange) -> None:
         """Supersede the old values of an update, except of those it comes late for."""
         replaced: dict[Subject, set[IRI]] = {}
-        # In an order of its own: a set has another one in every process.
+        # Sorted, because a set has another order in every process.
         for name, predicate in sorted(event.replaces):
             replaced.setdefault(name, set()).add(predicate)
-        # One pass over the event for all names: a message may be about thousands.
+        # One pass over the event for all names, since a message may be about thousands.
         new = {t for t in event.triples if t[1] in replaced.get(t[0], ())}
         for name, predicates in replaced.items():
             individual = self.individuals.get(self.owner(name))

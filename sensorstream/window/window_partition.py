@@ -1,4 +1,4 @@
-"""Whose each triple is, which partition that is in, and the state of a window by partitions.
+"""The owner of each triple, its partition, and the state of a window by partitions.
 
 Source: the paper, section 2 (partitioned windows).
 """
@@ -29,7 +29,7 @@ class WindowCounters:
 
 @dataclass(frozen=True, slots=True)
 class PaneState:
-    """One partition: its name, position, individuals, and the events that wait in it."""
+    """A partition: its name, position, individuals, and the events that wait in it."""
 
     key: str | None = None
     entered: int = 0
@@ -40,10 +40,9 @@ class PaneState:
 
 @dataclass(frozen=True, slots=True)
 class WindowState:
-    """A whole window; a window that is not partitioned has one pane.
-
-    ``owners`` names the owner of each blank node that an individual owns. ``ages`` gives time and
-    arrival of every triple, in a window of triples.
+    """The state of a window, which has one pane if it is not partitioned; ``owners`` names the
+    owner of each owned blank node, ``ages`` the time and arrival of every triple of a window of
+    triples.
     """
 
     counters: WindowCounters
@@ -58,8 +57,8 @@ class WindowState:
 def owners_of(event: Event, known: Mapping[BlankNode, Subject]) -> dict[Subject, Subject]:
     """Map each subject of an event to its individual, in order of first appearance.
 
-    A blank node belongs to the individual that refers to it, directly or through other blank
-    nodes; the first reference counts. A blank node without any reference is an individual itself.
+    A blank node belongs to the individual that refers to it, directly or through other blank nodes;
+    the first reference counts. A blank node without any reference is an individual itself.
     ``known`` holds the owners of blank nodes that are in the window already.
     """
     owners: dict[Subject, Subject] = {triple[0]: triple[0] for triple in event.triples}
@@ -137,9 +136,8 @@ def part(event: Event, names: Set[Subject], owners: Mapping[Subject, Subject]) -
 
 
 def regroup(state: WindowState, partition: WindowPartitioning | None) -> list[PaneState]:
-    """The panes that a state has if its window is partitioned in this way.
-
-    The source of an individual in the window is not stored: it counts as having no source.
+    """The panes of a state for a window with this partitioning; an individual in the window counts
+    as without a source, because its source is not stored.
     """
     keys = {
         each.name: key_of(each.name, each.statements, None, partition) for each in state.individuals
