@@ -85,7 +85,7 @@ class AlertChange:
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """Silence to receivers about alerts that match, from ``starts_at`` until before ``ends_at``.
+    """Receivers are not told of alerts that match, from ``starts_at`` until before ``ends_at``.
 
     ``rule`` (of an alert of the system: its kind) and ``key`` may have ``*`` for any signs; None
     matches all. ``by`` is who made it.

@@ -18,7 +18,7 @@ AnyParsed: TypeAlias = Parsed[Query] | Parsed[Update]
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A note: no fault, but worth knowing; ``code`` is stable, ``text`` is for people."""
+    """Not a fault, but worth knowing; ``code`` is stable, ``text`` is for people."""
 
     code: str
     text: str
