@@ -43,7 +43,7 @@ _COMPARED: Final = (
     *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE),
     *(exp.NullSafeNEQ, exp.Between, exp.In, exp.Coalesce, exp.Greatest, exp.Least, exp.Binary),
 )
-"""What has operands of one kind."""
+"""Nodes whose operands are of one kind."""
 _UNTYPED: Final = (exp.Identifier, exp.RowNumber)
 
 
@@ -97,7 +97,7 @@ def refused(node: exp.Expr) -> UnsupportedQuery:
 
 
 def _query(node: exp.Expr, outer: VisibleColumns, *, is_optional: bool = False) -> Columns:
-    """The columns of a query, which is rewritten."""
+    """Rewrite a query; returns its columns."""
     if isinstance(node, exp.Subquery):
         return _query(node.this, outer, is_optional=is_optional)
     scope = outer.below(is_optional=is_optional)
@@ -172,7 +172,7 @@ def _source(node: exp.Expr, scope: VisibleColumns, *, is_optional: bool = False)
 
 
 def _typed(node: exp.Expr, scope: VisibleColumns) -> _Typed:
-    """An expression of the dialect, and its kind; what it is made of is moved there."""
+    """Rewrite an expression; returns its tree, into which its parts are moved, and its kind."""
     match node:
         case exp.Column():
             return node, scope.kind(node)
@@ -202,7 +202,7 @@ def _typed(node: exp.Expr, scope: VisibleColumns) -> _Typed:
 
 
 def _set(part: exp.Expr, scope: VisibleColumns) -> ExpressionKind:
-    """Put what a part is in the dialect into its place; its kind."""
+    """Put the dialect's form of a part into its place; returns its kind."""
     parent, key, place = part.parent, part.arg_key, part.index
     new, kind = _typed(part, scope)
     if new is not part:
@@ -212,7 +212,7 @@ def _set(part: exp.Expr, scope: VisibleColumns) -> ExpressionKind:
 
 
 def _node(node: exp.Expr, scope: VisibleColumns) -> _Typed:
-    """An operator or a function, by the tables."""
+    """Rewrite an operator or a function, by the tables."""
     parts = [each for each in operands(node) if not isinstance(each, _UNTYPED)]
     kinds = [_set(each, scope) for each in parts]
     kind = common(kinds)
@@ -231,7 +231,7 @@ def _node(node: exp.Expr, scope: VisibleColumns) -> _Typed:
 
 
 def _function(node: exp.Anonymous, scope: VisibleColumns) -> _Typed:
-    """A function that only the compiler knows."""
+    """Rewrite a function that only the compiler knows."""
     if node.name.upper() not in FUNCTIONS:
         raise refused(node)
     kind, postgres, *cells = FUNCTIONS[node.name.upper()]
@@ -318,7 +318,7 @@ def _converted(tree: exp.Expr, kind: ExpressionKind, to: str, dialect: str) -> _
 
 
 def _said(cell: Cell, node: exp.Expr, dialect: str) -> exp.Expr:
-    """A node whose operands are of the dialect, as a cell says it."""
+    """A node whose operands are of the dialect, in the form of a cell."""
     if cell is None:
         raise refused(node)
     if callable(cell):

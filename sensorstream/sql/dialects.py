@@ -49,7 +49,7 @@ _IN_CLASS: Final = re.compile(r"\\.|[&\[\]]", re.DOTALL)
 
 
 def re2_pattern(pattern: str) -> str:
-    """The same pattern for RE2; one without options has nothing that differs."""
+    """Translate a pattern for RE2; one without options stays as it is."""
     options = _OPTIONS.match(pattern)
     if options is None:
         return pattern
@@ -68,12 +68,12 @@ def _re2_part(match: re.Match[str]) -> str:
 
 
 def re2_replacement(text: str) -> str:
-    r"""The replacement: PostgreSQL writes the whole match ``\&``, RE2 ``\0``."""
+    r"""Translate a replacement: PostgreSQL writes the whole match ``\&``, RE2 ``\0``."""
     return _ESCAPE.sub(lambda each: r"\0" if each[1] == "&" else each[0], text)
 
 
 def java_pattern(written: str) -> str:
-    """The same pattern for Java."""
+    """Translate a pattern for Java."""
     found = _OPTIONS.match(written)
     options = found[1] if found else "s"
     ends = _LINE_ENDS if "w" in options else _ENDS
@@ -232,7 +232,7 @@ Row = tuple[ExpressionKind | None, Cell, Cell]
 DUCKDB: Final = "duckdb"
 SPARK: Final = "spark"
 PLACE: Final = {DUCKDB: 0, SPARK: 1}
-"""Of a dialect's cell, among these two."""
+"""The place of a dialect's cell."""
 
 
 # -- what needs code --------------------------------------------------------------------------
@@ -260,7 +260,7 @@ def _substring_spark(node: exp.Substring) -> exp.Expr:
 
 
 def _exchanging(pattern: _Change, replacement: _Change | None = None) -> Cell:
-    """The same node, with its patterns as they are in a dialect."""
+    """A function that writes the patterns of a node as in a dialect."""
 
     def change(node: exp.Expr) -> exp.Expr:
         node.set("expression", exchanged(node.expression, pattern))
@@ -509,7 +509,7 @@ TYPES: Final[Mapping[str, tuple[ExpressionKind, str, str]]] = {
     "TIMESTAMPTZ": (ExpressionKind.MOMENT, "TIMESTAMPTZ", "BIGINT"),
     "INTERVAL": (ExpressionKind.MOMENT, "INTERVAL", "INTERVAL"),
 }
-"""Of PostgreSQL: their kinds, and what stands for them."""
+"""PostgreSQL's types: their kinds, and the types that stand for them."""
 
 CASTS: Final[Mapping[tuple[ExpressionKind, str], tuple[str, str]]] = {
     (ExpressionKind.NUMBER, "TEXT"): ("number_plain", "sensorstream_number_text"),
@@ -533,11 +533,11 @@ CASTS: Final[Mapping[tuple[ExpressionKind, str], tuple[str, str]]] = {
     ),
     (ExpressionKind.TEXT, "TIMESTAMPTZ"): ("TRY_CAST(:a AS TIMESTAMPTZ)", "sensorstream_micros"),
 }
-"""What no cast of the dialect's own does; the number of a double is its shortest decimal."""
+"""Casts that no cast of the dialect does; the number of a double is its shortest decimal."""
 
 
 def constant_number(text: str, dialect: str) -> exp.Expr:
-    """A number that the query's text has."""
+    """A number in the query's text."""
     if dialect == SPARK:
         return _text(sortable(Decimal(text)))
     listed = exp.Array(expressions=[_text(repr(each)) for each in doubles(Decimal(text))])

@@ -44,7 +44,7 @@ def rewrite_lets(tree: exp.Query) -> None:
 
 
 def _is_value(subquery: exp.Subquery) -> bool:
-    """Whether it is an expression that reads nothing but what is computed beside it."""
+    """Whether it is an expression that reads only lets beside it."""
     if isinstance(subquery.parent, exp.From | exp.Join | exp.Lateral | exp.SetOperation):
         return False
     select = subquery.this

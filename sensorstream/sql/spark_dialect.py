@@ -25,7 +25,7 @@ from sensorstream.sql.sparql.solution_relations import from_, join, selected, wh
 from sensorstream.sql.sql_fragments import all_of, made, named, table, united
 
 _BRANCHES: Final = 6
-"""Of a CASE, at most, that is written by IF within IF."""
+"""The most branches of a CASE that are written by IF within IF."""
 _AROUND: Final = (exp.Alias, exp.Case, exp.Having, exp.If, exp.Or, exp.Paren, exp.Where)
 """Within these an expression needs no parentheses, whatever it is."""
 _ATOMS: Final = (exp.Boolean, exp.Column, exp.Func, exp.Literal, exp.Null)
@@ -65,7 +65,7 @@ _STEPS: Final = "steps"
 # A prefix for names of views, since a session may have views of its own.
 _PREFIX: Final = "sensorstream"
 _READERS: Final = {"number": "sensorstream_number", "moment": "unix_micros"}
-"""Of the columns of terms that are read in another form."""
+"""Columns of terms that are read in another form."""
 _ALONE: Final = (exp.Exists, exp.Rand, exp.Uuid)
 """Spark allows them in no LATERAL: what asks, and what is another value each time."""
 
@@ -93,7 +93,7 @@ class RecursiveRows:
 
     @property
     def steps_name(self) -> str:
-        """The view of what does not change from round to round."""
+        """The name of the view of the rows that do not change from round to round."""
         return f"{self.name}_{_STEPS}"
 
 
@@ -159,7 +159,7 @@ def _is_own(table: exp.Table) -> bool:
 
 
 def _view(node: exp.Table, name: str) -> exp.Expr:
-    """A use of a table, of which what is needed is found by itself."""
+    """The view for a use of a table, whose needed columns are found by themselves."""
     alias = node.alias_or_name
     if node.name != "terms":
         return exp.to_table(name, alias=alias)

@@ -274,7 +274,7 @@ def _text_and_pattern(node: exp.Expr, scope: SqlScope) -> tuple[TypedSql, str]:
 
 
 def _pattern(given: str, escape: str, node: exp.Expr) -> str:
-    """The pattern of LIKE with a backslash before what it means as it is, and nowhere else."""
+    """The pattern of LIKE with a backslash before literal signs, and nowhere else."""
     if len(escape) > 1:
         raise refused(node, "the escape must be one character")
     told: list[str] = []
@@ -305,7 +305,7 @@ def by_value(given: exp.Expr, scope: SqlScope) -> exp.Ordered:
 
 
 def ordered_by(tree: exp.Expr, given: exp.Expr) -> exp.Ordered:
-    """A key of an order; what it sorts by is in Spark's SQL already."""
+    """A key of an order, whose expression is in Spark's SQL already."""
     return exp.Ordered(
         this=tree.copy(),
         desc=bool(given.args.get("desc")),

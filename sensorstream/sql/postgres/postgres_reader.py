@@ -30,7 +30,7 @@ def _call(kind: type[exp.Func], name: str, arguments: list[exp.Expr]) -> exp.Exp
 
 
 def _in_words(name: str, *keys: str) -> Callable[[PostgresParser], exp.Expr]:
-    """Reads a function whose arguments have words between them as a call of it."""
+    """Read a function whose arguments have words between them as a call of it."""
 
     def read(parser: PostgresParser) -> exp.Expr:
         found: exp.Expr = PostgresParser.FUNCTION_PARSERS[name](parser)
@@ -152,7 +152,7 @@ def _read(text: str) -> exp.Query:
 
 
 def _check_names(read: exp.Query) -> None:
-    """Refuse functions that are not on the list; the first in the text is told."""
+    """Refuse functions that are not on the list, naming the first in the text."""
     for each in read.find_all(exp.Unnest):
         raise refused(each, _UNLISTED)
     unknown = [each for each in read.find_all(exp.Anonymous) if each.name not in PLAIN]
@@ -163,7 +163,7 @@ def _check_names(read: exp.Query) -> None:
 
 
 def _name_views(read: exp.Query, catalog: Catalog) -> dict[str, str]:
-    """Name Spark's temporary views instead; from their names to those of the views."""
+    """Name Spark's temporary views instead; returns their names, each with that of its view."""
     ctes = {each.alias for each in read.find_all(exp.CTE)}
     used: dict[str, str] = {}
     for table in list(read.find_all(exp.Table)):

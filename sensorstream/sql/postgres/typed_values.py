@@ -180,7 +180,7 @@ def settle(value: TypedSql, kind: PostgresType, node: exp.Expr) -> TypedSql:
 
 
 def settled(value: TypedSql, node: exp.Expr) -> TypedSql:
-    """A literal that nothing gives a type is a text."""
+    """Make a literal that nothing gives a type a text."""
     return settle(value, PostgresType.TEXT, node)
 
 

@@ -13,10 +13,10 @@ from sensorstream.model.terms import Literal as RdfLiteral
 
 Form: TypeAlias = Literal["SELECT", "ASK", "CONSTRUCT", "DESCRIBE"]
 Id: TypeAlias = int | str
-"""What stands for a term in the relations: its number, or a text that names it."""
+"""The number of a term in the relations, or a text that names it."""
 TOO_DEEP: Final = "nested too deeply for SQL: expected fewer conditions within each other"
 PARTS: Final = ("kind", "text", "datatype", "language")
-"""What tells a term: the columns of each in a result."""
+"""The columns of a term in a result."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,11 +43,11 @@ class Layout:
                 yield f"{self.column}_{part}"
 
     def id_in(self, alias: str) -> exp.Expr:
-        """The id, of the relation under an alias."""
+        """The column of the id, under an alias."""
         return exp.column(self.column, alias)
 
     def value_in(self, alias: str) -> UnknownTerm:
-        """The value, of the relation under an alias."""
+        """The columns of the value, under an alias."""
         parts = LOADED if self.has_id else STORED
         return UnknownTerm(
             {part: exp.column(f"{self.column}_{part}", alias) for part in parts},
@@ -55,7 +55,7 @@ class Layout:
         )
 
     def bound_in(self, alias: str) -> exp.Expr:
-        """Whether it is bound, in the relation under an alias."""
+        """Whether the variable is bound, under an alias."""
         column = self.column if self.has_id else f"{self.column}_kind"
         return sql("NOT :column IS NULL", column=exp.column(column, alias))
 
@@ -149,7 +149,7 @@ def own_columns(relation: SolutionSelect, alias: str) -> list[exp.Expr]:
 
 
 def settled(relation: SolutionSelect, names: FreshNames) -> SolutionSelect:
-    """The relation with each solution as often as it should come."""
+    """A relation in which each solution comes as often as it should."""
     if not relation.pending:
         return relation
     if not relation.tree.args.get("distinct"):
@@ -463,7 +463,7 @@ class Compiler(ABC):
         """Whether a pattern has a solution for a row of the frame."""
 
     def frame(self, place: PatternPlace, *relations: tuple[SolutionSelect, str]) -> Frame:
-        """The row of relations, for expressions that stand at a place."""
+        """The row of relations, for expressions at a place."""
         return Frame(
             self.names,
             self.terms,

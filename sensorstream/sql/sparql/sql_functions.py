@@ -178,7 +178,7 @@ def _test(text: str) -> Function:
 
 
 def _part(text: str) -> Function:
-    """A part of a text; without a match, a plain empty string."""
+    """A text's part; without a match, a plain empty string."""
     return _row(
         StringValue,
         f"CASE WHEN {_COMPATIBLE} THEN CASE WHEN {_FOUND} THEN {text} ELSE '' END END",
@@ -321,7 +321,7 @@ def _field(name: str) -> Function:
 
 
 def _of_zone(kind: Callable[[exp.Expr], SqlTerm], text: str) -> Function:
-    """A function of the zone of a time, which is empty if it has none; null for what is none."""
+    """A function of a time's zone, which is empty without one; null for other values."""
 
     def function(frame: Frame, value: SqlTerm) -> SqlTerm:
         return kind(sql(text, zone=_time_part(frame, value, "TZ", _ZONE)))
@@ -416,7 +416,7 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
     "UUID": _fresh(NameValue, "'urn:uuid:' || CAST(GEN_RANDOM_UUID() AS TEXT)"),
     "STRUUID": _fresh(StringValue, "CAST(GEN_RANDOM_UUID() AS TEXT)"),
 }
-"""Those whose arguments are values; BNODE is another without one: :func:`blank_node`."""
+"""Functions of values; :func:`blank_node` is BNODE without an argument."""
 
 
 # -- casts (section 17.5) -------------------------------------------------------------------------

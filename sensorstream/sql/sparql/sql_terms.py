@@ -100,7 +100,7 @@ class SqlTerm:
         return self._parts
 
     def remade(self, parts: Mapping[str, exp.Expr]) -> SqlTerm:
-        """The same value of parts computed elsewhere."""
+        """The same value with parts that are computed elsewhere."""
         return SqlTerm(parts, self._texts)
 
     @property
