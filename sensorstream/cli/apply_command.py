@@ -89,7 +89,7 @@ def _apply(url: str | None, config: Path, *, only_diff: bool, as_json: bool) -> 
 def _put(
     client: CommandClient, theirs: ServerTexts, ours: Folder
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Put what differs; somebody else may have changed it since it was read."""
+    """Put the texts that differ; somebody else may have changed them since they were read."""
     from sensorstream.app.control.versions import digest_of
 
     def ontology() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -211,7 +211,7 @@ class ServerTexts:
 
 
 def read_in_force(client: CommandClient, ours: Folder) -> ServerTexts:
-    """Ask a server what it has in force."""
+    """Ask a server for the texts in force."""
     from sensorstream.app.control.versions import digest_of
     from sensorstream.reasoning.ontology import parse_accepted
 
@@ -254,7 +254,7 @@ def difference(theirs: ServerTexts, ours: Folder) -> Iterator[str]:
 
 
 def differing(theirs: ServerTexts, ours: Folder) -> Iterator[str]:
-    """The names of what differs."""
+    """The names of the texts that differ."""
     if graph(theirs.ontology) != graph(ours.ontology):
         yield "the ontology"
     if _is_reordered(theirs, ours):

@@ -99,10 +99,10 @@ class _Checked:
     functions: list[Definition] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
     edited: list[str] | None = None
-    """What a server has in force with other texts; None: nobody was asked, or answers."""
+    """Texts in force on a server that differ; None: nobody was asked, or answers."""
     summary: str = ""
     left: str = ""
-    """What was not looked at."""
+    """A sentence on what was not looked at."""
 
     def check(self, files: Sequence[Path], reasoning: bool) -> None:
         """Look at these files, or at the whole deployment."""
@@ -126,7 +126,7 @@ class _Checked:
             self._check_together(len(queries), reasoning, by_names)
 
     def _check_together(self, queries: int, reasoning: bool, by_names: bool) -> None:
-        """Look for what is wrong between the parts, which keeps the server from starting, too."""
+        """Look for faults between the parts, which keep the server from starting, too."""
         from sensorstream.analysis import Note
         from sensorstream.app.control.file_faults import deployment_notes
         from sensorstream.app.control.wiring import read_deployment, read_rules
@@ -176,7 +176,7 @@ class _Checked:
         }
 
     def show(self) -> None:
-        """Print all of it."""
+        """Print the findings."""
         for fault in self.faults:
             click.echo(f"{self._place(fault)}: {fault.message}")
         for note in self.notes:

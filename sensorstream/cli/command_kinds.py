@@ -31,7 +31,7 @@ Function: TypeAlias = Callable[..., Any]
 Subject: TypeAlias = tuple[
     Callable[[Function], Function], Callable[..., AbstractContextManager[Any]]
 ]
-"""What a command is about: the options that give it, and how it is opened."""
+"""The subject of a command: the options that give it, and the way to open it."""
 
 
 def _client(config: Path, url: str | None) -> CommandClient:
@@ -89,7 +89,7 @@ def served(
 
 
 deployed: Final = partial(served, about=(config_option, _settings))
-"""As :func:`served`, for a function that gets the settings of the deployment first."""
+"""Like :func:`served`, for a function whose first argument is the deployment's settings."""
 
 
 def asks(

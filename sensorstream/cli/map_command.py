@@ -36,7 +36,7 @@ class _Result:
 
     @property
     def problems(self) -> Sequence[str]:
-        """Why it is not accepted, or not whole."""
+        """The reasons why it is not accepted, or not whole."""
         if self.fault:
             return [self.fault]
         return () if self.mapped is None else self.mapped.warnings
@@ -145,7 +145,7 @@ def _answer(found: _Result, prefixes: Mapping[str, str], explained: bool) -> dic
 
 
 def _show(found: _Result, prefixes: Mapping[str, str], timeline: Timeline, headed: bool) -> bool:
-    """Show a result; the prefixes only once, and whether they have been shown."""
+    """Show a result, and the prefixes only once; returns whether they have been shown."""
     mapped = found.mapped
     head, body = ("", "") if mapped is None else mapped_turtle(mapped, prefixes)
     if mapped is not None and body:

@@ -24,7 +24,7 @@ _KEY_FILE: Final = "sensorstream.key-file"
 FILE: Final = click.Path(path_type=Path, dir_okay=False, exists=True)
 """The type of an argument that names a file to read."""
 PARAMETERS: Final = "__click_params__"
-"""Where click keeps the options of a function that is no command yet."""
+"""The attribute in which click keeps the options of a function that is no command yet."""
 FOLDER: Final = click.Path(path_type=Path, file_okay=False)
 MOMENTS: Final = click.DateTime(("%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%S%z"))
 
@@ -56,7 +56,7 @@ source_option: Final = click.option(
 
 
 def all_of(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
-    """Several options as one, shown in this order."""
+    """Join several options to one, shown in this order."""
 
     def added(command: Command) -> Command:
         for option in reversed(options):
@@ -69,7 +69,7 @@ def all_of(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
 def as_one(
     name: str, make: Callable[..., Any], *options: Callable[[Any], Any]
 ) -> Callable[[Command], Command]:
-    """Several options as one argument ``name`` of the command, which ``make`` makes of them."""
+    """Join several options to one argument ``name`` of the command, made by ``make``."""
 
     def added(command: Command) -> Command:
         @wraps(command)

@@ -81,7 +81,7 @@ class _Counted:
     stopped: list[str] = field(default_factory=list, init=False)
 
     def note(self, outcome: Outcome) -> bool:
-        """Count an outcome; whether it is one of a message or event that does not wait."""
+        """Count an outcome; returns whether its message or event does not wait."""
         self.stopped += [each.text for each in outcome.alerts if each.kind == "query-stopped"]
         status = outcome.status.value
         if not outcome.message.id or status == "held":
@@ -173,7 +173,7 @@ class MessagePrinter(_Counted):
     names: dict[str, str] = field(default_factory=dict)
 
     def print(self, trace: TrialTrace) -> None:
-        """Print what a message came to, and those that had waited for it."""
+        """Print the trace of a message, and of those that had waited for it."""
         for outcome in (*trace.outcome.released, trace.outcome):
             self.note(outcome)
         if self.as_json:
@@ -195,7 +195,7 @@ class MessagePrinter(_Counted):
         return any(self.counts[status] for status in _FAULTY)
 
     def say_counts(self) -> None:
-        """Print on stderr what became of the messages, counted."""
+        """Print on stderr the number of messages by status."""
         told = ", ".join(f"{count} {status}" for status, count in sorted(self.counts.items()))
         click.echo(f"messages: {told or 'none'}", err=True)
 

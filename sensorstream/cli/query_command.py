@@ -65,7 +65,7 @@ JOB_FORMATS: Final = {
     "table": (_SOLUTIONS, _JSON, _TURTLE),
     "json": (_SOLUTIONS, _JSON),
 }
-"""Those of a job, which may also answer SQL."""
+"""The formats of a job, which may also answer SQL."""
 OF_SUFFIX: Final = {end: form for form, (_, ends) in _KINDS.items() for end in ends}
 _BINARY: Final = frozenset(("arrow", "parquet"))
 _IN_MEMORY: Final = 16 * 1024 * 1024

@@ -475,7 +475,7 @@ class _Costs:
         return taken
 
     def end(self) -> None:
-        """The run is over."""
+        """Note the end of the run."""
         self.seconds = perf_counter() - self._start
         self.cpu = process_time() - self._cpu_start
 

@@ -199,7 +199,7 @@ def _question(lines: list[str]) -> Iterator[str]:
 
 
 def _show_table(answer: IO[bytes]) -> int:
-    """Show the first rows of an answer to SQL; how many these are."""
+    """Show the first rows of an answer to SQL; returns their number."""
     from sensorstream.spark.jobs.answer_files import first_rows
 
     columns, shown = first_rows(answer, _MOST_SHOWN)
@@ -232,7 +232,7 @@ def _show_terms(answer: IO[bytes]) -> int:
 _STREAM_LOOK: Final = 0.5
 """Seconds between two looks at the pipeline."""
 _TOLD: Final = 3
-"""How often at the end time is told to engines that wait for it: one may refuse to go on."""
+"""Times that time is told at the end to engines that wait for it: one may refuse to go on."""
 _SPAN: Final = 20.0
 """Seconds over which messages a second are counted."""
 _LINE: Final = 5.0
@@ -313,13 +313,13 @@ class StreamProgress:
         self._told = float("-inf")
 
     def stored(self, entries: int, _last: int) -> None:
-        """A batch is stored; called in a thread of Spark's."""
+        """Note that a batch is stored; called in a thread of Spark's."""
         self._count += 1
         self._entries += entries
         self._batches.append((monotonic(), entries))
 
     def show(self, position: JournalPosition) -> None:
-        """Tell how far it is, if that is news."""
+        """Show the progress, if it is news."""
         line = (
             f"batch {self._count}: {self._entries} entries, {self._rate():.0f}/s, "
             f"{position.lag} wait, {position.keys} keys"
@@ -331,7 +331,7 @@ class StreamProgress:
         click.echo(f"\r\x1b[2K{line}" if self._live else line, err=True, nl=not self._live)
 
     def end(self) -> None:
-        """Tell the whole."""
+        """Show the total."""
         if self._quiet:
             return
         seconds = monotonic() - self._begin

@@ -92,12 +92,12 @@ class Doing:
         return f"{what}: {done}" if done else what
 
     def stop(self) -> None:
-        """The block is over."""
+        """Note that the block is over."""
         self._over = True
         self._changed.set()
 
     def watch(self, after: float, again: float) -> None:
-        """Tell it, until it is over."""
+        """Say what goes on, until the block is over."""
         wait = after
         while True:
             changed = self._changed.wait(wait)
@@ -236,7 +236,7 @@ def print_solutions(found: Mapping[str, Any]) -> None:
 
 
 def follow(items: Iterable[Item], count: int | None, show: Callable[[Item], None]) -> bool:
-    """Show each item; whether the end was wanted: by ``count``, or by Ctrl-C."""
+    """Show each item; returns whether the end was wanted: by ``count``, or by Ctrl-C."""
     shown = 0
     try:
         for each in islice(items, count):

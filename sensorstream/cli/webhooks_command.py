@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _LARGEST: Final = 64 * 1024 * 1024
 """Bytes of an event that are read."""
 _SECONDS: Final = 30.0
-"""For which a sender may be silent."""
+"""Seconds for which a sender may be silent."""
 _DELIVERIES: Final = (
     *("id", "raised_at", "event_id", "state", "attempts", "status", "seconds", "error"),
     "next_attempt_at",
@@ -347,7 +347,7 @@ def handler(
 
 
 def _problem(known: Sequence[Webhook], body: bytes, headers: dict[str, str]) -> str:
-    """Why none of the secrets has signed a request; empty: one has, or there is none."""
+    """The reason why none of the secrets has signed a request; empty: one has, or there is none."""
     from standardwebhooks import WebhookVerificationError
 
     problem = ""

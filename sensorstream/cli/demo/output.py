@@ -43,12 +43,12 @@ class DemoOutput:
         click.echo(f"   {text}")
 
     def quote(self, text: str) -> None:
-        """A message, a query or an answer, word for word."""
+        """Print a message, a query or an answer, word for word."""
         for line in text.strip().splitlines():
             click.echo(click.style(f"     {line}", fg="cyan"))
 
     def table(self, columns: list[str], rows: list[list[object]]) -> None:
-        """Rows of an answer."""
+        """Print the rows of an answer."""
         print_table(columns, rows, indent=5)
 
     def expect(self, holds: object, claim: str) -> None:

@@ -69,7 +69,7 @@ class ServerProcess:
         return told.decode().strip().removeprefix(_READY)
 
     def stop(self) -> int:
-        """Ask it to stop; its exit code."""
+        """Ask the server to stop; returns its exit code."""
         self._process.terminate()
         try:
             return self._process.wait(_STOP_SECONDS)
