@@ -45,7 +45,7 @@ def _open_it(row: Row) -> str:
 
 
 def cause(row: Row) -> str:
-    """The rule that raised an alert; of one that no rule raised, its kind."""
+    """The rule that raised an alert, or the kind of an alert without one."""
     return str(row["rule"] or row["kind"])
 
 
@@ -83,7 +83,7 @@ _SILENCES: Final = (
 
 
 async def build(visit: Visit) -> None:
-    """The alerts in one state, and below them the silences."""
+    """Build the alerts in one state, and below them the silences."""
     state = visit.asked.get("state", "open")
     if state not in _STATES:
         state = "open"
@@ -149,7 +149,7 @@ _MESSAGES: Final = (
 
 
 async def build_one(visit: Visit) -> None:
-    """The page of ``asked["alert_id"]``."""
+    """Build the page of ``asked["alert_id"]``."""
     id_ = visit.asked["alert_id"]
     first = await visit.client.alert(id_)
     notice = Notice()

@@ -97,7 +97,7 @@ _PARTS: Final = {"algebra": "Algebra", "sql": "SQL", "plan": "Plan"}
 
 
 async def build(visit: Visit) -> None:
-    """The question of the address stands in the editor: it is asked when somebody says so."""
+    """Build the page; the question of the address is in the editor, and is asked on demand only."""
     page = _Page(visit)
     keep_fresh(_PAUSE, page.read_jobs)
     await keep_draft(page.editor, "question")

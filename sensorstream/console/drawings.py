@@ -260,7 +260,7 @@ class DrawnShape:
     points: tuple[EastNorth, ...] = ()
     lines: tuple[tuple[EastNorth, ...], ...] = ()
     rings: tuple[tuple[EastNorth, ...], ...] = ()
-    """What lies within an odd number of them is inside."""
+    """Closed lines: a place within an odd number of them is inside."""
 
     def corners(self) -> Iterator[EastNorth]:
         """The places that it names."""

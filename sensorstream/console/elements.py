@@ -68,7 +68,7 @@ class Listing:
 
 
 ONCE: Final = "event.detail < 2"
-"""In JavaScript: this click is not the second of a double click (DOM, ``UIEvent.detail``)."""
+"""A JavaScript test: the click is not the second of a double click (DOM, ``UIEvent.detail``)."""
 
 
 def change_button(
@@ -149,7 +149,7 @@ class TableColumn:
     """An address from a row; empty: this row has none."""
     is_number: bool = False
     value: Callable[[Row], object] | None = None
-    """What stands there, from a row; None: its value of this name."""
+    """The value shown, from a row; None: its value of this name."""
 
 
 def moments(name: str, heading: str) -> TableColumn:
@@ -158,7 +158,7 @@ def moments(name: str, heading: str) -> TableColumn:
 
 
 Do: TypeAlias = Callable[[Row], Awaitable[object]]
-"""What a button in a row does."""
+"""The action of a button in a row."""
 
 
 class ShownTable:
@@ -249,13 +249,13 @@ class LiveTable(ShownTable):
         *given: str,
         **how: Any,
     ) -> None:
-        """``rows`` reads them, again after so many seconds; None: what is shown stays."""
+        """``rows`` reads them, again after so many seconds; None: the rows shown stay."""
         super().__init__(columns, *given, **how)
         self._rows = rows
         keep_fresh(pause, self.read)
 
     async def read(self) -> None:
-        """Show what there is now."""
+        """Read and show the present rows."""
         found = await self._rows()
         if found is not None:
             self.show(found)
@@ -263,7 +263,7 @@ class LiveTable(ShownTable):
     def act(
         self, name: str, title: str, do: Do, is_offered: Callable[[Row], bool] = lambda row: True
     ) -> None:
-        """Offer what is done in a row, after which the table is read anew."""
+        """Offer an action in a row, after which the table is read anew."""
 
         async def acted(row: Row) -> None:
             await do(row)
@@ -280,12 +280,12 @@ class Notice:
         self._label.set_visibility(False)
 
     def show(self, error: SensorStreamError) -> None:
-        """Say what is wrong, and where."""
+        """Show an error, with its place."""
         self._label.set_text(said(error))
         self._label.set_visibility(True)
 
     def clear(self) -> None:
-        """Say nothing."""
+        """Show nothing."""
         self._label.set_text("")
         self._label.set_visibility(False)
 

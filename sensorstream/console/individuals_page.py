@@ -72,7 +72,7 @@ class ShownPast:
         self._section.set_visibility(False)
 
     async def show(self, found: Mapping[str, Any]) -> None:
-        """Show what has ended, and what the server says of the individual now."""
+        """Show the statements that have ended, and those of now."""
         ended = [dict(row) for row in await self._client.sql(_question(self._iri))]
         rows = sorted([*now_rows(found), *ended], key=lambda row: -seconds(row["valid_from"]))
         if rows == self._rows:
@@ -305,7 +305,7 @@ _MEMBERS: Final = (
 
 
 async def build(visit: Visit) -> None:
-    """The window, the newest first; with ``asked["class"]`` the members of a class."""
+    """Build the window's page, newest first; ``asked["class"]``: the members of a class."""
     iri = visit.asked.get("class", "")
 
     def find() -> None:
@@ -428,7 +428,7 @@ _STATEMENTS: Final = (
 
 
 async def build_one(visit: Visit) -> None:
-    """The page of ``asked["iri"]``."""
+    """Build the page of ``asked["iri"]``."""
     iri = visit.asked.get("iri", "")
     ui.label(iri).classes("iri")
     state = ui.label().props("role=status")

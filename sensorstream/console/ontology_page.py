@@ -52,7 +52,7 @@ class Term:
 
 
 async def build(visit: Visit) -> None:
-    """Two trees, the counts of now, on request those of history; the versions."""
+    """Build two trees, the counts of now, on request those of history, and the versions."""
     counts: dict[str, tuple[Mapping[str, int], Mapping[str, int]]] = {}
     client = visit.client
 

@@ -24,7 +24,7 @@ _GAP: Final = 70
 """Between columns; rows have a third of it."""
 _LETTERS: Final = 28
 Counts: TypeAlias = tuple[int, int]
-"""What an operator has given out: solutions added, and solutions removed."""
+"""The numbers of solutions that an operator has added and removed."""
 Rates: TypeAlias = tuple[float, float]
 """The same for a second."""
 _BOX: Final = "(event) => page.tellBox(event, emit)"

@@ -29,7 +29,7 @@ _BESIDE: Final = ("Spark", "Server")
 """Stages that stand beside the way."""
 _NO_SPARK: Final = "The engine runs in this server, and not on Spark."
 _LEADS: Final = {"Window": _INDIVIDUALS, "Open alerts": _ALERTS, "Reasoner": _SETTINGS}
-"""Where the facts below the way lead."""
+"""The addresses that the facts below the way lead to."""
 _PHASES: Final = {
     "t_m": "mapping rules",
     "t_w": "window",

@@ -83,7 +83,7 @@ PAGES: Final = (
     page_of(page_addresses.SETTINGS, settings_page.build),
 )
 _PACKETS: Final = 2000
-"""In one request. Its bytes are limited too, by Engine.IO to 1,000,000."""
+"""The packets of one request; Engine.IO limits its bytes, too, to 1,000,000."""
 _AT_ONCE: Final = 1.0
 """Seconds in which the server may say that a key is none, before the page opens without that."""
 UNSHOWN: Final = 100
@@ -179,7 +179,7 @@ def forget_unshown() -> None:
 
 
 async def build_page(page: Page, visit: Visit) -> None:
-    """Build a page; where it stands says why it cannot be shown, if so."""
+    """Build a page; if it cannot be shown, the reason stands in its place."""
     notice = Notice()
     try:
         with notice.of():

@@ -36,7 +36,7 @@ class Upstream:
         return AsyncClient(self.url, timeout=_SECONDS, key=key, socket=self.socket)
 
     async def admits(self, key: str) -> bool:
-        """Whether who shows this key may look at the pages; so it is while nobody answers."""
+        """Whether the holder of this key may look at the pages; true while there is no answer."""
         async with self.client(key) as client:
             try:
                 await client.metrics()
@@ -97,13 +97,13 @@ class Watch:
         return mean(self.readings[0], self.readings[-1], histogram, **labels) if self.now else None
 
     def enter(self) -> None:
-        """Somebody begins to look."""
+        """Note that somebody begins to look."""
         self.watchers += 1
         if self._task is None:
             self._task = asyncio.create_task(self._run())
 
     def leave(self) -> None:
-        """Somebody looks no more."""
+        """Note that somebody looks no more."""
         self.watchers -= 1
 
     async def _run(self) -> None:
@@ -193,7 +193,7 @@ class Visit:
     """An open page: the client that asks the server, and the parts of its address."""
 
     client: AsyncClient
-    """It shows the key of who looks, and is closed when the page is left."""
+    """It shows the reader's key, and is closed when the page is left."""
     watch: Watch
     asked: Mapping[str, str]
     """The parts of the address in braces, and its query parameters."""
@@ -207,9 +207,9 @@ class Page:
 
     path: str
     place: ListedPage
-    """Where it stands in the list of pages."""
+    """The page's place in the list of pages."""
     title: Callable[[Mapping[str, str]], str]
-    """From what the address asks for."""
+    """The title, from the parts of the address."""
     build: Callable[[Visit], Awaitable[None]]
 
 

@@ -78,7 +78,7 @@ _COLUMNS: Final = (
 
 
 async def build(visit: Visit) -> None:
-    """The queries; below them the editor."""
+    """Build the table of queries, and the editor below it."""
     table = LiveTable(_COLUMNS, visit.client.queries, _PAUSE, "/queries", "No query runs.")
     table.act("stop", "Stop", lambda row: visit.client.unregister(str(row["name"])))
     heading("A new query")
@@ -139,7 +139,7 @@ _TABS: Final = ("Results", "Operators", "Steps", "Text")
 
 
 async def build_one(visit: Visit) -> None:
-    """The page of ``asked["name"]``."""
+    """Build the page of ``asked["name"]``."""
     name = visit.asked.get("name", "")
     client = visit.client
     state = await client.query_state(name)
@@ -214,7 +214,7 @@ class _Results:
             self._task.cancel()
 
     async def read(self) -> None:
-        """Show what there is now; the result is read again only if an operator gave something."""
+        """Show the present state; the result is read again only if an operator gave something."""
         if self._variables and await self._has_changed():
             found = await self._visit.client.results(self._name)
             self._table.show(rows_of(found.rows))

@@ -100,7 +100,7 @@ _LANGUAGES: Final[Mapping[str, tuple[str, Language]]] = {
     ".ru": ("rule set of the reasoner", "SPARQL"),
     ".dotr": ("rules over time", "SPARQL"),
 }
-"""What the ending of a file says, and as which language an editor colours it."""
+"""The language of a file by its ending, and the one in which an editor colours it."""
 
 
 def language(name: str) -> tuple[str, Language | None]:
@@ -130,7 +130,7 @@ _RULES: Final = (
 
 
 async def build(visit: Visit) -> None:
-    """The files, then the rules in their order, and the rule sets that come along."""
+    """Build the files, then the rules in their order, and the rule sets that come along."""
     origin = ui.label().props("role=status")
     files = ShownTable(_FILES, "/rules", "No rule file is in force.")
     with ui.element("div").classes("form"):
@@ -164,7 +164,7 @@ def _rule(number: int, row: dict[str, Any]) -> Row:
 
 
 async def build_file(visit: Visit) -> None:
-    """The page of ``asked["name"]``, which may be a file that is not in force yet."""
+    """Build the page of ``asked["name"]``, which may be a file that is not in force yet."""
     name = visit.asked["name"]
     client = visit.client
     written_in, colours = language(name)

@@ -24,7 +24,7 @@ class DryRunPlace:
         self._place = ui.element("div").props("role=status")
 
     def show(self, outcome: Mapping[str, Any]) -> bool:
-        """Show an outcome; whether the text has no fault."""
+        """Show an outcome; returns whether the text has no fault."""
         self._place.clear()
         faults = outcome["faults"]
         with self._place:
@@ -140,7 +140,7 @@ class VersionTable:
         self._table.add("again", "Put it in force again", go_back, has_text)
 
     async def read(self) -> None:
-        """Show what the server has now."""
+        """Show the versions on the server."""
         found = await self._visit.client.versions(self._kind, self._name)
         self._table.show(found[::-1])
 
