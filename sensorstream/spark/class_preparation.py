@@ -97,7 +97,7 @@ class NumbersStream(DataSourceStreamReader):  # type: ignore[misc]
         yield _rows(partition.value)
 
     def commit(self, end: dict[str, int]) -> None:
-        """Nothing is kept."""
+        """Do nothing: nothing is kept."""
 
 
 class KeyCounts(StatefulProcessor):  # type: ignore[misc]
@@ -122,7 +122,7 @@ class KeyCounts(StatefulProcessor):  # type: ignore[misc]
         yield Row(key=key[0], content=str(list(self._texts.get())).encode())
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: nothing is open."""
 
 
 def _rows(part: int) -> pa.RecordBatch:

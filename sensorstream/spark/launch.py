@@ -148,7 +148,7 @@ def _end(gateway: JavaGateway, patience: float) -> None:
 
 @contextmanager
 def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Spark's launcher reads these from the environment, and only while it starts."""
+    """Set environment variables that Spark's launcher reads, only while it starts."""
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:

@@ -77,7 +77,7 @@ def wanted(answer: DataFrame) -> Mapping[int, Wanted]:
 
 
 def wanted_by(plan: str) -> Mapping[int, Wanted]:
-    """The same of an optimized plan as JSON."""
+    """The same, from an optimized plan as JSON."""
     found: dict[int, Wanted] = {}
     for root in _trees(json.loads(plan)):
         for above, table in _tables(root):

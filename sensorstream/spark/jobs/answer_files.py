@@ -159,7 +159,7 @@ def _keep(
     converted: Callable[[pyarrow.RecordBatch], pyarrow.RecordBatch],
     folder: Path,
 ) -> int:
-    """Write what is kept, and remove the parts; the number of rows."""
+    """Write the kept file, and remove the parts; returns the number of rows."""
     import pyarrow.parquet as pq
 
     rows = 0

@@ -62,7 +62,7 @@ class JobWorker:
         self._views: tuple[View, ...] = ()
 
     def serve(self) -> None:
-        """Do what the caller says, until the pipe closes or Spark breaks down."""
+        """Do the caller's tasks, until the pipe closes or Spark breaks down."""
         while True:
             running = self._running
             try:
@@ -86,7 +86,7 @@ class JobWorker:
         self._running.start()
 
     def _watch(self, running: _Running) -> bool:
-        """Tell how far a question is; True: Spark cannot be used any more."""
+        """Tell how far a question is; returns whether Spark cannot be used any more."""
         over = not running.is_alive()
         progress = running.look()
         if progress is not None:
