@@ -27,7 +27,7 @@ _GROUP: Final = 65_536
 """Rows that are left out together where none of them is asked for."""
 
 Sums: TypeAlias = tuple[int, ...]
-"""What :func:`.sum_query` gives for some rows."""
+"""The result of :func:`.sum_query` for some rows."""
 
 _PART = ".part"
 
@@ -115,7 +115,7 @@ def pattern(path: Path) -> str:
 
 
 def remove(path: Path) -> None:
-    """Delete a file, and what is left of an attempt to write it."""
+    """Delete a file, and the rest of an attempt to write it."""
     for each in (path, part_name(path)):
         with suppress(FileNotFoundError):
             each.unlink()

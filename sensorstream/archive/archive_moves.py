@@ -180,7 +180,7 @@ def movable(url: str, before: int, timeline: Timeline) -> Sequence[ArchivePart]:
 
 
 def sweep(connection: extensions.connection, folder: Path) -> None:
-    """Delete the files whose rows are not theirs: an archiving, or a restore, was killed."""
+    """Delete the files whose rows are not theirs, because an archiving or a restore was killed."""
     with connection, connection.cursor() as cursor:
         for part in parts(cursor, State.WRITING, State.RESTORED, State.DELETED):
             for file in part.files(folder).values():
@@ -225,7 +225,7 @@ def _move(
 def _write(
     connection: extensions.connection, source: _Source, files: Mapping[ArchivedTable, Path]
 ) -> tuple[Mapping[ArchivedTable, Sums], object]:
-    """Write the files from one snapshot; what they must hold, and the prints of the rows."""
+    """Write the files from one snapshot; returns their contents, and the prints of the rows."""
     connection.set_session(isolation_level="REPEATABLE READ")
     try:
         with connection, connection.cursor() as cursor:

@@ -72,7 +72,7 @@ def main(owner: Connection) -> None:
 
 class _Answering:
     def tell(self, message: object) -> None:
-        """Nothing is told: each question says what it needs."""
+        """Do nothing: each question brings its files."""
 
     def answer(
         self, question: ArchiveQuestion, limits: QuestionLimits, send: Callable[[object], None]
@@ -137,7 +137,7 @@ def _check(connection: duckdb.DuckDBPyConnection, text: str) -> None:
 
 @contextmanager
 def _explained() -> Iterator[None]:
-    """A block whose errors are ours."""
+    """A block whose errors become SensorStream's."""
     try:
         yield
     except (duckdb.Error, MemoryError) as error:

@@ -153,7 +153,7 @@ _NULLABLE: Final[tuple[_Row, ...]] = (
     ("number_of_literal", literal_number, [_TEXT] * 2, _NUMBER),
     ("number_total", total, ["HUGEINT", "DOUBLE[][]"], _NUMBER),
 )
-"""Those that see nulls themselves."""
+"""The functions that see nulls themselves."""
 _NUMBER_MACROS: Final = """
 -- A function of one element: DuckDB puts an argument of a macro into each of its places.
 create macro number_of_double(d) as list_transform([d], lambda x: case when x is null then null
@@ -215,7 +215,7 @@ def _lexical(term: Term | None) -> str | None:
 
 
 def _of_nothing(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function; null of null."""
+    """Make a function give null for null."""
 
     @wraps(function)
     def or_null(*given: Any) -> Any:

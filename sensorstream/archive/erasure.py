@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from psycopg2 import extensions
 
 KEPT: Final = "ontologies and rules that name it, kept"
-"""What is counted, but not erased."""
+"""Things that are counted, but not erased."""
 _NEEDED: Final = frozenset({PutOntology.kind, PutRules.kind})
 """Kinds of entries that say what is in force: a restart needs them."""
 _NO_TERM: Final = 0
@@ -221,7 +221,7 @@ def _mark(
     mapped: Callable[[Message], bool],
     store: PostgresStore,
 ) -> None:
-    """Put what is to go into temporary tables: stays, messages, alerts, terms."""
+    """Put the rows that are to go into temporary tables: stays, messages, alerts, terms."""
     key = TermKey(TermKind.IRI, name)
     number = look_up(cursor, [key]).get(key, _NO_TERM)
     cursor.execute(
@@ -351,7 +351,7 @@ def _mend(cursor: extensions.cursor) -> None:
 def _rewrite(
     url: str, folder: Path, held: _Held, say: Say
 ) -> Sequence[tuple[ArchivePart, ArchivePart]]:
-    """Write the files that name the individual again, without it; each part and its successor."""
+    """Rewrite the files that name the individual, without it; returns parts and successors."""
     made = []
     with closing(connect(url)) as connection, closing(duckdb.connect(":memory:")) as reader:
         for part in held.archived:

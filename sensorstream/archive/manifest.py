@@ -30,11 +30,11 @@ class State(Enum):
     """The place of a part's rows, and which of its files are there."""
 
     WRITING = "writing"
-    """In PostgreSQL; files may be there, and mean nothing."""
+    """The rows are in PostgreSQL; files may be there, and mean nothing."""
     ARCHIVED = "archived"
-    """In the files, and nowhere else."""
+    """The rows are in the files, and nowhere else."""
     RESTORED = "restored"
-    """In PostgreSQL again; the files are deleted."""
+    """The rows are in PostgreSQL again; the files are deleted."""
     DELETED = "deleted"
     """Nowhere; the files are deleted."""
 
@@ -116,7 +116,7 @@ def begin(cursor: extensions.cursor, name: str, low: int, high: int) -> ArchiveP
 
 
 def record(cursor: extensions.cursor, part: ArchivePart) -> None:
-    """Set the state of a part, and what its files hold."""
+    """Set the state of a part, and the contents of its files."""
     cursor.execute(
         "update store.archives set state = %s, files = %s, bytes = %s, changed_at = now() "
         "where id = %s",
