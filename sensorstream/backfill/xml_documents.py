@@ -122,7 +122,7 @@ def _member(path: Path, name: str) -> str:
 
 
 def _unfit(name: str) -> str:
-    """Why a member of an archive is not taken; "" if it may be."""
+    """The reason why a member of an archive is not taken; "" if it may be."""
     if name.lower().endswith(_NESTED):
         return "an archive in an archive: unpack it first"
     return "" if name.lower().endswith(".xml") else "expected *.xml"
