@@ -408,7 +408,7 @@ class Hover:
 
 @dataclass(frozen=True, slots=True)
 class _Word:
-    """The word around a place, and what stands before its end."""
+    """The word around a place, and the cursor before its end."""
 
     span: Span
     text: str
@@ -486,7 +486,7 @@ def _of_name(document: OpenDocument, word: str, prefixes: Mapping[str, str]) -> 
 
 
 def _of_rule(document: OpenDocument, offset: int) -> str | None:
-    """The name of the rule around a place, and what its comment says."""
+    """The name of the rule around a place, and the text of its comment."""
     for rule in symbols_of_rule_set(document.text):
         if rule.whole.start <= offset < rule.whole.end and rule.name:
             lines = document.text[rule.name_at.end : offset].split("\n")[1:]

@@ -114,7 +114,7 @@ def _of_query(
 
 
 def _fault(error: SensorStreamError, settings: Path) -> Diagnostic:
-    """A fault without a place belongs to the settings as a whole."""
+    """The diagnostic of a fault; without a place it belongs to the settings as a whole."""
     position = error.position or Position(str(settings), 1, 1)
     return Diagnostic(position, error.code, error.message)
 

@@ -119,14 +119,14 @@ def _kind(found: Sequence[Token]) -> str:
 
 
 def _after_tokens(found: list[Token], inside: Inside, words: Collection[str]) -> TextCursor:
-    """The place is right behind the last token, which may go on if it is one of ``words``."""
+    """The cursor right behind the last token, which may go on if it is one of ``words``."""
     if found and found[-1].type in words:
         return TextCursor(inside, tuple(found[:-1]), word=found[-1].value)
     return TextCursor(inside, tuple(found))
 
 
 def _inside(found: list[Token], rest: str) -> TextCursor:
-    """The place is behind something that cannot be read to its end."""
+    """The cursor behind something that cannot be read to its end."""
     before = tuple(found)
     if rest.startswith("@{"):  # a language
         rest = rest[1:]

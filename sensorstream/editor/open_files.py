@@ -106,7 +106,7 @@ def _functions(files: tuple[Path, ...], *_states: object) -> Mapping[str, Defini
 
 
 class OpenFiles:
-    """Texts as they stand in the editor, and what is known around each."""
+    """Texts as they stand in the editor, and the surroundings of each."""
 
     def __init__(self) -> None:
         self.ontologies = EditedOntologies()
@@ -121,7 +121,7 @@ class OpenFiles:
         return path
 
     def close(self, uri: str) -> Path:
-        """Forget a file; from now on what is on disk counts."""
+        """Forget a file; from now on its content on disk counts."""
         path = path_of(uri)
         self._texts.pop(path, None)
         self._uris.pop(path, None)

@@ -143,7 +143,7 @@ def _given(value: object) -> object:
 
 
 def _identity(found: object) -> object:
-    """lxml makes a new text for each evaluation of an attribute."""
+    """The identity of a node: lxml makes a new text for each evaluation of an attribute."""
     if isinstance(found, Element):
         return id(found)
     parent = getattr(found, "getparent", lambda: None)()
