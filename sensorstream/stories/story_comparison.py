@@ -40,7 +40,7 @@ _ALERT: Final = re.compile(
 _REPORT: Final = re.compile(r"\s*(\S+)[ \t]+([-+=])[ \t]*(.*)\Z", re.S)
 _TOKEN: Final = re.compile(rf"{_TEXT}|'(?:[^'\\]|\\.)*'|<[^>\s]*>|\?(\w+)(?=\s)|\S", re.S)
 _SHOWN: Final = 20
-"""Of what there was instead, so much is shown."""
+"""The most statements that are shown of those there instead."""
 
 
 @dataclass(slots=True)

@@ -99,7 +99,7 @@ class PlayedHistory:
                     self.ended.remove(wrong)
 
     def answers(self, entry: Message) -> Iterator[Outcome]:
-        """Answer what rules have asked when ``entry`` came, until nothing waits."""
+        """Answer the questions of rules that came with ``entry``, until nothing waits."""
         queries = {rule.name: rule.question for rule in self.rules}
         for number in range(1, _MOST_ANSWERS + 1):
             asked = next(iter(self.engine.asked()), None)
@@ -157,7 +157,7 @@ def _is_seen(start: Instant, end: Instant | None, time: AtInstant | Interval | N
 
 
 _QUIET: Final = (Status.ACCEPTED, Status.HELD)
-"""What becomes of a message where a story says nothing of it."""
+"""The statuses of messages that a story need not mention."""
 
 
 def standing_alone(folder: Path) -> Settings:

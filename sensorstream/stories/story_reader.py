@@ -67,9 +67,9 @@ class Amount(Enum):
     """The way in which an expectation is compared with the state."""
 
     AT_LEAST = ""
-    """What is written is there; there may be more."""
+    """The statements written are there; there may be more."""
     ONLY = "only"
-    """What is written is new since the expectations before, and nothing else is."""
+    """The statements written are new since the last expectations, and no others are."""
     NOT = "not"
     """Nothing of what is written is there."""
 
@@ -176,7 +176,7 @@ class Verdict:
 
 
 KINDS: Final = ("asserted", "inferred", "alert", "reply", "report")
-"""What an expectation may be about, besides ``ask`` and the statuses."""
+"""The subjects of expectations, besides ``ask`` and the statuses."""
 STATUSES: Final = tuple(status.value for status in Status)
 
 _STEPS: Final = "message, event, query, advance, finish, then or prefix"
