@@ -30,7 +30,7 @@ class KnownValue(Enum):
     """Knowledge of a value that is not a single known term."""
 
     FAILS = "fails"
-    """It is always an error."""
+    """The value is always an error."""
     VARIES = "varies"
 
 

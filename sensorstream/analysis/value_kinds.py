@@ -51,7 +51,7 @@ SAMPLES: Final[Mapping[str, tuple[IRI | Literal, ...]]] = {
         )
     },
 }
-"""For each operator and kind there is one that it accepts, if it accepts any of the kind."""
+"""Samples: if an operator accepts values of a kind, it accepts one of these."""
 
 _BY_KIND: Final = named(Trait.BY_KIND)
 _NUMBER: Final = frozenset((xsd.DECIMAL,))
@@ -149,7 +149,7 @@ class KindScope:
         )
 
     def _results(self, operation: Expression) -> Kinds:
-        """The kinds of its values on samples; None: any."""
+        """The kinds of the operation's values on samples; None: any."""
         parts = operands(operation)
         if isinstance(operation, algebra.Call) and (
             operation.name not in _BY_KIND or len(parts) != 1
