@@ -136,20 +136,20 @@ class Intake:
             self._loop.call_soon_threadsafe(self._halt)
 
     async def pause(self, seconds: float | None = None) -> None:
-        """Wait for some time, or (None) without end, but not longer than until the stop."""
+        """Wait for some time, or (None) without end, but only until the stop."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._stop.wait()
 
     def connected(self) -> None:
-        """The input reads now."""
+        """Note that the input reads now."""
         if self.state:
             _LOG.warning("input %s: reading", self.name)
         self.state = ""
         self._metrics.connected.labels(self.name).set(1)
 
     def lost(self, reason: str) -> None:
-        """The input cannot read; it is logged once, until it reads again."""
+        """Note that the input cannot read; logged once, until it reads again."""
         # The reason may name a file, whose name need not be UTF-8.
         reason = reason.encode(errors="backslashreplace").decode()
         if not self.state or self.state == "not connected yet":
@@ -214,7 +214,7 @@ class Intake:
         return taken
 
     async def finish(self) -> None:
-        """Wait until all that was handed over is settled; once stopping, only for some seconds."""
+        """Wait until all messages handed over are settled; once stopping, only for some seconds."""
         while self._messages and not self.stopping:
             self._freed.clear()
             await self._freed.wait()

@@ -78,7 +78,7 @@ class _Client(aiomqtt.Client):
         return message
 
     def acknowledge(self, message: MQTTMessage) -> None:
-        """The message is safe: the broker may forget it."""
+        """Acknowledge a message that is safe: the broker may forget it."""
         if message.qos:
             self._client.ack(message.mid, message.qos)
 
