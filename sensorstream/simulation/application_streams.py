@@ -27,7 +27,7 @@ from xml.sax.saxutils import escape
 
 _BUOYS_START: Final = datetime(2010, 3, 23, 0, 0, tzinfo=UTC)
 EVERY: Final = timedelta(seconds=15)
-"""How often a buoy is read, as in the paper."""
+"""The time between two readings of a buoy, as in the paper."""
 _TIDE: Final = timedelta(hours=12, minutes=25)
 _MILLIMETRES: Final = 400.0
 _WAVE: Final = timedelta(minutes=20)
@@ -168,7 +168,7 @@ def stock_messages(
 
 _FIRES_START: Final = datetime(2020, 1, 1, 12, 0, tzinfo=UTC)
 LOCATIONS: Final = ("locA", "locB", "locC", "locD", "locE")
-"""Where a sensor is; the background knowledge says in which room that is."""
+"""Places of sensors; the background knowledge says in which room they are."""
 _SMOKE: Final = 0.15
 _HOT: Final = 0.3
 
@@ -193,7 +193,7 @@ def fire_messages(
 
 
 NAMESPACE: Final = "http://www.ebay.com/marketplace/search/v1/services"
-"""That of the auction house's answers."""
+"""The namespace of the auction house's answers."""
 _AUCTIONS_START: Final = datetime(2011, 5, 2, 18, 0, tzinfo=UTC)
 
 _THINGS: Final = ("console", "balance board", "remote", "sports & party games", "racing wheel")
