@@ -83,7 +83,7 @@ class Cache(RestingForks):
         self._proven, self.trouble = True, ""
 
     def close(self) -> None:
-        """End all that is being answered; nothing is afterwards."""
+        """End all answers; later questions get none."""
         self._closed = True
         with suppress(Unavailable):
             super().close()
@@ -106,7 +106,7 @@ class Cache(RestingForks):
         return held(self._changing, _SETTLING, late)
 
     def drop(self) -> None:
-        """End the process, and take no more notes of changes."""
+        """End the process, and note changes no more."""
         super().drop()
         if self._changes is not None:
             with self._quiet():
