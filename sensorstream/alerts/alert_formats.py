@@ -173,7 +173,7 @@ def group_json(state: AlertsOfGroup, timeline: Timeline) -> str:
 
 _ALERTMANAGER_TYPE: Final = "application/json"
 _NO_END: Final = "0001-01-01T00:00:00Z"
-"""What Alertmanager says of an alert that is not resolved: Go's zero time."""
+"""Alertmanager's end of an alert that is not resolved: Go's zero time."""
 
 
 def notification(

@@ -79,7 +79,7 @@ class AlertChange:
 
     @property
     def id(self) -> str:
-        """Names it among all that receivers are told."""
+        """The name of the change among all events of receivers."""
         return f"{self.incident}.{self.seq}"
 
 
@@ -205,7 +205,7 @@ class Webhook(WebhookContent):
 
 
 Told: TypeAlias = RaisedAlert | KeptReport | AlertChange | AlertGroup
-"""What receivers are told."""
+"""An event that receivers are told."""
 
 
 def subject_of(told: Told) -> str:

@@ -105,7 +105,7 @@ def wait_after(attempts: int, identity: str) -> timedelta:
 
 
 class _Batch(NamedTuple):
-    """Deliveries that receivers have, and what is done when they are marked."""
+    """Deliveries that receivers have, and the work after they are marked."""
 
     came: dict[int, Attempt]
     marked: asyncio.Future[None]
@@ -191,7 +191,7 @@ class WebhookDispatcher:
         return self._thread.is_alive() and not self._stopping.is_set()
 
     def trouble(self, receiver: str) -> str:
-        """Why a receiver takes nothing at the moment; empty while it does."""
+        """The reason why a receiver takes nothing at the moment; empty while it does."""
         return self._away.get(receiver, "")
 
     def check(self, url: str) -> None:
@@ -215,7 +215,7 @@ class WebhookDispatcher:
         self._thread.start()
 
     def wake(self) -> None:
-        """New deliveries are committed; may be called from any thread, never blocks."""
+        """Note that new deliveries are committed; may be called from any thread, never blocks."""
         with suppress(RuntimeError):  # the loop is closed: it was stopped
             self._loop.call_soon_threadsafe(self._news.set)
 
@@ -467,4 +467,4 @@ class Outbox(Protocol):
         """Forget delivered ones that are too old, or too many."""
 
     def backlog(self) -> Sequence[Backlog]:
-        """The state of each receiver and what waits for it."""
+        """The state of each receiver and the deliveries that wait for it."""

@@ -61,7 +61,7 @@ class AlertFeed:
         """Whether the application is stopping: subscribers then end their streams."""
 
     def announce(self) -> None:
-        """New alerts can be read; call it after their commit, from any thread."""
+        """Note that new alerts can be read; call it after their commit, from any thread."""
         with self._lock:
             subscriptions = list(self._subscriptions)
         for subscription in subscriptions:

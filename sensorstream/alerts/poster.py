@@ -25,7 +25,7 @@ from sensorstream.settings.settings import Network
 _AT_ONCE: Final = 256
 """Attempts at a time; each has a connection."""
 _OF_ONE_HOST: Final = 16
-"""Of them to one host, which may be that of many receivers."""
+"""Of these, to one host, which may be the host of many receivers."""
 _ANSWER: Final = 1024
 """Bytes of an answer's body that are read, for the log."""
 _HEAD: Final = 100 * 1024
@@ -60,7 +60,7 @@ class _Slots:
 
     @asynccontextmanager
     async def of(self, host: str) -> AsyncIterator[None]:
-        """Hold one; the host's own first, so that who waits for a host holds nothing else."""
+        """Hold a slot; the host's own first, so that a waiter for a host holds nothing else."""
         slots, users = self._hosts.get(host) or (asyncio.Semaphore(_OF_ONE_HOST), 0)
         self._hosts[host] = (slots, users + 1)
         try:
@@ -214,7 +214,7 @@ class WebhookConnections:
         return _Connection(reader, writer, h11.Connection(h11.CLIENT, _HEAD))
 
     def give_back(self, address: Address, connection: _Connection) -> None:
-        """Keep it for the next request, if this one is over."""
+        """Keep a connection for the next request, if this one is over."""
         talk = connection.talk
         if talk.our_state is talk.their_state is h11.DONE:
             talk.start_next_cycle()

@@ -11,7 +11,7 @@ from sensorstream.alerts.alert_records import Told
 from sensorstream.settings.endpoints import KafkaOutput, MqttOutput
 
 OUTPUT: Final = "out_"
-"""What the id of an output begins with; its name follows."""
+"""The beginning of the id of an output; its name follows."""
 
 Options = TypeVar("Options", bound=KafkaOutput | MqttOutput)
 
