@@ -94,19 +94,19 @@ class UpdatesBefore:
         record.undo.append(partial(self._drop, self._add(update), update))
 
     def note_ended(self, ended: Ended, record: WindowChange) -> None:
-        """Remember what has ended while its individual stayed, and hand it out."""
+        """Remember a statement that ended while its individual stayed, and hand it out."""
         record.ended.append(ended)
         record.undo.append(partial(self._drop, self._add(ended), ended))
 
     def revoke(self, ended: Ended, record: WindowChange) -> None:
-        """Take back what was handed out."""
+        """Take back an interval that was handed out."""
         record.revoked.append(ended)
         self._sort()
         every = self._stays[ended.stay].ended
         self._remove(next(n for n, each in every.items() if each == ended), ended, record)
 
     def forget(self, stay: int, record: WindowChange) -> None:
-        """A stay is over: nothing can come late for it any more."""
+        """Forget a stay that is over: nothing can come late for it any more."""
         of_stay = self._stays.get(stay)
         if of_stay is not None:
             for number, update in list(of_stay.updates.items()):
@@ -131,14 +131,14 @@ class UpdatesBefore:
         return of_stay is not None and any(each.valid_to > time for each in of_stay.ended.values())
 
     def ended_at(self, stay: int, time: Instant) -> list[Ended]:
-        """The intervals of a stay that are over, and that a time lies in."""
+        """The intervals of a stay that are over, and contain a time."""
         self._sort()
         of_stay = self._stays.get(stay)
         every = () if of_stay is None else of_stay.ended.values()
         return [each for each in every if each.valid_from <= time < each.valid_to]
 
     def trim(self, individuals: Mapping[Subject, Individual], record: WindowChange) -> None:
-        """Forget the oldest of what is too much."""
+        """Forget the oldest updates if there are too many."""
         self._sort()
         most = min(_MOST, _LEAST + _EACH * len(individuals))
         while len(self._updates) > most:
@@ -181,7 +181,7 @@ class UpdatesBefore:
         self._mixed.add(each.stay)
 
     def _sort(self) -> None:
-        """Put in order what was put back, all of it at once."""
+        """Put entries that were put back in order, all at once."""
         if not self._mixed:
             return
         self._updates = dict(sorted(self._updates.items()))
@@ -301,7 +301,7 @@ class Latecomer:
                     self._cut(each, None)
 
     def _interrupt(self, triple: Triple, known: Provenance, following: IndividualUpdate) -> None:
-        """A statement did not hold from now to the following update, which said it again."""
+        """End a statement from now to the following update, which said it again."""
         one = self.individual
         ended = Ended(one.stay, one.name, triple, known, self.event.time)
         self.past.note_ended(ended, self.record)

@@ -54,7 +54,7 @@ class Pane(Generic[E]):
         self.queue: list[tuple[Instant, int, E]] = []
 
     def begin(self, record: WindowChange) -> None:
-        """Make what follows undoable: the position and the waiting events as they are now."""
+        """Make the following changes undoable: keep the position and the waiting events."""
         pending, waiting = self.pending, self.waiting
         entered, boundary, length = self.entered, self.boundary, len(self.pending)
 
@@ -213,7 +213,7 @@ class SteppingWindow(ABC, Generic[E]):
         change.undo.clear()
 
     def state(self) -> WindowState:
-        """Everything that must survive a restart."""
+        """The state that must survive a restart."""
         content = self._content
         names: dict[Pane[E], list[Subject]] = {pane: [] for pane in self._all_panes()}
         for name in content.individuals:

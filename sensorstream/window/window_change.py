@@ -26,7 +26,7 @@ class References:
                 self._about.setdefault(triple[0], {})[triple] = None
 
     def drop(self, triple: Triple) -> None:
-        """A statement has been taken out."""
+        """Note that a statement has been taken out."""
         if isinstance(triple[2], BlankNode):
             self._to[triple[2]] -= 1
         if isinstance(triple[0], BlankNode):

@@ -157,7 +157,7 @@ class Content:
         return found
 
     def depart(self, individual: Individual, record: WindowChange) -> None:
-        """Let an individual leave with all it has."""
+        """Let an individual leave with all its statements."""
         name = individual.name
         del self.individuals[name]
         record.undo.append(partial(self.individuals.__setitem__, name, individual))

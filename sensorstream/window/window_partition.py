@@ -22,9 +22,9 @@ class WindowCounters:
     now: Instant | None = None
     """Application time: the latest time seen."""
     arrivals: int = 0
-    """All appearances so far: breaks ties between equal times."""
+    """The number of appearances so far, which breaks ties between equal times."""
     stays: int = 0
-    """All stays of individuals so far."""
+    """The number of stays of individuals so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def owners_of(event: Event, known: Mapping[BlankNode, Subject]) -> dict[Subject,
 
 
 SOURCE = "source"
-"""How the settings name the partition by source."""
+"""The name of the partition by source in the settings."""
 
 
 def partition_of(text: str) -> WindowPartitioning | None:

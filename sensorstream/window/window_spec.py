@@ -12,7 +12,7 @@ from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Instant
 
 _EVER: Final = -(2**63)
-"""Before every instant of a time line."""
+"""An instant before every one of a time line."""
 
 
 class WindowMove(Enum):
@@ -24,7 +24,7 @@ class WindowMove(Enum):
     FILLING = "filling"
     """Gradually filling tumbling: shows elements as they come, empties when full."""
     LANDMARK = "landmark"
-    """From a fixed beginning, without end: it only grows."""
+    """The window has a fixed beginning and no end: it only grows."""
 
 
 class Elements(Enum):
@@ -33,7 +33,7 @@ class Elements(Enum):
     INDIVIDUALS = "individuals"
     """An individual with all its triples (paper section 4, eq. 6 to 8)."""
     TRIPLES = "triples"
-    """Each triple by itself (paper section 2, eq. 1 and 2)."""
+    """Triples by themselves (paper section 2, eq. 1 and 2)."""
 
 
 class WindowUnitKind(Enum):
