@@ -45,7 +45,7 @@ def shortened(text: str) -> str:
 
 
 def shortened_key(text: str, most: int = LONGEST) -> str:
-    """As :func:`shortened`, for names: two that differ stay different."""
+    """Shorten a name as :func:`shortened`; two that differ stay different."""
     if len(text) <= most:
         return text
     told = sha256(text.encode(errors="surrogatepass")).hexdigest()[:_DIGITS]

@@ -127,7 +127,7 @@ def city(
 
 
 def _plain(name: str, messages: str, told: str, *options: _Option) -> None:
-    """Add a stream of :mod:`.applications`, from a time of its own or a later one on."""
+    """Add a stream of :mod:`.application_streams`, from a time of its own or a later one on."""
 
     def stream(latest: _Latest, count: int, **given: Any) -> Iterator[bytes]:
         from sensorstream.simulation import application_streams

@@ -1,6 +1,5 @@
-"""The owner of each triple, its partition, and the state of a window by partitions.
-
-Source: the paper, section 2 (partitioned windows).
+"""The owner of each triple, its partition, and the state of a window by partitions. Source: the
+paper, section 2 (partitioned windows).
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ class WindowCounters:
     now: Instant | None = None
     """Application time: the latest time seen."""
     arrivals: int = 0
-    """The number of appearances so far, which breaks ties between equal times."""
+    """All appearances so far: breaks ties between equal times."""
     stays: int = 0
-    """The number of stays of individuals so far."""
+    """All stays of individuals so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class PaneState:
-    """A partition: its name, position, individuals, and the events that wait in it."""
+    """The state of a partition: its name, position, individuals, and the events that wait in it."""
 
     key: str | None = None
     entered: int = 0
@@ -40,9 +39,9 @@ class PaneState:
 
 @dataclass(frozen=True, slots=True)
 class WindowState:
-    """The state of a window, which has one pane if it is not partitioned; ``owners`` names the
-    owner of each owned blank node, ``ages`` the time and arrival of every triple of a window of
-    triples.
+    """The state of a whole window; one that is not partitioned has one pane. ``owners`` names the
+    owner of each blank node that has one. A window of triples has ``ages``: time and arrival of
+    each.
     """
 
     counters: WindowCounters
@@ -57,8 +56,8 @@ class WindowState:
 def owners_of(event: Event, known: Mapping[BlankNode, Subject]) -> dict[Subject, Subject]:
     """Map each subject of an event to its individual, in order of first appearance.
 
-    A blank node belongs to the individual that refers to it, directly or through other blank nodes;
-    the first reference counts. A blank node without any reference is an individual itself.
+    A blank node belongs to the individual that refers to it, directly or through other blank
+    nodes; the first reference counts. A blank node without any reference is an individual itself.
     ``known`` holds the owners of blank nodes that are in the window already.
     """
     owners: dict[Subject, Subject] = {triple[0]: triple[0] for triple in event.triples}
@@ -136,8 +135,8 @@ def part(event: Event, names: Set[Subject], owners: Mapping[Subject, Subject]) -
 
 
 def regroup(state: WindowState, partition: WindowPartitioning | None) -> list[PaneState]:
-    """The panes of a state for a window with this partitioning; an individual in the window counts
-    as without a source, because its source is not stored.
+    """The panes of a state if its window is partitioned in this way. The source of an individual in
+    the window is not stored: it counts as having none.
     """
     keys = {
         each.name: key_of(each.name, each.statements, None, partition) for each in state.individuals

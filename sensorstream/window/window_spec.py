@@ -12,11 +12,11 @@ from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Instant
 
 _EVER: Final = -(2**63)
-"""An instant before every one of a time line."""
+"""Before every instant of a time line."""
 
 
 class WindowMove(Enum):
-    """The moves of windows (paper section 2, eq. 3 to 5; section 5.3, eq. 11)."""
+    """The ways in which a window moves (paper section 2, eq. 3 to 5; section 5.3, eq. 11)."""
 
     SLIDING = "sliding"
     TUMBLING = "tumbling"
@@ -24,20 +24,20 @@ class WindowMove(Enum):
     FILLING = "filling"
     """Gradually filling tumbling: shows elements as they come, empties when full."""
     LANDMARK = "landmark"
-    """The window has a fixed beginning and no end: it only grows."""
+    """From a fixed beginning, without end: it only grows."""
 
 
 class Elements(Enum):
-    """The things that enter and leave a window in one piece."""
+    """The elements that enter and leave a window in one piece."""
 
     INDIVIDUALS = "individuals"
     """An individual with all its triples (paper section 4, eq. 6 to 8)."""
     TRIPLES = "triples"
-    """Triples by themselves (paper section 2, eq. 1 and 2)."""
+    """Each triple by itself (paper section 2, eq. 1 and 2)."""
 
 
 class WindowUnitKind(Enum):
-    """The unit of size and step (paper section 4, "the window measurement unit")."""
+    """The units that size and step count (paper section 4, "the window measurement unit")."""
 
     INDIVIDUALS = "individuals"
     """A physical window of individuals."""
@@ -57,11 +57,11 @@ class WindowPartitioning:
 
 @dataclass(frozen=True, slots=True)
 class WindowSpec:
-    """Definition of a window: size and step are numbers of elements, or lengths of the time line.
+    """The definition of a window; size and step are numbers of elements, or lengths of time.
 
     Only a sliding window has a step of its own; for the others it follows from the kind. A landmark
     window has no size. ``start`` of a logical window is t0 of equations (3) and (11), t_l of
-    equation (5): what is older never belongs to the window, and it steps at ``start + k * step``.
+    equation (5): older elements never belong to the window, and it steps at ``start + k * step``.
     Without it the window has no beginning, and steps at multiples of its step. ``start`` of a
     physical landmark window is the number of its first element, counted from 1; other physical
     windows have no start. ``elements`` matter for a logical window only: a physical window counts
@@ -108,8 +108,8 @@ class WindowSpec:
         """The number of elements that a physical window keeps after ``entered`` have come in all.
 
         Sliding (eq. 2 and 8): the N most recent. Gradually filling (eq. 11, with positions for
-        times): the last ``mod(entered, N)``, or N where that is zero. Landmark (eq. 5): all from
-        the first one on.
+        times): the last ``mod(entered, N)``, or N if that is zero. Landmark (eq. 5): all from the
+        first one on.
         """
         match self.kind:
             case WindowMove.FILLING:
@@ -120,12 +120,12 @@ class WindowSpec:
                 return self.size
 
     def least_entered(self, known: int) -> int:
-        """The least number that has come in all if a physical window knows ``known`` elements."""
+        """The number of elements that have come if a physical window knows ``known`` of them."""
         first = self.start or 1
         return known + first - 1 if self.kind is WindowMove.LANDMARK and known else known
 
     def boundary(self, now: Instant) -> Instant:
-        """The last instant at which a logical window was computed (eq. 3, third branch); before its
+        """The last instant at which a logical window was computed (eq. 3, third branch). Before its
         start it is empty at every instant (equation 5).
         """
         if self.step == 1 or (self.start is not None and now < self.start):
@@ -133,8 +133,8 @@ class WindowSpec:
         return self._multiples(self.step).last(now)
 
     def leaves(self, time: Instant) -> Instant | None:
-        """The first instant at which a logical window has let go of what is this old, at once if
-        that is older than its start; None: never.
+        """The first instant at which a logical window no longer has an element of this time; None:
+        never. An element that is older than the start of the window leaves at once.
         """
         if self.start is not None and time < self.start:
             return time

@@ -130,7 +130,7 @@ def _unit(call: ValueCall, _: Library) -> Function:
 
 
 def _conversion(source: str, target: str, position: Position) -> EachNumber:
-    """From one unit to another, exactly.
+    """An exact conversion from one unit to another.
 
     Raises:
         LanguageError: pint does not have the unit, or the two have different dimensions.
@@ -173,7 +173,7 @@ def _conversion(source: str, target: str, position: Position) -> EachNumber:
 
 
 def _conversion_of_its_own(target: str, position: Position) -> Callable[[str], str]:
-    """From the unit that stands behind a number, as in ``72 degF``.
+    """A conversion from the unit behind a number, as in ``72 degF``.
 
     Raises:
         LanguageError: as for :func:`_conversion`.
@@ -182,7 +182,7 @@ def _conversion_of_its_own(target: str, position: Position) -> Callable[[str], s
 
     @lru_cache(maxsize=_UNITS)
     def known(unit: str) -> EachNumber:
-        # pint calculates what it reads: a sender may write a name, and no arithmetic without end.
+        # pint calculates expressions: a sender may write a name, but no endless arithmetic.
         if not _UNIT.fullmatch(unit):
             raise TermError(f"'{unit}' is not a unit: expected e.g. km/h")
         try:
@@ -201,7 +201,8 @@ def _conversion_of_its_own(target: str, position: Position) -> Callable[[str], s
 
 @cache
 def _registry() -> UnitRegistry[Fraction]:
-    # Takes most of a second, only in deployments that convert units, when their rules are read.
+    # The import takes most of a second, so only deployments that convert units do it, on reading
+    # rules.
     import pint
 
     return pint.UnitRegistry(non_int_type=Fraction, cache_folder=None)

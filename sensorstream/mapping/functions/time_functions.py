@@ -128,7 +128,7 @@ def read_iso(text: str) -> datetime:
 
 
 def _between(text: str) -> Duration:
-    """From the first to the second of two ISO times, ``start/end`` (ISO 8601, 5.5)."""
+    """The time from the first to the second of two ISO times, ``start/end`` (ISO 8601, 5.5)."""
     first, slash, second = text.partition("/")
     try:
         start, end = (read_iso(each.strip()) for each in (first, second))
