@@ -33,7 +33,7 @@ CONTENT_TYPE: Final = "application/cloudevents+json"
 _OF_ALERT: Final = ("rule", "kind", "severity", "text", "key")
 _OF_CHANGE: Final = ("change", "rule", "kind", "severity", "key", "count", "by", "text")
 MOST_ROWS: Final = 1000
-"""The most rows, or triples, of a report that are sent to a webhook."""
+"""Rows, or triples, of a report that are sent to a webhook."""
 
 
 def alert_data(raised: RaisedAlert, timeline: Timeline) -> Mapping[str, Any]:
@@ -143,7 +143,7 @@ def wall_time(moment: datetime) -> str:
 
 
 MOST_TOLD: Final = 100
-"""The most alerts of a group that are told at once."""
+"""Alerts of a group that are sent at once, new ones first; the others are counted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,9 @@ from sensorstream.model.webhook_definition import WebhookContent, WebhookDefinit
 
 IncidentState: TypeAlias = Literal["open", "acknowledged", "cleared"]
 MOST_SILENCES: Final = 1000
+"""Silences at a time."""
 MOST_SAID: Final = 1000
-"""Changes by people that an incident keeps."""
+"""Changes by people that an alert keeps."""
 MOST_STARS: Final = 8
 """Signs ``*`` in a pattern: each lets the comparison begin anew."""
 

@@ -37,13 +37,9 @@ from sensorstream.settings.settings import WebhookSettings
 
 _GAUGES: Final = {
     "outbox_deliveries": "Deliveries that wait, by receiver.",
-    "outbox_oldest_seconds": (
-        "Seconds since the oldest delivery that waits was raised, by receiver."
-    ),
-    "receiver_enabled": "1 while a receiver is delivered to, 0 while it is disabled.",
-    "receiver_failing_seconds": (
-        "Seconds for which all attempts to reach a receiver have failed; 0: none has."
-    ),
+    "outbox_oldest_seconds": "Seconds that the oldest of them has waited.",
+    "receiver_enabled": "1 while a receiver is enabled, 0 while it is disabled.",
+    "receiver_failing_seconds": "Seconds for which all attempts have failed; 0: none has.",
 }
 
 
@@ -154,18 +150,10 @@ class WebhookDispatcher:
         self._plan = plan
         self._disabling = disabling
         self._away: dict[str, str] = {}
-        self._attempts = Counter(
-            "sensorstream_webhook_attempts",
-            "Attempts to deliver an alert or a report to a webhook, by result.",
-            ["result"],
-            registry=metrics,
-        )
-        self._sent = Counter(
-            "sensorstream_output_attempts",
-            "Attempts to send an alert or a report to an output, by result.",
-            ["output", "result"],
-            registry=metrics,
-        )
+        told, name = "Attempts to deliver to webhooks, by result.", "sensorstream_webhook_attempts"
+        self._attempts = Counter(name, told, ["result"], registry=metrics)
+        told, name = "Attempts to deliver to outputs, by result.", "sensorstream_output_attempts"
+        self._sent = Counter(name, told, ["output", "result"], registry=metrics)
         self._backlog = BacklogMetrics(clock, metrics)
         self._stopping = Event()
         self._poster = Poster(

@@ -23,11 +23,11 @@ from sensorstream.errors import WebhookError
 from sensorstream.settings.settings import Network
 
 _AT_ONCE: Final = 256
-"""Attempts at a time; each has a connection."""
+"""Attempts at a time; further ones wait in order of arrival."""
 _OF_ONE_HOST: Final = 16
-"""Of these, to one host, which may be the host of many receivers."""
+"""Attempts at a time to one host; its webhooks take turns."""
 _ANSWER: Final = 1024
-"""Bytes of an answer's body that are read, for the log."""
+"""Bytes of an answer that are read and kept for the log, within a second."""
 _HEAD: Final = 100 * 1024
 """Bytes that the head of an answer may have."""
 _ANSWER_SECONDS: Final = 1.0

@@ -248,7 +248,7 @@ class Application(Handle):
         self.asking = Asking(self, self.cache)
         stack.callback(self.asking.close)
         self.running = RunningQuestions(self.clock, self.meters.observe_question)
-        told = "Questions that are being answered."
+        told = "Questions in SPARQL and SQL that are being answered."
         self.meters.tell("sensorstream_questions", told, lambda: len(self.running.runs()))
         self.rates = Rates(limits.rate)
         self.queries = Queries(self, self._log, self._known_to_queries, trials)

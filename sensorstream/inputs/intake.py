@@ -12,6 +12,7 @@ import logging
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Protocol
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
@@ -74,24 +75,13 @@ class InputMetrics:
     """The metrics of all inputs."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self.messages = Counter(
-            "sensorstream_input_messages",
-            "Messages of an input that are in the journal, by outcome; repeated: for longer.",
-            ["input", "status"],
-            registry=registry,
-        )
-        self.connected = Gauge(
-            "sensorstream_input_connected",
-            "1 while an input is connected to where its messages come from.",
-            ["input"],
-            registry=registry,
-        )
-        self.under_way = Gauge(
-            "sensorstream_input_waiting_messages",
-            "Messages of an input that are read, and not acknowledged yet.",
-            ["input"],
-            registry=registry,
-        )
+        told, by = "Messages of an input, by outcome; repeated: known already.", ["input", "status"]
+        self.messages = Counter("sensorstream_input_messages", told, by, registry=registry)
+        gauge = partial(Gauge, labelnames=["input"], registry=registry)
+        told = "1 while an input is connected to where its messages come from."
+        self.connected = gauge("sensorstream_input_connected", told)
+        told = "Messages of an input that are read, and not acknowledged yet."
+        self.under_way = gauge("sensorstream_input_waiting_messages", told)
 
 
 def origin_of(*parts: str | int | bytes) -> str:
