@@ -1,7 +1,7 @@
 """All errors that SensorStream raises on purpose: a tree, with a class for each kind of fault.
 
 ``code`` is stable: clients may switch on it. It names the problem type in REST answers,
-the fault code in SOAP and the line a command prints; docs/operate/errors.md lists all codes.
+the fault code in SOAP and the line a command prints; docs/operate/reference.md lists all codes.
 A class without a ``code`` of its own has that of its parent.
 
 Ten kinds of exception are not in the tree, because they are not errors for a user to read:

@@ -78,7 +78,7 @@ def tables(url: str = "") -> dict[str, str]:
         assert isinstance(app, FastAPI)
         app.build_middleware_stack()
         stack.callback(WatermarkNews(application.url, lambda: None, application.metrics).stop)
-        made["metrics"] = _table("metric | kind |", _metrics(application))
+        made["metrics"] = _table("metric |", _metrics(application))
         made["endpoints"] = _table("operation | role |", _endpoints(app))
     return made
 
@@ -102,7 +102,8 @@ def _settings(head: str, sections: Mapping[str, type[Any]]) -> str:
             value = list(each.default) if isinstance(each.default, tuple) else each.default
             shown = json.dumps(value, default=str).removesuffix(".0")
             default = "required" if told["required"] else "" if shown in _EMPTY else f"`{shown}`"
-            known = f" One of {', '.join(told['choices'])}." if told["choices"] else ""
+            unsaid = any(choice not in told["sentence"] for choice in told["choices"] or ())
+            known = f" One of {', '.join(told['choices'])}." if unsaid else ""
             name = f"{section}.{each.name.rstrip('_')}".lstrip(".")
             rows.append((f"`{name}`", default, told["sentence"] + known))
     return _table(f"{head} | default |", rows)
@@ -147,8 +148,10 @@ def _metrics(application: Application) -> Sequence[Sequence[str]]:
             labels = getattr(collector, "_labelnames", ()) or getattr(each, "_labelnames", ())
             name = f"{each.name}_total" if each.type == "counter" else each.name
             told = f"{{{','.join(labels)}}}" if labels else ""
-            shown.append((f"`{name}{told}`", each.type, each.documentation))
-    return sorted(shown, key=lambda row: (row[0] < "`q", row))
+            kind = "Histogram: " if each.type == "histogram" else ""
+            if name.startswith("sensorstream"):
+                shown.append((f"`{name}{told}`", f"{kind}{each.documentation}"))
+    return sorted(shown)
 
 
 def _endpoints(app: FastAPI) -> Iterator[Sequence[str]]:

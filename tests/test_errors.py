@@ -1,4 +1,4 @@
-"""One tree of errors, told in docs/operate/errors.md."""
+"""One tree of errors, told in docs/operate/reference.md."""
 
 from __future__ import annotations
 

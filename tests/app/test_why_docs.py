@@ -1,4 +1,4 @@
-"""docs/use/why.md: its messages, and what is told of them."""
+"""docs/use/explaining-and-testing.md: its messages, and what is told of them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sensorstream.settings.settings import (
 )
 
 HOST = "http://127.0.0.1"
-TEXT = (Path(__file__).parents[2] / "docs" / "use" / "why.md").read_text(encoding="utf-8")
+TEXT = (Path(__file__).parents[2] / "docs" / "use" / "explaining-and-testing.md").read_text(encoding="utf-8")
 ONTOLOGY = """
 @prefix : <http://example.org/> .
 @prefix owl: <http://www.w3.org/2002/07/owl#> .

@@ -54,7 +54,7 @@ def test_the_sdist_holds_the_sources_the_tests_and_the_documents(
         "README.md",
         "Makefile",
         "requirements-dev.txt",
-        "docs/operate/errors.md",
+        "docs/operate/reference.md",
     ):
         assert each in names
     assert "tests/package/test_distributions.py" in names

@@ -1,4 +1,4 @@
-"""The stories of docs/use/stories.md come true."""
+"""The stories of docs/use/explaining-and-testing.md come true."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from sensorstream.stories.story_player import StoryStage, standing_alone
 from sensorstream.stories.story_reader import read_stories
 
-PAGE = Path(__file__).parents[2] / "docs" / "use" / "stories.md"
+PAGE = Path(__file__).parents[2] / "docs" / "use" / "explaining-and-testing.md"
 
 
 def test_every_story_of_the_page_comes_true() -> None:

@@ -45,8 +45,9 @@ the repository, and says where, if they are not there.
 - **Query**: the text is read, its algebra printed, and the printed text run on Oxigraph. The answer
   has the suite's solutions, equally often, blank nodes up to their names, in order where the query
   says ORDER BY.
-- **As a stream**: the test's data come triple by triple through the [network](network.md), with
-  junk that comes and goes among them; the result at the end equals the suite's.
+- **As a stream**: the test's data come triple by triple through the
+  [network](architecture.md#the-network), with junk that comes and goes among them; the result at
+  the end equals the suite's.
 - **Update**: as for queries; the data afterwards are isomorphic to the suite's.
 
 """

@@ -393,7 +393,7 @@ def test_the_clock_closes_a_window_when_its_stream_falls_silent(
 
 
 def test_the_example_of_the_documentation_runs(web: httpx.Client) -> None:
-    page = (Path(__file__).parents[3] / "docs" / "use" / "queries.md").read_text("utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "use" / "stream-sparql.md").read_text("utf-8")
     text = page.partition("--data-binary '")[2].partition("'\n```")[0]
     told = register(web, text)
     assert told["name"] == "http://sensorstream.example/tracking#crowd"
