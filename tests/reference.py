@@ -79,7 +79,7 @@ def tables(url: str = "") -> dict[str, str]:
         app.build_middleware_stack()
         stack.callback(WatermarkNews(application.url, lambda: None, application.metrics).stop)
         made["metrics"] = _table("metric |", _metrics(application))
-        made["endpoints"] = _table("operation | role |", _endpoints(app))
+        made["endpoints"] = _table("path | methods and roles", _endpoints(app))
     return made
 
 
@@ -156,9 +156,12 @@ def _metrics(application: Application) -> Sequence[Sequence[str]]:
 
 def _endpoints(app: FastAPI) -> Iterator[Sequence[str]]:
     for path, operations in app.openapi()["paths"].items():
-        for method, told in operations.items():
+        allowed: dict[str, list[str]] = {}
+        for method in operations:
             roles = RULES[method.upper(), path].roles or ("everybody",)
-            yield f"`{method.upper()} {path}`", " or ".join(roles), told["summary"]
+            allowed.setdefault(" or ".join(roles), []).append(f"`{method.upper()}`")
+        told = (f"{', '.join(methods)} {roles}" for roles, methods in allowed.items())
+        yield f"`{path}`", "; ".join(told)
 
 
 if __name__ == "__main__":
