@@ -17,13 +17,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-import click
 from fastapi import FastAPI
 
 from sensorstream import errors
 from sensorstream.app.application import Application
 from sensorstream.app.life.health import WatermarkNews
-from sensorstream.cli.command_group import COMMANDS, main
+from sensorstream.cli.command_group import COMMANDS
 from sensorstream.errors import SensorStreamError
 from sensorstream.inputs.inputs import Inputs
 from sensorstream.mapping.functions.function_registry import builtins
@@ -66,7 +65,7 @@ def tables(url: str = "") -> dict[str, str]:
     made["settings"] = _settings("setting", sections)
     made["errors"] = _table("code | HTTP | exit |", _errors())
     made["functions"] = _table("function | gives", _functions())
-    made["commands"] = _table("command | | subcommands", _commands())
+    made["commands"] = _table("command |", _commands())
     for name, text in _BOUNDS.items():
         made[f"limits of {name}"] = _table("what | at most", _bounds(text))
     with TemporaryDirectory() as folder, ExitStack() as stack:
@@ -136,9 +135,7 @@ def _functions() -> Iterator[Sequence[str]]:
 
 def _commands() -> Iterator[Sequence[str]]:
     for name, sentence in COMMANDS.items():
-        command = main.get_command(click.Context(main), name)
-        parts = command.commands if isinstance(command, click.Group) else ()
-        yield f"`{name}`", sentence, ", ".join(f"`{each}`" for each in parts)
+        yield f"`{name}`", sentence
 
 
 def _metrics(application: Application) -> Sequence[Sequence[str]]:

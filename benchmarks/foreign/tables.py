@@ -15,22 +15,22 @@ _NOT_GIVEN: Final = re.compile(
 
 
 def tables(found: Mapping[str, Any]) -> str:
-    """All tables: how files load, how ontologies are reasoned with, and what gave no figure."""
-    return "\n".join((*_loaded(found), "", *_reasoned(found), *_remarks(found)))
+    """How files load, how ontologies are reasoned with, and what gave no figure."""
+    return "\n".join((*_loaded(found), *_reasoned(found), *_remarks(found)))
 
 
 def _loaded(found: Mapping[str, Any]) -> Iterator[str]:
     loaded = found.get("loaded", {})
-    ready = [name for name, row in loaded.items() if row["loads"] and not row["needs"]]
-    if ready:
-        yield from (f"Load without any setting: {', '.join(ready)}.", "")
-    yield "| file | loads | needs | without that |"
-    yield "|---|---|---|---|"
+    by_needs: dict[str, list[str]] = {}
     for name, row in loaded.items():
-        if name not in ready:
-            loads = "yes" if row["loads"] else "no"
+        if row["loads"]:
+            by_needs.setdefault(row["needs"], []).append(name)
+    for needs, names in sorted(by_needs.items()):
+        yield from (f"Load with {needs or 'no setting'}: {', '.join(names)}.", "")
+    for name, row in loaded.items():
+        if not row["loads"]:
             why = _short(_NOT_GIVEN.split(row["why"])[0], 100)
-            yield f"| {name} | {loads} | {row['needs']} | {why} |"
+            yield from (f"Does not load: {name}: {why}.", "")
 
 
 def _reasoned(found: Mapping[str, Any]) -> Iterator[str]:
@@ -53,15 +53,16 @@ def _reasoned(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _remarks(found: Mapping[str, Any]) -> Iterator[str]:
-    """Why a row is missing or has empty cells."""
-    lines = []
+    """Why rows are missing or have empty cells."""
+    by_reason: dict[str, list[str]] = {}
     for key, row in found.get("reasoned", {}).items():
         told = [row[each] for each in ("oracle", "failed") if each in row]
         if told:
             name, _, reasoner = key.partition("|")
-            lines.append(f"- {name}, {reasoner}: {_short('; '.join(told), 200)}")
-    if lines:
-        yield from ("", "What gave no figure:", "", *lines)
+            by_reason.setdefault(_short("; ".join(told), 200), []).append(f"{name} ({reasoner})")
+    if by_reason:
+        yield from ("", "What gave no figure:", "")
+        yield from (f"- {reason}: {', '.join(names)}" for reason, names in by_reason.items())
 
 
 def _span(told: list[float] | str) -> str:
@@ -71,7 +72,7 @@ def _span(told: list[float] | str) -> str:
     least, most = (
         f"{each:.2g}" if each < 100 else f"{each:.0f}" for each in (min(told), max(told))
     )
-    return least if least == most else f"{least} to {most}"
+    return least if least == most else f"{least}\N{EN DASH}{most}"
 
 
 def _short(text: str, limit: int) -> str:
