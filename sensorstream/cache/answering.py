@@ -14,11 +14,12 @@ from sensorstream.cache.protocol import Answered, CacheQuestion, Formats
 from sensorstream.history.asking import formats
 from sensorstream.history.asking.answer import Answer, Graph, Row, Solutions, limited
 from sensorstream.kb.changes import QuadStore
-from sensorstream.kb.snapshot import Results, read_answerable
+from sensorstream.kb.oxigraph import term_of
 from sensorstream.model.terms import Triple
-from sensorstream.network.exact import Asked, exact, term_of
+from sensorstream.network.exact import Asked, Results, exact
 from sensorstream.processes.fork_server import serve_forks
 from sensorstream.processes.forks import QuestionLimits
+from sensorstream.sparql.answerable import read_answerable
 
 _PIECE: Final = 64 * 1024
 _BATCH: Final = 1024

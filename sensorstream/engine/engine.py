@@ -35,7 +35,7 @@ from sensorstream.mapping.plan import Mapped
 from sensorstream.model.events import Delta, Event, Message
 from sensorstream.model.timeline import Instant
 from sensorstream.reasoning.reasoner import without_limits
-from sensorstream.rules.conditions import unlimited
+from sensorstream.rules.continuous import unlimited
 from sensorstream.rules.memory import RuleMemory
 from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.streams.continuous_query import ContinuousQuery

@@ -15,6 +15,7 @@ from sensorstream.analysis import Known, Note, query_notes
 from sensorstream.analysis.filters import never_matches
 from sensorstream.analysis.value_kinds import NAME, Kinds, all_kinds, kind_of
 from sensorstream.errors import LanguageError
+from sensorstream.kb.graph import KnowledgeBase
 from sensorstream.language import syntax
 from sensorstream.language.ontology_names import shown
 from sensorstream.model import rdf, rdfs
@@ -23,8 +24,10 @@ from sensorstream.model.terms import IRI, BlankNode, Term, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import OWL
 from sensorstream.rules.actions import parsed_change
+from sensorstream.rules.continuous import ConditionEvaluator
 from sensorstream.rules.history import read_history_query
 from sensorstream.rules.reading import in_rule_file, parsed_condition, returning, select_query
+from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.rules.triggers import (
     LAST,
     NOW,
@@ -346,3 +349,27 @@ def _queries(rule: syntax.SemanticRule, file: syntax.RuleFile) -> Iterator[Query
         for operation in update.meaning.operations:
             if isinstance(operation, algebra.Modify):
                 yield Query(algebra.Ask(operation.pattern), places=update.places)
+
+
+def evaluated_anew(rules: Iterable[CompiledRule]) -> Iterator[tuple[CompiledRule, str]]:
+    """The rules whose conditions cost more as the window grows, and what is done and why."""
+    kb = KnowledgeBase()
+    evaluator = ConditionEvaluator(kb)
+    rules = tuple(rules)
+    evaluator.prepare(rule.queries for rule in rules)
+    for rule in rules:
+        if reasons := [evaluator.anew[query] for query in rule.queries if query in evaluator.anew]:
+            yield rule, f"a query is evaluated anew whenever the rule is tried: {reasons[0]}"
+        elif reason := _whole(rule, evaluator):
+            yield rule, f"its condition is evaluated as a whole at every change: {reason}"
+
+
+def _whole(rule: CompiledRule, evaluator: ConditionEvaluator) -> str:
+    """Why the solutions of a ``when`` cannot be followed one by one; "" if they can."""
+    edge = rule.edge
+    if edge is None or not edge.has_solutions:
+        return ""
+    if edge.begins.query is None or edge.reads_now:
+        return "it reads ?now"
+    evaluator.follow(edge.begins.query, edge.end_query, has_end=edge.ends is not None)
+    return evaluator.whole.get(edge.begins.query, "")

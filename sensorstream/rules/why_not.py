@@ -19,7 +19,8 @@ from sensorstream.network.build import build
 from sensorstream.network.network import Network
 from sensorstream.network.plan.planner import plan
 from sensorstream.network.sources import DEFAULT, Source, Sources
-from sensorstream.rules.conditions import ConditionEvaluator, Solution, as_text, condition_query
+from sensorstream.rules.conditions import ConditionQuery, Solution, as_text
+from sensorstream.rules.continuous import ConditionEvaluator
 from sensorstream.rules.given import GIVEN, given_triples, property_of
 from sensorstream.rules.memory import RuleMemory
 from sensorstream.rules.reading import COMPARE, as_count, parsed_condition, returning
@@ -282,7 +283,7 @@ class _Question:
         return after
 
     def _solve(self, query: Query, given: Solution) -> list[dict[str, Term]]:
-        condition = condition_query(query, given)
+        condition = ConditionQuery(query, frozenset(given))
         self.present.evaluator.prepare([(condition,)])
         return self.present.evaluator.select(condition, given)
 

@@ -33,7 +33,7 @@ from sensorstream.history.asking.question import Interval, Moment, Question, que
 from sensorstream.journal.effects import in_order
 from sensorstream.kb.changes import quads_of
 from sensorstream.kb.graph import Origin
-from sensorstream.kb.oxigraph import FUNCTIONS, from_oxigraph
+from sensorstream.kb.oxigraph import term_of
 from sensorstream.language.parser import parse
 from sensorstream.language.syntax import RuleFile
 from sensorstream.model.events import Ended, Event, Message
@@ -45,14 +45,14 @@ from sensorstream.model.vocabulary import (
     GRAPH_STATIC,
     GRAPH_WINDOW,
 )
+from sensorstream.network.exact import repeated
 from sensorstream.reasoning.reasoner import Reasoner
 from sensorstream.rules.history import HistoryQuery
 from sensorstream.rules.memory import Answer, Asked, SolutionKey
 from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.settings.settings import Settings, TimeSettings, WindowSettings
-from sensorstream.sparql.oxigraph import oxigraph_text
 from sensorstream.sparql.parser import read_query
-from sensorstream.stories.comparing import Scene, Since, status_text
+from sensorstream.stories.comparing import Copy, Scene, Since, status_text
 from sensorstream.stories.reading import (
     Advance,
     Amount,
@@ -119,14 +119,16 @@ class Past:
         store = ox.Store()
         for triple, graph in self._statements(question.time):
             store.extend(quads_of([(triple, graph), (triple, None)]))
-        text = oxigraph_text(replace(question.query, valid_time=None))
-        found = store.query(text, custom_functions=FUNCTIONS)
+        asked = repeated(replace(question.query, valid_time=None))(store)
+        found = asked.answer(store)
         assert isinstance(found, ox.QuerySolutions)
         names = [each.value for each in found.variables]
-        return tuple(
-            tuple((name, from_oxigraph(row[name])) for name in names if row[name] is not None)
+        rows = tuple(
+            tuple((name, term_of(row[name])) for name in names if row[name] is not None)
             for row in found
         )
+        asked.check()
+        return rows
 
     def _statements(self, time: Moment | Interval | None) -> Iterator[tuple[Triple, IRI]]:
         """What a question sees, with the graph of each."""
@@ -218,6 +220,7 @@ class _Played:
     since: Since = field(default_factory=Since)
     trial: Trial = field(init=False)
     past: Past = field(init=False)
+    copy: Copy = field(default_factory=Copy)
 
     def __post_init__(self) -> None:
         engine, deployment = self.machine.engine, self.deployment
@@ -230,9 +233,7 @@ class _Played:
         for number, step in enumerate(steps):
             if isinstance(step, Expectation):
                 told = True
-                scene = Scene(
-                    self.machine.engine.kb, self.machine.snapshot, self.prefixes, self.since
-                )
+                scene = Scene(self.machine.engine.kb, self.copy, self.prefixes, self.since)
                 try:
                     found = scene.differences(step)
                 except SensorStreamError as error:

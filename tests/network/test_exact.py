@@ -9,8 +9,8 @@ import pyoxigraph as ox
 import pytest
 
 from sensorstream.errors import UnsupportedQuery
-from sensorstream.kb.oxigraph import from_oxigraph, to_oxigraph
-from sensorstream.network.exact import exact, stored_text, term_of
+from sensorstream.kb.oxigraph import from_oxigraph, stored_text, term_of, to_oxigraph
+from sensorstream.network.exact import exact
 from sensorstream.sparql.algebra import Dataset, Query
 from sensorstream.sparql.parser import parse_query
 from tests.w3c.checks import read, same_result

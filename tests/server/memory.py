@@ -43,7 +43,6 @@ from sensorstream.history.incidents import Behind
 from sensorstream.history.kept_messages import EVERY, Chosen, Quarantined
 from sensorstream.history.read_only_sql import Column, SqlResult, SqlStream
 from sensorstream.kb.graph import KnowledgeBase, Origin
-from sensorstream.kb.snapshot import read_answerable
 from sensorstream.mapping.document import parse_document
 from sensorstream.model.events import Alert, Message
 from sensorstream.model.terms import IRI, Literal
@@ -52,6 +51,7 @@ from sensorstream.processes.forks import QuestionLimits
 from sensorstream.processes.stopping import Stop
 from sensorstream.settings.settings import ServerSettings, Settings
 from sensorstream.sparql.algebra import Ask, Select
+from sensorstream.sparql.answerable import read_answerable
 from sensorstream.testing import ManualClock
 from tests.server.resources import (
     EX,

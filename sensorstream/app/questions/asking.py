@@ -32,8 +32,8 @@ from sensorstream.history.view_definitions import view_definitions
 from sensorstream.installation import require
 from sensorstream.journal.records import number_of_message
 from sensorstream.kb.graph import Origin
-from sensorstream.kb.snapshot import read_answerable
 from sensorstream.processes.stopping import Stop
+from sensorstream.sparql.answerable import read_answerable
 from sensorstream.sparql.bounds import MOST_TOKENS
 from sensorstream.sparql.printing import query_text
 
