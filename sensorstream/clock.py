@@ -39,7 +39,7 @@ def thread_seconds() -> float:
     return time.thread_time()
 
 
-class Steps:
+class ClockSetBack:
     """Notices when wall time is set back; ``known`` is a moment that it had come to before."""
 
     def __init__(self, clock: Clock, known: datetime | None = None) -> None:

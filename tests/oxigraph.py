@@ -13,9 +13,9 @@ from typing import Final
 
 import pyoxigraph as ox
 
-from sensorstream.kb.changes import KnowledgeChanges, Quad, QuadStore, quads_of
-from sensorstream.kb.graph import KnowledgeBase
-from sensorstream.kb.oxigraph import (
+from sensorstream.kb.graph_changes import KnowledgeChanges, Quad, QuadStore, quads_of
+from sensorstream.kb.graph_index import KnowledgeBase
+from sensorstream.kb.oxigraph_terms import (
     OxigraphTerm,
     from_oxigraph,
     subject_to_oxigraph,
@@ -25,14 +25,14 @@ from sensorstream.kb.oxigraph import (
 from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.model.xsd import NUMERIC_TYPES, RDF_LANG_STRING
-from sensorstream.network.exact import Results, exact
+from sensorstream.network.exact_values import Results, exact
 from sensorstream.rules.conditions import ConditionQuery
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Expression, Query
 from sensorstream.sparql.answerable import GRAPHS, read_answerable
 from sensorstream.sparql.extensions import EXTENSIONS, Extension
-from sensorstream.sparql.printing import query_text
-from sensorstream.sparql.scope import certain, in_scope
+from sensorstream.sparql.query_printer import query_text
+from sensorstream.sparql.variable_scope import certain, in_scope
 from sensorstream.sparql.walk import nodes, rebuilt, replaced
 
 _KEPT_AS_WRITTEN: Final = frozenset({xsd.STRING, RDF_LANG_STRING})

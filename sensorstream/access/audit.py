@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class AuditedChange:
     """A request that was to change something, and the status of its answer.
 
     ``kind`` and ``who`` are those of an :class:`.Identity`; ``at`` is wall time, aware. ``path``
@@ -47,7 +47,7 @@ class Refusals:
         self._since: datetime | None = None
         self._counts: Counter[_Client] = Counter()
 
-    def admits(self, change: Change) -> bool:
+    def admits(self, change: AuditedChange) -> bool:
         """Whether it is kept by itself: it was not refused, or only some were before."""
         if not 400 <= change.status < 500:
             return True
@@ -59,7 +59,7 @@ class Refusals:
             self._counts[client] += 1
             return self._counts[client] <= _FIRST
 
-    def left_out(self, now: datetime, *, last: bool = False) -> list[Change]:
+    def left_out(self, now: datetime, *, last: bool = False) -> list[AuditedChange]:
         """What tells of those that were not kept, when a minute is over, or at the ``last``."""
         with self._lock:
             since = self._since
@@ -67,7 +67,9 @@ class Refusals:
                 return []
             counts, self._counts, self._since = self._counts, Counter(), None
         return [
-            Change(now, *client, "refused", f"{count - _FIRST} more since {since:%H:%M:%S}", 0)
+            AuditedChange(
+                now, *client, "refused", f"{count - _FIRST} more since {since:%H:%M:%S}", 0
+            )
             for client, count in counts.items()
             if count > _FIRST
         ]

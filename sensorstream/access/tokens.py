@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from sensorstream.access.keys import digest_of
+from sensorstream.access.api_keys import digest_of
 from sensorstream.access.roles import Identity, Role, all_of, role_mapping
 from sensorstream.clock import Clock
 from sensorstream.errors import SettingsError, Unauthenticated, Unavailable

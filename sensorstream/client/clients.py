@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 from urllib.parse import quote
 
-from sensorstream.client.operation import Awaiting, Blocking, Call, check, reaching
+from sensorstream.client.operation import Awaiting, Blocking, PreparedRequest, check, reaching
 from sensorstream.client.operations import Operations
 from sensorstream.client.results import EventReader, QueryReport, ReportReader, SentEvent
 from sensorstream.errors import SettingsError
@@ -82,7 +82,7 @@ class Client(Blocking, Operations):
         for event in self._events(_alerts_path(changes), after):
             yield event.data
 
-    def _do(self, call: Call[Answer]) -> Answer:
+    def _do(self, call: PreparedRequest[Answer]) -> Answer:
         return call.read(check(self._request(call.method, call.path, **call.options)))
 
     def _request(self, method: str, path: str, **options: Any) -> httpx.Response:
@@ -154,7 +154,7 @@ class AsyncClient(Awaiting, Operations):
         async for event in self._events(_alerts_path(changes), after):
             yield event.data
 
-    async def _do(self, call: Call[Answer]) -> Answer:
+    async def _do(self, call: PreparedRequest[Answer]) -> Answer:
         return call.read(check(await self._request(call.method, call.path, **call.options)))
 
     async def _request(self, method: str, path: str, **options: Any) -> httpx.Response:

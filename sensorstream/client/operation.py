@@ -62,7 +62,7 @@ SOLUTIONS: Final = "application/sparql-results+json"
 
 
 @dataclass(frozen=True, slots=True)
-class Call(Generic[Answer]):
+class PreparedRequest(Generic[Answer]):
     """A request, and the function that reads its answer."""
 
     method: str
@@ -75,7 +75,7 @@ class Blocking(ABC):
     """A client whose calls block until the answer is there."""
 
     @abstractmethod
-    def _do(self, call: Call[Answer]) -> Answer:
+    def _do(self, call: PreparedRequest[Answer]) -> Answer:
         """Send a request; what its answer says."""
 
 
@@ -83,7 +83,7 @@ class Awaiting(ABC):
     """A client whose calls are awaited."""
 
     @abstractmethod
-    async def _do(self, call: Call[Answer]) -> Answer:
+    async def _do(self, call: PreparedRequest[Answer]) -> Answer:
         """Send a request; what its answer says."""
 
 
@@ -110,14 +110,14 @@ class Operation(Generic[Given, Answer]):
         self._signature = told.replace(parameters=own, return_annotation=told.empty)
         self.__doc__ = options.__doc__
 
-    def call(self, *given: Given.args, **named: Given.kwargs) -> Call[Answer]:
+    def call(self, *given: Given.args, **named: Given.kwargs) -> PreparedRequest[Answer]:
         """The request of these arguments, and the reader of its answer."""
         options = self._options(None, *given, **named) or {}
         path = options.pop("path", None)
         if path is None:
             told = iter(self._signature.bind(*given, **named).arguments.values())
             path = _PART.sub(lambda _: quote(str(next(told)), safe=""), self.path)
-        return Call(self.method, path, self._read, options)
+        return PreparedRequest(self.method, path, self._read, options)
 
     @overload
     def __get__(self, client: None, kind: type) -> Self: ...

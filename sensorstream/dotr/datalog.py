@@ -8,22 +8,22 @@ from __future__ import annotations
 
 from typing import Final
 
-from sensorstream.dotr.cursor import Cursor
-from sensorstream.dotr.syntax import Clause
+from sensorstream.dotr.dotr_syntax import DatalogClause
+from sensorstream.dotr.token_cursor import TokenCursor
 from sensorstream.errors import Position, QueryError, TermError
 from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, BlankNode, Literal, iri
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Pattern, PatternTerm, TriplePattern, Variable
 from sensorstream.sparql.iris import resolve
-from sensorstream.sparql.lexer import Lexeme
-from sensorstream.sparql.scope import names_in
+from sensorstream.sparql.query_lexer import Lexeme
+from sensorstream.sparql.variable_scope import names_in
 from sensorstream.sparql.walk import children
 
 _ATOM: Final = "an atom such as :in(?S, ?R)"
 
 
-def read_clause(cursor: Cursor) -> Clause:
+def read_clause(cursor: TokenCursor) -> DatalogClause:
     """The Datalog rule that begins here.
 
     Raises:
@@ -70,7 +70,7 @@ def read_clause(cursor: Cursor) -> Clause:
         body = algebra.Filter(each.condition, body)
     for atom in negative:
         body = algebra.Filter(algebra.Not(algebra.Exists(algebra.BGP((atom,)))), body)
-    return Clause(tuple(head), body, position)
+    return DatalogClause(tuple(head), body, position)
 
 
 def _outside_exists(condition: object) -> set[str]:
@@ -82,7 +82,7 @@ def _outside_exists(condition: object) -> set[str]:
     return set[str]().union(*map(_outside_exists, children(condition)))
 
 
-def _read_atom(cursor: Cursor) -> TriplePattern:
+def _read_atom(cursor: TokenCursor) -> TriplePattern:
     at = cursor.at
     if cursor.take_word("["):
         terms = []
@@ -104,7 +104,7 @@ def _read_atom(cursor: Cursor) -> TriplePattern:
 
 
 def _triple(
-    cursor: Cursor, at: int, subject: PatternTerm, predicate: PatternTerm, object_: PatternTerm
+    cursor: TokenCursor, at: int, subject: PatternTerm, predicate: PatternTerm, object_: PatternTerm
 ) -> TriplePattern:
     blank = isinstance(subject, BlankNode) or isinstance(object_, BlankNode)
     if not isinstance(predicate, IRI | Variable) or isinstance(subject, Literal) or blank:
@@ -115,7 +115,7 @@ def _triple(
     return TriplePattern(subject, predicate, object_)
 
 
-def _read_filter(cursor: Cursor) -> algebra.Filter:
+def _read_filter(cursor: TokenCursor) -> algebra.Filter:
     start = cursor.at
     cursor.take()
     if not cursor.is_word("("):
@@ -129,7 +129,7 @@ def _read_filter(cursor: Cursor) -> algebra.Filter:
     return pattern
 
 
-def _read_term(cursor: Cursor) -> PatternTerm:
+def _read_term(cursor: TokenCursor) -> PatternTerm:
     token = cursor.token
     if token is None:
         cursor.fail(_ATOM)
@@ -149,7 +149,7 @@ def _read_term(cursor: Cursor) -> PatternTerm:
     return triple.object
 
 
-def _iri(cursor: Cursor, token: Lexeme) -> IRI:
+def _iri(cursor: TokenCursor, token: Lexeme) -> IRI:
     written = token.value
     try:
         if token.type == "IRIREF":

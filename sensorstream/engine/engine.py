@@ -5,10 +5,10 @@ SensorStream as a library. It is built from values, does no I/O, starts no threa
 clock but the counter it is given for the phase times. The same events, messages and ticks in the
 same order give the same outcomes: recovery rests on that.
 
-Messages are mapped before they come here (:mod:`sensorstream.engine.arrival`). With a lateness
-they may then wait until nothing earlier can come (:mod:`sensorstream.engine.reorder`); the window,
-the reasoner, the rules and the queries get them when they are released, in order of application
-time.
+Messages are mapped before they come here (:mod:`sensorstream.engine.message_reading`). With a
+lateness they may then wait until nothing earlier can come (:mod:`sensorstream.engine.reorder`); the
+window, the reasoner, the rules and the queries get them when they are released, in order of
+application time.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from sensorstream.engine import elapsing, exchange
-from sensorstream.engine.arrival import Arrived, Unmapped
-from sensorstream.engine.core import Core, Parts, told_as
-from sensorstream.engine.elapsing import Dues, elapse, step, times_of
+from sensorstream.engine import elapsed_time, engine_exchange
+from sensorstream.engine.elapsed_time import Dues, elapse, step, times_of
+from sensorstream.engine.engine_queries import QueriesState
+from sensorstream.engine.engine_state import Core, Parts, told_as
 from sensorstream.engine.inferences import InferredState
-from sensorstream.engine.live_queries import QueriesState
+from sensorstream.engine.message_reading import Arrived, UnmappedMessage
+from sensorstream.engine.message_stages import release, take_in, take_in_turn
 from sensorstream.engine.notices import Notices, over
 from sensorstream.engine.outcome import Outcome, Status, Timings, following
 from sensorstream.engine.reorder import ReorderState
 from sensorstream.engine.shedding import LoadState
-from sensorstream.engine.stream_clock import Moved
-from sensorstream.engine.taking import release, take_in, take_in_turn
+from sensorstream.engine.stream_clock import ClockMoved
 from sensorstream.errors import InvalidTerm, MessageError, Overrun
-from sensorstream.kb.graph import Origin
-from sensorstream.mapping.plan import Mapped
+from sensorstream.kb.graph_index import Origin
+from sensorstream.mapping.mapping_plan import MappedMessage
 from sensorstream.model.events import Delta, Event, Message
 from sensorstream.model.timeline import Instant
 from sensorstream.reasoning.reasoner import without_limits
 from sensorstream.rules.continuous import unlimited
-from sensorstream.rules.memory import RuleMemory
 from sensorstream.rules.rule_compiler import CompiledRule
+from sensorstream.rules.rule_memory import RuleMemory
 from sensorstream.streams.continuous_query import ContinuousQuery
-from sensorstream.window.partition import WindowState
+from sensorstream.window.window_partition import WindowState
 
 _NONE: Final[frozenset[str]] = frozenset()
 _NO_MESSAGE: Final = Message("", b"", 0)
@@ -63,7 +63,7 @@ class EngineState:
     """The continuous queries; None in a state that is older than they."""
     inferred: tuple[InferredState, ...] | None = None
     """Since when what is inferred holds; None in a state that is older than this field."""
-    moved: Moved | None = None
+    moved: ClockMoved | None = None
     """When a message last brought application time."""
 
 
@@ -74,14 +74,16 @@ class Engine(Core):
         super().__init__(parts)
         self.dues = Dues(self)
 
-    asked = elapsing.asked
-    adopt = exchange.adopt
-    adopt_rules = exchange.adopt_rules
-    readmit = exchange.readmit
-    expel = exchange.expel
-    degrade = exchange.degrade
+    asked = elapsed_time.asked
+    adopt = engine_exchange.adopt
+    adopt_rules = engine_exchange.adopt_rules
+    readmit = engine_exchange.readmit
+    expel = engine_exchange.expel
+    degrade = engine_exchange.degrade
 
-    def take(self, arrived: Event | Arrived | Unmapped, refused: Container[str] = _NONE) -> Outcome:
+    def take(
+        self, arrived: Event | Arrived | UnmappedMessage, refused: Container[str] = _NONE
+    ) -> Outcome:
         """Take one event in, or the events of one message, and all that waited for them.
 
         What cannot be taken in (:class:`MessageError`, a reasoner that fails twice, or a fault
@@ -102,10 +104,10 @@ class Engine(Core):
             try:
                 self.admission.check(arrived.mapped.events)
             except InvalidTerm as error:
-                arrived = Unmapped(arrived.message, error, seconds=arrived.seconds)
+                arrived = UnmappedMessage(arrived.message, error, seconds=arrived.seconds)
         message, timings = arrived.message, Timings(t_m=arrived.seconds)
         news = self._weigh(message, 1)
-        own = self._set_aside(arrived, timings) if isinstance(arrived, Unmapped) else arrived
+        own = self._set_aside(arrived, timings) if isinstance(arrived, UnmappedMessage) else arrived
         return self.marked(following(news, take_in_turn(self, message, own, timings, refused)))
 
     def advance(self, time: Instant) -> Outcome:
@@ -149,7 +151,7 @@ class Engine(Core):
         released = release(self, tick.received, refused)
         outcome = Outcome(tick, Status.ACCEPTED)
         if self.shedder is not None and self.shedder.closing(None):
-            outcome = take_in(self, Arrived(tick, Mapped((), (), ())), Timings(), refused)
+            outcome = take_in(self, Arrived(tick, MappedMessage((), (), ())), Timings(), refused)
             if outcome.status is Status.REJECTED:
                 # A rule that cannot stand a synopsis must not be asked again for ever.
                 self.shedder.settle({}, 0, True, {})
@@ -218,7 +220,7 @@ class Engine(Core):
             outcome = following(outcome, moved)
         return outcome
 
-    answer = elapsing.answer
+    answer = elapsed_time.answer
 
     def number_stays_after(self, number: int) -> None:
         """Give stays that begin from now on numbers above ``number``, and above all before.
@@ -236,7 +238,7 @@ class Engine(Core):
             self.evaluator.settle()
         self.evaluator.lifted = self.reasoner.lifted = lifted
 
-    def _set_aside(self, unmapped: Unmapped, timings: Timings) -> Outcome:
+    def _set_aside(self, unmapped: UnmappedMessage, timings: Timings) -> Outcome:
         """What a message comes to that gives no events."""
         message, error = unmapped.message, unmapped.error
         if unmapped.skipped:

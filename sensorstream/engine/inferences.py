@@ -14,17 +14,17 @@ from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model.events import Delta, Ended, Individual, Provenance
 from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, BlankNode, Subject, Term, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.window.change import Undo
 from sensorstream.window.window import Window
+from sensorstream.window.window_change import Undo
 
 
 @frozen
-class Begun:
+class BegunInterval:
     """The beginning of an interval that is not over: whose it is, and what caused it, when."""
 
     stay: int
@@ -54,7 +54,7 @@ class Inferences:
 
     def __init__(self) -> None:
         self.ended: list[Ended] = []
-        self._begun: dict[Triple, Begun] = {}
+        self._begun: dict[Triple, BegunInterval] = {}
         # The greatest number of a stay that was seen.
         self._newest = 0
 
@@ -90,7 +90,7 @@ class Inferences:
         undo.append(partial(self._rewind, len(self.ended), self._newest))
         for triple in inferred.removed:
             self._end(triple, now, undo)
-        homes: dict[Subject, Begun] = {}
+        homes: dict[Subject, BegunInterval] = {}
         for triple in inferred.added:
             self._begin(triple, _home(triple[0], homes, window, cause, now), undo)
         for subject in self._resettled(moved, left, window):
@@ -101,13 +101,13 @@ class Inferences:
                     self._end(triple, now, undo)
                     self._begin(triple, home, undo)
 
-    def begun(self) -> Mapping[Triple, Begun]:
+    def begun(self) -> Mapping[Triple, BegunInterval]:
         """The beginning of each statement that is inferred now; it changes with the engine."""
         return MappingProxyType(self._begun)
 
     def state(self) -> tuple[InferredState, ...]:
         """What :meth:`restore` needs, in an order that is the same in every process."""
-        groups: dict[tuple[Subject, Begun], list[tuple[IRI, Term]]] = {}
+        groups: dict[tuple[Subject, BegunInterval], list[tuple[IRI, Term]]] = {}
         for triple, begun in self._begun.items():
             groups.setdefault((triple[0], begun), []).append(triple[1:])
         return tuple(
@@ -134,18 +134,20 @@ class Inferences:
         now = window.now or 0
         cause = latest_message(window)
         saved = {
-            (each.subject, *value): Begun(each.stay, each.name, Provenance(each.message, each.time))
+            (each.subject, *value): BegunInterval(
+                each.stay, each.name, Provenance(each.message, each.time)
+            )
             for each in state or ()
             for value in each.values
         }
-        homes: dict[Subject, Begun] = {}
+        homes: dict[Subject, BegunInterval] = {}
         for triple in kb.triples(Origin.INFERRED):
             begun = saved.pop(triple, None)
             if begun is None:
                 begun = _home(triple[0], homes, window, cause, now)
                 one = window.get(begun.name) if state is None else None
                 if one is not None:
-                    begun = Begun(one.stay, one.name, Provenance(one.message, one.time))
+                    begun = BegunInterval(one.stay, one.name, Provenance(one.message, one.time))
             self._begun[triple] = begun
         for triple, begun in saved.items():
             self._tell(triple, begun, now)
@@ -166,7 +168,7 @@ class Inferences:
                 found[subject] = None
         return found
 
-    def _begin(self, triple: Triple, begun: Begun, undo: list[Undo]) -> None:
+    def _begin(self, triple: Triple, begun: BegunInterval, undo: list[Undo]) -> None:
         self._begun[triple] = begun
         undo.append(partial(self._begun.__delitem__, triple))
 
@@ -179,7 +181,7 @@ class Inferences:
         del self.ended[ended:]
         self._newest = newest
 
-    def _tell(self, triple: Triple, begun: Begun, now: Instant) -> None:
+    def _tell(self, triple: Triple, begun: BegunInterval, now: Instant) -> None:
         if begun.provenance.time < now:
             self.ended.append(
                 Ended(begun.stay, begun.name, triple, begun.provenance, now, inferred=True)
@@ -191,7 +193,9 @@ def latest_message(window: Window) -> str:
     return max(window, key=lambda each: each.arrival).message if len(window) else ""
 
 
-def _place(group: tuple[tuple[Subject, Begun], object]) -> tuple[Subject, int, Instant, str]:
+def _place(
+    group: tuple[tuple[Subject, BegunInterval], object],
+) -> tuple[Subject, int, Instant, str]:
     (subject, begun), _ = group
     return subject, begun.stay, begun.provenance.time, begun.provenance.message
 
@@ -201,13 +205,13 @@ def _written(value: tuple[IRI, Term]) -> tuple[str, str]:
 
 
 def _home(
-    subject: Subject, homes: dict[Subject, Begun], window: Window, cause: str, now: Instant
-) -> Begun:
+    subject: Subject, homes: dict[Subject, BegunInterval], window: Window, cause: str, now: Instant
+) -> BegunInterval:
     """Where an inference of now about a subject belongs."""
     found = homes.get(subject)
     if found is None:
         name = window.owner(subject)
         individual = window.get(name)
         stay = 0 if individual is None else individual.stay
-        found = homes[subject] = Begun(stay, name, Provenance(cause, now))
+        found = homes[subject] = BegunInterval(stay, name, Provenance(cause, now))
     return found

@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sensorstream.engine.core import Core
+from sensorstream.engine.engine_state import Core
 from sensorstream.engine.notices import RULE_FAILED
 from sensorstream.engine.outcome import Outcome, Status, Timings
 from sensorstream.errors import ReasonerError
-from sensorstream.kb.graph import Origin
+from sensorstream.kb.graph_index import Origin
 from sensorstream.model.events import Cleared, Delta, Departure, Ended, Event, Individual, net_delta
 from sensorstream.model.terms import BlankNode, Subject, Triple
 from sensorstream.reasoning.reasoner import without_limits
 from sensorstream.rules.continuous import unlimited
-from sensorstream.rules.effects import Run
-from sensorstream.rules.rounds import run_rules
-from sensorstream.window.change import Undo, WindowChange
+from sensorstream.rules.rule_effects import RulesRun
+from sensorstream.rules.rule_rounds import run_rules
+from sensorstream.window.window_change import Undo, WindowChange
 
 _INFERRED: Final = int(Origin.INFERRED)
 _DERIVED_ONLY: Final = int(Origin.INFERRED | Origin.WINDOW)
@@ -111,7 +111,7 @@ class MessageRun:
         self.visible.append(effect)
         return effect
 
-    def ruled(self, work: Run, applied: Sequence[Delta], *, silent: bool = False) -> Outcome:
+    def ruled(self, work: RulesRun, applied: Sequence[Delta], *, silent: bool = False) -> Outcome:
         """Let the rules react to what ``applied`` has changed; ``silent`` as for :func:`run_rules`.
 
         ``work`` is the rules' work, of which nothing is done yet; its host is this.

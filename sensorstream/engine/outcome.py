@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Final
 
-from sensorstream.engine.live_queries import QueryReport
+from sensorstream.engine.engine_queries import EngineReport
 from sensorstream.engine.notices import RULE_FAILED
 from sensorstream.engine.query_alerts import KIND
 from sensorstream.errors import SensorStreamError
@@ -105,7 +105,7 @@ class Outcome:
     degraded: bool = False
     filtered: tuple[Withheld, ...] = ()
     shed: tuple[Withheld, ...] = ()
-    reports: tuple[QueryReport, ...] = ()
+    reports: tuple[EngineReport, ...] = ()
     time: Instant | None = None
     cleared: tuple[Cleared, ...] = ()
 

@@ -9,16 +9,16 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Final
 
-from sensorstream.dotr.syntax import Rule
+from sensorstream.dotr.dotr_syntax import TimedRule
 from sensorstream.model.events import Alert, Cleared
 from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import Literal, Term
 from sensorstream.model.timeline import Instant
-from sensorstream.network.intervals.planning import is_in_time
+from sensorstream.network.intervals.interval_planner import is_in_time
 from sensorstream.sparql.algebra import AlertClause, Relation
 from sensorstream.streams.continuous_query import ContinuousQuery
-from sensorstream.streams.report import Operation, Report
-from sensorstream.streams.selections import RunningRules, values_of
+from sensorstream.streams.query_report import Report, RowOperation
+from sensorstream.streams.selection_rules import RunningRules, values_of
 
 KIND: Final = "query"
 """The kind of these alerts; their ``rule`` is the name of the query."""
@@ -28,7 +28,7 @@ _HOLE: Final = re.compile(r"\{\?(\w+)\}")
 
 
 @frozen
-class Holding:
+class SolutionCounts:
     """How many solutions of a query have each key now."""
 
     query: str
@@ -41,7 +41,7 @@ class _Alerting:
 
     clauses: Mapping[str | None, AlertClause]
     relation: Relation | None
-    rules: Mapping[str, Rule] = field(default_factory=dict)
+    rules: Mapping[str, TimedRule] = field(default_factory=dict)
     keys: Counter[str] = field(default_factory=Counter)
 
 
@@ -147,13 +147,15 @@ class QueryAlerts:
             alerts += _alerts(alerting, instant, message)
         return tuple(alerts), tuple(cleared)
 
-    def state(self) -> tuple[Holding, ...]:
+    def state(self) -> tuple[SolutionCounts, ...]:
         """What must survive a restart."""
         return tuple(
-            Holding(name, dict(each.keys)) for name, each in self._alerting.items() if each.keys
+            SolutionCounts(name, dict(each.keys))
+            for name, each in self._alerting.items()
+            if each.keys
         )
 
-    def restore(self, state: Sequence[Holding]) -> None:
+    def restore(self, state: Sequence[SolutionCounts]) -> None:
         """Go on from a state; the queries run already."""
         keys = {each.query: each.keys for each in state}
         for name, alerting in self._alerting.items():
@@ -162,7 +164,7 @@ class QueryAlerts:
 
 def _count(alerting: _Alerting, report: Report) -> Iterator[tuple[str, None]]:
     """Count the solutions by key; gives the keys of those that went."""
-    weight = -1 if report.operation is Operation.REMOVED else 1
+    weight = -1 if report.operation is RowOperation.REMOVED else 1
     for values in _solutions(alerting, report):
         key = _key(alerting.clauses[report.rule], values)
         alerting.keys[key] += weight
@@ -177,7 +179,7 @@ def _alerts(
     more = 0
     going = alerting.relation is Relation.DSTREAM
     for told_id, report in told:
-        if (report.operation is Operation.REMOVED) is not going:
+        if (report.operation is RowOperation.REMOVED) is not going:
             continue
         clause = alerting.clauses[report.rule]
         for number, values in enumerate(_solutions(alerting, report), 1):

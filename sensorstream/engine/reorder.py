@@ -47,7 +47,7 @@ class Disorder:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting(Generic[Item]):
+class HeldItem(Generic[Item]):
     """An item with its application time and its place in the order of arrival."""
 
     time: Instant
@@ -68,7 +68,7 @@ class ReorderState(Generic[Item]):
     """A buffer at rest. ``sources`` stand in the order in which they were heard last."""
 
     sources: dict[str, Heard] = field(default_factory=dict)
-    held: list[Waiting[Item]] = field(default_factory=list)
+    held: list[HeldItem[Item]] = field(default_factory=list)
     frontier: Instant = _BEFORE_ALL
     released: Instant = _BEFORE_ALL
     """The latest application time that has been released."""
@@ -212,7 +212,7 @@ class ReorderBuffer(Generic[Item]):
 
     def state(self) -> ReorderState[Item]:
         """All that must survive a restart."""
-        held = [Waiting(*each) for each in sorted(self._heap, key=lambda each: each[:2])]
+        held = [HeldItem(*each) for each in sorted(self._heap, key=lambda each: each[:2])]
         return replace(self._state, sources=dict(self._state.sources), held=held)
 
     def restore(self, state: ReorderState[Item]) -> None:

@@ -27,7 +27,7 @@ from hashlib import blake2b
 from math import ceil
 from typing import Final, TypeAlias, TypeVar
 
-from sensorstream.engine.filters import number_of
+from sensorstream.engine.message_filters import number_of
 from sensorstream.model import owl, rdf, xsd
 from sensorstream.model.events import Event
 from sensorstream.model.schedules import Multiples
@@ -49,7 +49,7 @@ _SUM: Final = IRI(f"{VOCABULARY}sum")
 _MEAN_DIGITS: Final = Context(prec=15)
 
 
-_Sum = TypeVar("_Sum", "Numbers", "Summary")
+_Sum = TypeVar("_Sum", "NumbersSynopsis", "Summary")
 
 
 def add_to(sums: dict[IRI, _Sum], about: IRI, more: _Sum) -> None:
@@ -59,7 +59,7 @@ def add_to(sums: dict[IRI, _Sum], about: IRI, more: _Sum) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
+class NumbersSynopsis:
     """Some numbers: how many, the least, the greatest and their sum, exactly."""
 
     count: int
@@ -68,13 +68,13 @@ class Numbers:
     total: Fraction
 
     @classmethod
-    def of(cls, number: Fraction) -> Numbers:
+    def of(cls, number: Fraction) -> NumbersSynopsis:
         """One number."""
         return cls(1, number, number, number)
 
-    def with_(self, other: Numbers) -> Numbers:
+    def with_(self, other: NumbersSynopsis) -> NumbersSynopsis:
         """These and others."""
-        return Numbers(
+        return NumbersSynopsis(
             self.count + other.count,
             min(self.least, other.least),
             max(self.greatest, other.greatest),
@@ -89,16 +89,16 @@ class Summary:
     count: int
     start: Instant
     end: Instant
-    numbers: Mapping[IRI, Numbers] = field(default_factory=dict)
+    numbers: Mapping[IRI, NumbersSynopsis] = field(default_factory=dict)
 
     @classmethod
     def of(cls, name: Subject, said: Iterable[Triple], time: Instant) -> Summary:
         """What one message says of one individual."""
-        numbers: dict[IRI, Numbers] = {}
+        numbers: dict[IRI, NumbersSynopsis] = {}
         for subject, predicate, value in said:
             number = number_of(value) if subject == name else None
             if number is not None:
-                add_to(numbers, predicate, Numbers.of(number))
+                add_to(numbers, predicate, NumbersSynopsis.of(number))
         return cls(1, time, time, numbers)
 
     def with_(self, other: Summary) -> Summary:
@@ -158,7 +158,7 @@ def _rounded(number: Fraction) -> Literal:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class NameSample:
     """One in ``one_in`` individuals, by their names; 1 keeps all, 0 keeps no individual."""
 
     one_in: int
@@ -176,11 +176,11 @@ class First:
     """Of each individual the first reading of each period."""
 
 
-Keep: TypeAlias = Sample | First
+Keep: TypeAlias = NameSample | First
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class SheddingPolicy:
     """What is kept of the individuals of some classes; ``about`` is the one a synopsis names."""
 
     classes: frozenset[IRI]
@@ -200,7 +200,7 @@ class Shedding:
     queue: int
     second: int
     period: int
-    policies: tuple[Policy, ...]
+    policies: tuple[SheddingPolicy, ...]
     otherwise: Keep
 
     @property
@@ -223,9 +223,9 @@ class Shedding:
         if not of_it:
             named = sorted(kind for kind in kinds if isinstance(kind, IRI))
             about = named[0] if named else owl.THING
-            of_it = [Policy(frozenset(), about, self.otherwise)]
+            of_it = [SheddingPolicy(frozenset(), about, self.otherwise)]
         for policy in of_it:
-            if policy.keep.keeps(name) if isinstance(policy.keep, Sample) else first:
+            if policy.keep.keeps(name) if isinstance(policy.keep, NameSample) else first:
                 return None
         return of_it[0].about
 

@@ -8,7 +8,7 @@ from typing import Final
 from sensorstream.engine.reorder import Disorder
 from sensorstream.model.frozen import frozen
 from sensorstream.model.timeline import Instant, Timeline
-from sensorstream.model.waits import Silence
+from sensorstream.model.waits import SilentSource
 from sensorstream.model.xsd import Duration, duration_text
 
 _LATE: Final = 10
@@ -16,7 +16,7 @@ _LATE: Final = 10
 
 
 @frozen
-class Moved:
+class ClockMoved:
     """When time last moved by an event: to which time, and its time of arrival."""
 
     time: Instant
@@ -35,13 +35,13 @@ class StreamClock:
 
     def __init__(
         self,
-        silence: Silence,
+        silence: SilentSource,
         line: Timeline,
         disorder: Disorder | None,
         resumed: Instant = -(2**64),
     ) -> None:
         self.silence = silence
-        self.moved: Moved | None = None
+        self.moved: ClockMoved | None = None
         """When application time last moved by a message."""
         self.resumed = resumed
         self._line = line
@@ -54,7 +54,7 @@ class StreamClock:
 
     def heard(self, time: Instant, received: Instant) -> None:
         """A message has been taken in: application time is ``time`` then."""
-        self.moved = Moved(time, received)
+        self.moved = ClockMoved(time, received)
 
     def present(self, received: Instant) -> Instant | None:
         """Application time at a time of arrival; None before the first message."""
@@ -74,12 +74,12 @@ class StreamClock:
     @property
     def for_rules(self) -> bool:
         """Whether rules that wait follow the clock."""
-        return self.silence is not Silence.QUERIES
+        return self.silence is not SilentSource.QUERIES
 
     @property
     def for_window(self) -> bool:
         """Whether the window of the knowledge base follows the clock."""
-        return self.silence is Silence.WINDOW
+        return self.silence is SilentSource.WINDOW
 
     def note(self, due: Instant, received: Instant) -> str:
         """What an alert says that was due at ``due`` and is raised now; "" if it is in time."""

@@ -15,8 +15,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Container, Mapping
 from typing import Any, ClassVar, Final, Protocol, Self
 
-from sensorstream.engine.arrival import Mapper
 from sensorstream.engine.engine import Engine
+from sensorstream.engine.message_reading import Mapper
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import SensorStreamError
 from sensorstream.journal.records import Record

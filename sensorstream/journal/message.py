@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import ClassVar, Final, Self
 
-from sensorstream.engine.arrival import Arrived, Reading, Unmapped
+from sensorstream.engine.message_reading import Arrived, ReadMessage, UnmappedMessage
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.journal.entry import Entry, Target, json_content, number_stays
 from sensorstream.journal.records import Record
 from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import term
 from sensorstream.model.timeline import Instant
-from sensorstream.rules.memory import Answer, SolutionKey
+from sensorstream.rules.rule_memory import Answer, SolutionKey
 
 _KEY: Final = "key:"
 _REPLAY: Final = "replay:"
@@ -54,7 +54,7 @@ class TakeMessage(Entry):
 
     content: bytes
     source: str = ""
-    reading: Reading | None = field(default=None, compare=False, repr=False)
+    reading: ReadMessage | None = field(default=None, compare=False, repr=False)
     origin: str = field(default="", compare=False)
 
     def encode(self) -> tuple[bytes, str]:
@@ -66,7 +66,7 @@ class TakeMessage(Entry):
 
     def apply(self, target: Target, record: Record, refused: Container[str]) -> Outcome:
         if record.status is Status.SKIPPED:
-            return target.engine.take(Unmapped(record.message, None, skipped=True), refused)
+            return target.engine.take(UnmappedMessage(record.message, None, skipped=True), refused)
         number_stays(target, record)
         # The limits may be narrower now than when the message arrived: it may be malformed now.
         # What was in time once is not refused for a clock: a replay comes to the same state.

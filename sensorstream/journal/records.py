@@ -9,7 +9,7 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any, Final, Protocol
 
-from sensorstream.engine.live_queries import QueryReport
+from sensorstream.engine.engine_queries import EngineReport
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import Contradiction, HistoryError
 from sensorstream.model.events import Alert, Cleared, Departure, Ended, Message
@@ -126,7 +126,7 @@ class Effects:
     settled: tuple[Settled, ...] = ()
     revoked: tuple[Ended, ...] = ()
     ontologies: tuple[OntologyVersion, ...] = ()
-    reports: tuple[QueryReport, ...] = ()
+    reports: tuple[EngineReport, ...] = ()
 
 
 class Store(Protocol):

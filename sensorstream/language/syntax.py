@@ -23,13 +23,13 @@ XML_SCHEMA_INSTANCE: Final = "http://www.w3.org/2001/XMLSchema-instance"
 NOWHERE: Final = Position("", 1, 1)
 
 
-class Node(Frozen):
+class SyntaxNode(Frozen):
     """A part of a document of rules, and where it begins: the same elsewhere is an equal node."""
 
     position: Position = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
 
 
-class Argument(Node):
+class Argument(SyntaxNode):
     """An argument of a value function: ``"text"``, ``12.5`` or a ``word``.
 
     ``text`` is without quotes; it never contains both kinds of quotes.
@@ -39,14 +39,14 @@ class Argument(Node):
     text: str
 
 
-class Call(Node):
+class ValueCall(SyntaxNode):
     """``|> function argument …``: a value function; ``position`` is that of its name."""
 
     function: str
     arguments: tuple[Argument, ...] = ()
 
 
-class Hole(Node):
+class Hole(SyntaxNode):
     """``{…}``: XPath, or in a semantic rule ``?variable`` or ``new``, without outer space.
 
     ``calls`` are the value functions applied to the result of the XPath, in order (mapping rules).
@@ -54,19 +54,19 @@ class Hole(Node):
     """
 
     text: str
-    calls: tuple[Call, ...] = ()
+    calls: tuple[ValueCall, ...] = ()
 
 
 Part: TypeAlias = str | Hole
 
 
-class Template(Node):
+class TextTemplate(SyntaxNode):
     """Quoted text with holes. No part is empty, and no two strings are adjacent."""
 
     parts: tuple[Part, ...]
 
 
-class Name(Node):
+class WrittenName(SyntaxNode):
     """An IRI, written ``prefix:local`` or ``<iri>`` (then ``prefix`` is None); may have holes.
 
     ``<{…}>``, with nothing but one hole, is a whole IRI; in other names the values of holes are
@@ -92,32 +92,32 @@ class Name(Node):
         return None
 
 
-class Variable(Node):
+class RuleVariable(SyntaxNode):
     """``?name`` in a semantic rule; ``name`` is without the question mark."""
 
     name: str
 
 
-class XPathValue(Node):
+class XPathValue(SyntaxNode):
     """``{xpath}``, ``{xpath}^^datatype`` or ``{xpath}@language``: one value per node found.
 
     A ``language`` that the message gives, ``@{xpath}``, is a hole.
     """
 
     xpath: Hole
-    datatype: Name | None = None
+    datatype: WrittenName | None = None
     language: str | Hole | None = None
 
 
-class TextValue(Node):
+class TextValue(SyntaxNode):
     """``"text {hole}"``, with a datatype or a language if one is written."""
 
-    text: Template
-    datatype: Name | None = None
+    text: TextTemplate
+    datatype: WrittenName | None = None
     language: str | Hole | None = None
 
 
-class Number(Node):
+class WrittenNumber(SyntaxNode):
     """A number or boolean as written: ``12``, ``7.4``, ``1e3``, ``true``."""
 
     text: str
@@ -132,14 +132,14 @@ class Number(Node):
         return xsd.DECIMAL if "." in self.text else xsd.INTEGER
 
 
-class BlankValue(Node):
+class BlankValue(SyntaxNode):
     """``[ a :C ; :p {x} ]``: a blank node, owned by the individual (mapping rules)."""
 
-    classes: tuple[Name, ...]
+    classes: tuple[WrittenName, ...]
     properties: tuple[PropertyValues, ...]
 
 
-class BlankName(Node):
+class BlankName(SyntaxNode):
     """``_:loc-{@id}``: the blank node with this label in the message (mapping rules)."""
 
     parts: tuple[Part, ...]
@@ -149,7 +149,7 @@ class BlankName(Node):
         return tuple(part for part in self.parts if isinstance(part, Hole))
 
 
-class ListValue(Node):
+class ListValue(SyntaxNode):
     """``( VALUE VALUE … )``: an ``rdf:List``, owned by the individual (mapping rules).
 
     ``items`` is not empty; an item that finds several values makes several members.
@@ -158,27 +158,27 @@ class ListValue(Node):
     items: tuple[Value, ...]
 
 
-class KnownName(Node):
+class KnownName(SyntaxNode):
     """``known NAME``: a link, if the ontology knows that individual (mapping rules)."""
 
-    name: Name
+    name: WrittenName
 
 
-class KnownBy(Node):
+class KnownBy(SyntaxNode):
     """``known CLASS with PROPERTY VALUE``: the ontology's members that have that value."""
 
-    class_name: Name
-    property: Name
-    value: XPathValue | TextValue | Number
+    class_name: WrittenName
+    property: WrittenName
+    value: XPathValue | TextValue | WrittenNumber
 
 
-class Policy(Node):
+class MissingPolicy(SyntaxNode):
     """``or skip individual`` or ``or reject``: the effect of a missing value."""
 
     kind: Literal["skip individual", "reject"]
 
 
-class Fallback(Node):
+class Fallback(SyntaxNode):
     """``VALUE [if valid] [or …]``: the alternative to a missing value (mapping rules).
 
     ``if_valid`` treats an invalid value as a missing one. ``otherwise`` is the next value to
@@ -187,15 +187,15 @@ class Fallback(Node):
 
     value: Value
     if_valid: bool
-    otherwise: Value | Policy | None
+    otherwise: Value | MissingPolicy | None
 
 
 Value: TypeAlias = (
     XPathValue
     | TextValue
-    | Number
-    | Name
-    | Variable
+    | WrittenNumber
+    | WrittenName
+    | RuleVariable
     | BlankValue
     | BlankName
     | ListValue
@@ -205,14 +205,14 @@ Value: TypeAlias = (
 )
 
 
-class PropertyValues(Node):
+class PropertyValues(SyntaxNode):
     """``; :p value, value``; ``property`` has no holes, ``values`` is not empty."""
 
-    property: Name
+    property: WrittenName
     values: tuple[Value, ...]
 
 
-class IndividualAction(Node):
+class IndividualAction(SyntaxNode):
     """``insert|update individual NAME a CLASS, … in graph NAME at {xpath} ; property values … .``
 
     ``update`` is update-or-insert: the earlier values of the named properties are replaced.
@@ -221,31 +221,31 @@ class IndividualAction(Node):
     """
 
     kind: Literal["insert", "update"]
-    name: Name | Variable | BlankName
-    classes: tuple[Name, ...]
+    name: WrittenName | RuleVariable | BlankName
+    classes: tuple[WrittenName, ...]
     properties: tuple[PropertyValues, ...]
     at: Hole | None = None
-    graph: Name | None = None
+    graph: WrittenName | None = None
 
 
 # Mapping rules
 
 
-class ForEach(Node):
+class ForEach(SyntaxNode):
     """``for each $variable in {xpath}``; ``variable`` is without the dollar sign."""
 
     variable: str
     xpath: Hole
 
 
-class Let(Node):
+class Let(SyntaxNode):
     """``let $variable = {xpath |> functions}``: a value of each turn of the loops."""
 
     variable: str
     value: Hole
 
 
-class MappingRule(Node):
+class MappingRule(SyntaxNode):
     """``mapping NAME on message {…} for each … let … if {…} and {…} then …``.
 
     ``guards`` must all hold; ``actions`` is not empty. ``position`` is that of the name.
@@ -262,7 +262,7 @@ class MappingRule(Node):
 # Semantic rules
 
 
-class Sparql(Node):
+class Sparql(SyntaxNode):
     """SPARQL text from between two braces, outer space cut.
 
     The prefixes of the file apply. ``position`` is that of the first character of ``text``.
@@ -271,36 +271,36 @@ class Sparql(Node):
     text: str
 
 
-class Duration(Node):
+class WrittenDuration(SyntaxNode):
     """A quoted length of the time line: ``"PT1M"``, or ``"10"`` on the integer line."""
 
     text: str
 
 
-class OnChange(Node):
+class OnChange(SyntaxNode):
     """``on change``: each time that a message or a rule changed the knowledge base."""
 
 
-class OnMessage(Node):
+class OnMessage(SyntaxNode):
     """``on message``: once a message."""
 
 
-class OfClass(Node):
+class OfClass(SyntaxNode):
     """What is of the members of a class."""
 
-    class_name: Name
+    class_name: WrittenName
 
 
 class OnInsert(OfClass):
     """``on insert CLASS as ?variable``: for each individual that became a member of the class."""
 
-    variable: Variable
+    variable: RuleVariable
 
 
 class OnExpire(OfClass):
     """``on expire CLASS as ?variable``: for each member of the class that left the window."""
 
-    variable: Variable
+    variable: RuleVariable
 
 
 class OnSilence(OfClass):
@@ -309,28 +309,28 @@ class OnSilence(OfClass):
     Without ``as`` the variable is ``?individual``; ``?last`` is when it last said something.
     """
 
-    duration: Duration
-    variable: Variable = Variable("individual")
+    duration: WrittenDuration
+    variable: RuleVariable = RuleVariable("individual")
 
 
-class OnUpdate(Node):
+class OnUpdate(SyntaxNode):
     """``on update NAME as ?variable old ?old new ?new``: a value came in place of another.
 
     ``name`` is a property, or a class whose members are meant, with any property of theirs.
     """
 
-    name: Name
-    variable: Variable
-    old: Variable | None = None
-    new: Variable | None = None
+    name: WrittenName
+    variable: RuleVariable
+    old: RuleVariable | None = None
+    new: RuleVariable | None = None
 
     @property
-    def variables(self) -> tuple[Variable, ...]:
+    def variables(self) -> tuple[RuleVariable, ...]:
         """All that it gives a value."""
         return tuple(each for each in (self.variable, self.old, self.new) if each is not None)
 
 
-class LocalTime(Node):
+class LocalTime(SyntaxNode):
     """``day at "07:00" in "Europe/Vienna"``: when the clocks of a place show that time.
 
     ``day`` is ``day``, or the weekday that is meant: ``monday`` to ``sunday``. ``time`` is
@@ -342,18 +342,18 @@ class LocalTime(Node):
     zone: str
 
 
-class Every(Node):
+class Every(SyntaxNode):
     """``every "PT10S"`` or ``every day at …``, with ``from history select { SELECT … }`` or not.
 
     Each time application time has moved on by that much, or has come to such a time. With
     ``question`` the history is asked then, and the rule is tried with each of its solutions.
     """
 
-    schedule: Duration | LocalTime
+    schedule: WrittenDuration | LocalTime
     question: Sparql | None = None
 
 
-class Exists(OfClass):
+class ExistsCondition(OfClass):
     """``[not] exists CLASS``."""
 
     negated: bool = False
@@ -362,7 +362,7 @@ class Exists(OfClass):
 Comparison: TypeAlias = Literal["=", "!=", "<", "<=", ">", ">="]
 
 
-class Count(OfClass):
+class CountCondition(OfClass):
     """``[not] count CLASS > 20``: the number of members of the class."""
 
     comparison: Comparison
@@ -370,24 +370,24 @@ class Count(OfClass):
     negated: bool = False
 
 
-class Select(Node):
+class SelectCondition(SyntaxNode):
     """``[not] select { SELECT … }``: there are solutions, which bind their variables; or not."""
 
     query: Sparql
     negated: bool = False
 
 
-class Ask(Node):
+class AskCondition(SyntaxNode):
     """``[not] ask { ASK … }``."""
 
     query: Sparql
     negated: bool = False
 
 
-Condition: TypeAlias = Exists | Count | Select | Ask
+Condition: TypeAlias = ExistsCondition | CountCondition | SelectCondition | AskCondition
 
 
-class When(Node):
+class When(SyntaxNode):
     """``when CONDITION becomes true [for "PT10M"] [until CONDITION]``.
 
     Once for each solution of the condition that did not hold before. ``until`` is the end of one;
@@ -395,7 +395,7 @@ class When(Node):
     """
 
     condition: Condition
-    lasting: Duration | None = None
+    lasting: WrittenDuration | None = None
     until: Condition | None = None
 
 
@@ -407,7 +407,7 @@ Trigger: TypeAlias = (
 Severity: TypeAlias = Literal["info", "warning", "critical"]
 
 
-class AlertAction(Node):
+class AlertAction(SyntaxNode):
     """``alert SEVERITY "text" key "key" for "PT1M"``.
 
     Alerts with the same ``key`` are the same alert, which is not raised again during ``duration``;
@@ -415,33 +415,33 @@ class AlertAction(Node):
     """
 
     severity: Severity
-    text: Template
-    key: Template | None = None
-    duration: Duration | None = None
+    text: TextTemplate
+    key: TextTemplate | None = None
+    duration: WrittenDuration | None = None
 
 
-class DeleteIndividual(Node):
+class DeleteIndividual(SyntaxNode):
     """``delete individual ?x .``"""
 
-    name: Name | Variable
+    name: WrittenName | RuleVariable
 
 
-class DeletePattern(Node):
+class DeletePattern(SyntaxNode):
     """``delete { ?s :p ?o . }``: every triple of the window that matches the pattern."""
 
     pattern: Sparql
 
 
-class SparqlUpdate(Node):
+class SparqlUpdate(SyntaxNode):
     """``sparql { DELETE … INSERT … WHERE … }``: SPARQL 1.1 Update."""
 
     update: Sparql
 
 
-class Reply(Node):
+class Reply(SyntaxNode):
     """``reply "<Command …/>"``: a command in the answer to the message's sender."""
 
-    text: Template
+    text: TextTemplate
 
 
 Action: TypeAlias = (
@@ -449,7 +449,7 @@ Action: TypeAlias = (
 )
 
 
-class SemanticRule(Node):
+class SemanticRule(SyntaxNode):
     """``rule NAME on … if … and … then …``.
 
     All conditions must hold (there may be none); ``actions`` is not empty. ``position`` is
@@ -465,27 +465,27 @@ class SemanticRule(Node):
 Rule: TypeAlias = MappingRule | SemanticRule
 
 
-class Prefix(Node):
+class Prefix(SyntaxNode):
     """``prefix name: <iri>`` (``name`` without the colon, may be empty)."""
 
     name: str
     iri: str
 
 
-class Base(Node):
+class Base(SyntaxNode):
     """``base <iri>``: what the relative IRIs of the file, and of its messages, are relative to."""
 
     iri: str
 
 
-class XmlNamespace(Node):
+class XmlNamespace(SyntaxNode):
     """``xmlns name = "uri"``: a namespace prefix for the XPaths of the file."""
 
     name: str
     uri: str
 
 
-class Table(Node):
+class LookupTable(SyntaxNode):
     """``table NAME from "file.csv" key "column" value "column"``: a lookup table.
 
     ``path`` is relative to the rule file.
@@ -497,7 +497,7 @@ class Table(Node):
     value: str
 
 
-class MessageEach(Node):
+class MessageEach(SyntaxNode):
     """``message each {…}``: the elements of a document that are separate messages."""
 
     xpath: Hole
@@ -513,7 +513,7 @@ class RuleFile(Frozen):
     xml_namespaces: tuple[XmlNamespace, ...]
     rules: tuple[Rule, ...]
     file: str = field(default="", compare=False)
-    tables: tuple[Table, ...] = ()
+    tables: tuple[LookupTable, ...] = ()
     parts: tuple[MessageEach, ...] = ()
     bases: tuple[Base, ...] = ()
 
@@ -541,14 +541,14 @@ class RuleFile(Frozen):
         declared = {namespace.name: namespace.uri for namespace in self.xml_namespaces}
         return {"xsi": XML_SCHEMA_INSTANCE} | declared
 
-    def resolve(self, name: Name) -> IRI:
+    def resolve(self, name: WrittenName) -> IRI:
         """The IRI of a name without holes, whose prefix is declared."""
         written = "".join(part for part in name.parts if isinstance(part, str))
         if name.prefix is None:
             return IRI(self.absolute(written))
         return IRI(self.prefix_map[name.prefix] + written)
 
-    def head(self, name: Name) -> tuple[Part, ...]:
+    def head(self, name: WrittenName) -> tuple[Part, ...]:
         """The parts of a name with holes, with prefix or base: the first one makes it absolute."""
         if name.prefix is not None:
             return (self.prefix_map[name.prefix], *name.parts)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, TypeAlias, cast
 
-from sensorstream.mapping.document import Element
-from sensorstream.mapping.location_path import ANY, TEXT, Condition, LocationPath, Lookup
+from sensorstream.mapping.location_path import ANY, TEXT, LocationPath, Lookup, PathCondition
+from sensorstream.mapping.xml_document import Element
 
 Nodes: TypeAlias = Sequence[Element | str]
 
@@ -126,7 +126,7 @@ class _State:
         self._goals: dict[str, _Goal] = {}
         self._conditions: _Conditions | None = None
 
-    def after(self, condition: Condition) -> _State:
+    def after(self, condition: PathCondition) -> _State:
         """The state for elements that fulfil a condition, too."""
         if self._conditions is None:
             self._conditions = _Conditions()
@@ -183,7 +183,7 @@ class _Conditions:
         self._children: dict[str, _Conditions] = {}
         self._names: tuple[str, ...] = ()
 
-    def after(self, condition: Condition) -> _State:
+    def after(self, condition: PathCondition) -> _State:
         """What stands behind a condition."""
         return self._after(condition.place.steps, condition.place.there, condition.value)
 

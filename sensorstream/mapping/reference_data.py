@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from sensorstream.errors import LanguageError, shortened
-from sensorstream.language.syntax import Table
-from sensorstream.mapping.functions.definition import Definition, Library, Tables
+from sensorstream.language.syntax import LookupTable
+from sensorstream.mapping.functions.function_definition import Definition, Library, Tables
 from sensorstream.model import rdf
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.vocabulary import OWL, RDF, RDFS
-from sensorstream.model.xsd import Moment
+from sensorstream.model.xsd import TimelineMoment
 
 Find: TypeAlias = Callable[[Literal], tuple[IRI, ...]]
 _NOBODY: Final[tuple[IRI, ...]] = ()
@@ -106,7 +106,7 @@ def _keys(literal: Literal) -> tuple[object, ...]:
     value = literal.known
     if value is None or isinstance(value, str):
         return (literal.lexical,)
-    if isinstance(value, Moment):
+    if isinstance(value, TimelineMoment):
         value = value.utc
     # In Python True == 1, but a boolean is not a number.
     return ((isinstance(value, bool), value), literal.lexical)
@@ -119,7 +119,7 @@ TABLE_SUFFIX: Final = ".csv"
 """The end of the names of files that are tables."""
 
 
-def parse_table(table: Table, text: str) -> Mapping[str, str]:
+def parse_table(table: LookupTable, text: str) -> Mapping[str, str]:
     """The key column to the value column of comma-separated text (RFC 4180) with a header.
 
     Outer white space of headers, keys and values is cut; a line with an empty key or an empty value
@@ -157,7 +157,7 @@ def parse_table(table: Table, text: str) -> Mapping[str, str]:
     return found
 
 
-def _column(table: Table, header: list[str], name: str) -> int:
+def _column(table: LookupTable, header: list[str], name: str) -> int:
     if name not in header:
         # The first line of what is no table may be a secret.
         known = table.path.lower().endswith(TABLE_SUFFIX)
@@ -167,5 +167,5 @@ def _column(table: Table, header: list[str], name: str) -> int:
     return header.index(name)
 
 
-def _fault(table: Table, message: str) -> LanguageError:
+def _fault(table: LookupTable, message: str) -> LanguageError:
     return LanguageError(f"table {table.name}, {table.path}: {message}", position=table.position)

@@ -9,7 +9,7 @@ deep.
 
 What a rule takes is not linear where its loops multiply, or where an expression looks through the
 message again for each of many nodes. Such rules run in this process for small messages only; see
-:mod:`sensorstream.processes.apart`.
+:mod:`sensorstream.processes.fork_once`.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from typing import Final
 from sensorstream.language import syntax
 from sensorstream.mapping.moved_paths import looks_up
 from sensorstream.mapping.xpath_tree import (
-    Call,
     Expression,
-    Filter,
-    Literal,
-    Number,
-    Operation,
     Path,
-    Step,
-    Variable,
+    XPathCall,
+    XPathFilter,
+    XPathLiteral,
+    XPathNumber,
+    XPathOperation,
+    XPathStep,
+    XPathVariable,
     parse,
 )
 from sensorstream.sparql.walk import nodes
@@ -98,17 +98,17 @@ class _Costs:
 
     def of(self, node: Expression, context: Cost) -> Cost:
         match node:
-            case Literal() | Number():
+            case XPathLiteral() | XPathNumber():
                 return _VALUE
-            case Variable(name=name):
+            case XPathVariable(name=name):
                 return self._variables.get(name, replace(_ANYTHING, degree=1))
-            case Call():
+            case XPathCall():
                 return self._call(node, context)
-            case Operation(operands=(operand,)):
+            case XPathOperation(operands=(operand,)):
                 return replace(self.of(operand, context), many=False)
-            case Operation():
+            case XPathOperation():
                 return self._operation(node, context)
-            case Filter(of=of, predicates=predicates):
+            case XPathFilter(of=of, predicates=predicates):
                 found = self.of(of, context)
                 return self._predicates(found, predicates, candidates=found.many)
             case Path(origin=origin):
@@ -122,7 +122,7 @@ class _Costs:
                 found = replace(found, many=False)
         return found
 
-    def _operation(self, node: Operation, context: Cost) -> Cost:
+    def _operation(self, node: XPathOperation, context: Cost) -> Cost:
         first, *others = (self.of(each, context) for each in node.operands)
         found = first
         for operator, other in zip(node.operators, others, strict=True):
@@ -133,7 +133,7 @@ class _Costs:
                 found = replace(found, many=many)
         return found
 
-    def _step(self, start: Cost, step: Step) -> Cost:
+    def _step(self, start: Cost, step: XPathStep) -> Cost:
         named = not step.test.endswith(("*", ")"))
         found, candidates, repeated = _walked(start, step.axis, named=named)
         return self._predicates(
@@ -155,15 +155,17 @@ class _Costs:
             degree = test.each if candidates else test.degree
             if repeated:
                 degree = test.degree + 2
-            many = several if isinstance(predicate, Number) else found.many
+            many = several if isinstance(predicate, XPathNumber) else found.many
             found = replace(found, degree=max(found.degree, degree), many=many)
         return found
 
-    def _call(self, node: Call, context: Cost) -> Cost:
+    def _call(self, node: XPathCall, context: Cost) -> Cost:
         found = _VALUE if node.arguments else replace(context, many=False)
         for number, argument in enumerate(node.arguments):
             # The text is looked through for each character, or for each place in it.
-            searched = number == 1 and node.name in _SEARCHES and not isinstance(argument, Literal)
+            searched = (
+                number == 1 and node.name in _SEARCHES and not isinstance(argument, XPathLiteral)
+            )
             found = found.with_(self.of(argument, context), least=2 if searched else 1)
         if node.name == "id":
             return Cost(max(2, found.degree), many=True, local=False)

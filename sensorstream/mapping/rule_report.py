@@ -11,16 +11,16 @@ from typing import Final
 
 from sensorstream.errors import MappingError
 from sensorstream.language import syntax
-from sensorstream.language.printer import print_hole
+from sensorstream.language.rule_printer import print_hole
 from sensorstream.language.syntax import XML_SCHEMA_INSTANCE
-from sensorstream.mapping.compile import compile_mapping
-from sensorstream.mapping.document import Document, Element, written_name
-from sensorstream.mapping.expressions import ExpressionRecorder, read_again
-from sensorstream.mapping.hint import why_nothing, why_unmatched
+from sensorstream.mapping.document_parts import alone
+from sensorstream.mapping.mapping_compiler import compile_mapping
+from sensorstream.mapping.mapping_expressions import ExpressionRecorder, read_again
+from sensorstream.mapping.mapping_plan import Harvest, MappingPlan, PlannedRule, Turn
 from sensorstream.mapping.moved_paths import ROOT, subpaths
-from sensorstream.mapping.parts import alone
-from sensorstream.mapping.plan import Harvest, MappingPlan, PlannedRule, Turn
+from sensorstream.mapping.path_hint import why_nothing, why_unmatched
 from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
+from sensorstream.mapping.xml_document import Document, Element, written_name
 from sensorstream.mapping.xpath import evaluated
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema

@@ -16,7 +16,7 @@ from lxml import etree
 from sensorstream.errors import LanguageError, Position
 from sensorstream.language.syntax import Hole
 from sensorstream.mapping import xpath
-from sensorstream.mapping.document import Element
+from sensorstream.mapping.xml_document import Element
 from sensorstream.model.vocabulary import SENSORSTREAM
 
 _XSL: Final = "http://www.w3.org/1999/XSL/Transform"
@@ -55,7 +55,7 @@ class Declaration:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class StylesheetFailure:
     """Why a stylesheet failed on a document, and at which of its lines, if that is known."""
 
     reason: str
@@ -102,12 +102,12 @@ def read_stylesheet(content: bytes, file: str) -> Stylesheet:
     )
 
 
-def output_of(transform: etree.XSLT, root: Element) -> bytes | Failure:
+def output_of(transform: etree.XSLT, root: Element) -> bytes | StylesheetFailure:
     """What a stylesheet makes of a document."""
     try:
         return bytes(transform(root))
     except etree.XSLTError as error:
-        return Failure(_reason_of(error), _line_of(error))
+        return StylesheetFailure(_reason_of(error), _line_of(error))
 
 
 def _parse(content: bytes, file: str) -> Element:

@@ -13,9 +13,10 @@ from typing import Final
 
 from sensorstream.errors import InvalidValue, MappingError, TermError
 from sensorstream.language.syntax import Hole, Part
-from sensorstream.mapping.expressions import HoleCompiler
-from sensorstream.mapping.plan import Terms, Texts, Turn
-from sensorstream.mapping.recipe import (
+from sensorstream.mapping.mapped_values import encode_segment, encode_uri, iri_maker, literal_maker
+from sensorstream.mapping.mapping_expressions import HoleCompiler
+from sensorstream.mapping.mapping_plan import Terms, Texts, Turn
+from sensorstream.mapping.term_recipe import (
     ConstantTerm,
     Expression,
     FunctionValue,
@@ -24,7 +25,6 @@ from sensorstream.mapping.recipe import (
     StringTemplate,
     TermMap,
 )
-from sensorstream.mapping.values import encode_segment, encode_uri, iri_maker, literal_maker
 from sensorstream.model.terms import IRI, Term
 from sensorstream.sparql.walk import nodes
 

@@ -9,9 +9,9 @@ from typing import Final
 
 from lxml import etree
 
-from sensorstream.mapping.document import Element
-from sensorstream.mapping.stylesheet import Failure, output_of, read_stylesheet
-from sensorstream.mapping.worker import DocumentWorker, serve
+from sensorstream.mapping.document_worker import DocumentWorker, serve
+from sensorstream.mapping.stylesheet import StylesheetFailure, output_of, read_stylesheet
+from sensorstream.mapping.xml_document import Element
 
 _OUTPUT: Final = b"+"
 """Before an output; a failure has another sign before it."""
@@ -31,7 +31,9 @@ class Transformer:
             "limits.transform_seconds",
         )
 
-    def transform(self, root: Element, message: str, *, again: bool = False) -> bytes | Failure:
+    def transform(
+        self, root: Element, message: str, *, again: bool = False
+    ) -> bytes | StylesheetFailure:
         """What the stylesheet makes of a document.
 
         ``message`` and ``again`` are those of :meth:`.DocumentWorker.ask`.
@@ -41,7 +43,7 @@ class Transformer:
         """
         document = etree.tostring(root, with_tail=False)
         answer = self._worker.ask(document, message, again=again)
-        return answer[1:] if answer[:1] == _OUTPUT else Failure(*json.loads(answer[1:]))
+        return answer[1:] if answer[:1] == _OUTPUT else StylesheetFailure(*json.loads(answer[1:]))
 
 
 def main(owner: Connection) -> None:
@@ -58,9 +60,9 @@ def _prepare(given: list[bytes]) -> Callable[[bytes], bytes]:
         try:
             found = output_of(transform, etree.fromstring(document))
         except MemoryError:
-            found = Failure("it takes too much memory", None)
+            found = StylesheetFailure("it takes too much memory", None)
         if isinstance(found, bytes) and len(found) > _MOST_OUTPUT:
-            found = Failure(f"its output is larger than {_MOST_OUTPUT >> 20} MiB", None)
+            found = StylesheetFailure(f"its output is larger than {_MOST_OUTPUT >> 20} MiB", None)
         if isinstance(found, bytes):
             return _OUTPUT + found
         return b"-" + json.dumps([found.reason, found.line]).encode()

@@ -14,7 +14,7 @@ from lxml import etree
 
 from sensorstream.errors import LanguageError, Position
 from sensorstream.language.syntax import XML_SCHEMA_INSTANCE, Hole
-from sensorstream.mapping.document import Element
+from sensorstream.mapping.xml_document import Element
 from sensorstream.mapping.xpath_tree import NC_NAME, NODE_TYPES, OPERATORS, tokens_of
 
 Bound: TypeAlias = Element | str | float | bool | list[Element]

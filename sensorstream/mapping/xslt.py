@@ -15,20 +15,20 @@ import pyoxigraph as ox
 from lxml import etree
 
 from sensorstream.errors import MappingError, Position, TermError
-from sensorstream.kb.oxigraph import from_oxigraph
+from sensorstream.kb.oxigraph_terms import from_oxigraph
 from sensorstream.language.syntax import Hole
 from sensorstream.mapping import xpath
-from sensorstream.mapping.document import Element
+from sensorstream.mapping.mapping_plan import Harvest, PlannedRule
 from sensorstream.mapping.path_index import Nodes
-from sensorstream.mapping.plan import Harvest, PlannedRule
 from sensorstream.mapping.rule_cost import Steep, cost_of
 from sensorstream.mapping.stylesheet import Stylesheet, output_of
 from sensorstream.mapping.transformer import Transformer
+from sensorstream.mapping.xml_document import Element
 from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple, literal
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.vocabulary import SENSORSTREAM
-from sensorstream.window.partition import owners_of
+from sensorstream.window.window_partition import owners_of
 
 _AT: Final = IRI(f"{SENSORSTREAM}at")
 _REPLACES: Final = IRI(f"{SENSORSTREAM}replaces")

@@ -42,7 +42,7 @@ class Matched:
 
 
 @frozen
-class Since:
+class RuleWait:
     """From when on a rule had waited that fired because time passed.
 
     ``time`` is when the condition of a ``when … for`` began to hold, or the individual of ``on
@@ -66,7 +66,7 @@ class Evidence:
     bindings: tuple[tuple[str, Term], ...]
     statements: tuple[Matched, ...] = ()
     left_out: int = 0
-    since: Since | None = None
+    since: RuleWait | None = None
 
 
 SEVERITIES: Final = ("info", "warning", "critical")

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 from sensorstream.errors import TermError
 from sensorstream.model import xsd
 from sensorstream.model.terms import Literal, valued
-from sensorstream.model.xsd import Moment, datetime_of, parse, parse_duration
+from sensorstream.model.xsd import TimelineMoment, datetime_of, parse, parse_duration
 
 Instant: TypeAlias = int
 """A point of the time line: the integer itself, or microseconds since 1970-01-01T00:00:00Z."""
@@ -146,7 +146,7 @@ def parse_date_time(text: str) -> datetime:
         TermError: not an ``xsd:dateTime``, or outside the years that Python has.
     """
     moment = parse(text, xsd.DATE_TIME)
-    assert isinstance(moment, Moment)
+    assert isinstance(moment, TimelineMoment)
     found = datetime_of(moment)
     if found is None:
         raise TermError(f"'{text}' is not an xsd:dateTime of the years 1 to 9999")

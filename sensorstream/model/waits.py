@@ -8,7 +8,7 @@ from enum import Enum
 from sensorstream.model.timeline import Instant
 
 
-class Silence(Enum):
+class SilentSource(Enum):
     """Whose time goes on with the clock while no message comes; each includes those before."""
 
     QUERIES = "queries"

@@ -48,7 +48,7 @@ class Grouping:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Telling:
+class WebhookContent:
     """What a receiver is told, and how."""
 
     format: Format = field(
@@ -69,7 +69,7 @@ class Telling:
 
 
 @dataclass(frozen=True, slots=True)
-class WebhookDefinition(Telling):
+class WebhookDefinition(WebhookContent):
     """What a webhook is; its id and its secret are no part of it."""
 
     url: str = field(
@@ -107,7 +107,7 @@ class WebhookDefinition(Telling):
         """
         told = {
             each.name: getattr(self, each.name)
-            for each in fields(Telling)
+            for each in fields(WebhookContent)
             if getattr(self, each.name) != each.default
         }
         if self.group is not None:

@@ -1,7 +1,7 @@
 """The datatypes of XML Schema: lexical form, value, canonical form, order and facets of each.
 
-A dateTime, a date or a time of day is a :class:`Moment`, a length of time a :class:`Duration`; both
-are exact.
+A dateTime, a date or a time of day is a :class:`TimelineMoment`, a length of time a
+:class:`Duration`; both are exact.
 
 Source: XSD 1.1 part 2; OWL 2 Structural Specification, section 4 (owl:real, rdf:PlainLiteral;
 xsd:float, xsd:double and xsd:decimal have no value in common).
@@ -96,7 +96,7 @@ class Duration(NamedTuple):
     seconds: Decimal
 
 
-class Moment(NamedTuple):
+class TimelineMoment(NamedTuple):
     """Seconds since 1970-01-01T00:00:00 in a clock that is ``zone`` minutes before UTC.
 
     A date is its first second, a time of day that of 1970-01-01. ``zone`` is None without a time
@@ -112,7 +112,7 @@ class Moment(NamedTuple):
         return EXACT.subtract(self.clock, self.zone * 60) if self.zone else self.clock
 
 
-Time: TypeAlias = Moment | Duration
+Time: TypeAlias = TimelineMoment | Duration
 Value: TypeAlias = str | bool | int | float | Decimal | Time
 
 
@@ -153,7 +153,7 @@ def ordered(one: Time, other: Time) -> int:
 
     Which of two durations is longer may depend on when they begin (section 3.3.6.1).
     """
-    if isinstance(one, Moment) and isinstance(other, Moment):
+    if isinstance(one, TimelineMoment) and isinstance(other, TimelineMoment):
         a, b = one.utc, other.utc
         if (one.zone is None) != (other.zone is None) and EXACT.abs(
             EXACT.subtract(a, b)
@@ -212,7 +212,7 @@ def civil_from_days(days: int) -> tuple[int, int, int]:
     return year + era * 400 + (month <= 2), month, day
 
 
-def moment_text(moment: Moment, datatype: str) -> str | None:
+def moment_text(moment: TimelineMoment, datatype: str) -> str | None:
     """The canonical form; None: its year has more than nine digits."""
     year, month, day, hours, minutes, seconds = fields(moment)
     if abs(year) > _LAST_YEAR:
@@ -226,7 +226,7 @@ def moment_text(moment: Moment, datatype: str) -> str | None:
     return f"{clock}{zone}" if datatype == TIME else f"{date}T{clock}{zone}"
 
 
-def fields(moment: Moment) -> tuple[int, int, int, int, int, Decimal]:
+def fields(moment: TimelineMoment) -> tuple[int, int, int, int, int, Decimal]:
     """Year, month, day, hour, minute and second, as a clock in its time zone shows them."""
     days, of_day = _parted(moment.clock)
     hours, of_hour = EXACT.divmod(of_day, 3600)
@@ -249,7 +249,7 @@ def zone_text(zone: int | None) -> str:
     return f"{'-' if zone < 0 else '+'}{hours:02}:{minutes:02}"
 
 
-def moved(moment: Moment, length: Duration) -> Moment:
+def moved(moment: TimelineMoment, length: Duration) -> TimelineMoment:
     """The moment a duration later (section E.3.3): months first, then seconds.
 
     The day of a month that is shorter is its last one.
@@ -262,10 +262,10 @@ def moved(moment: Moment, length: Duration) -> Moment:
         start = _month_start(months)
         new_day = start + min(day, _month_start(months + 1) - start) - 1
         clock = EXACT.add(clock, (new_day - days) * DAY)
-    return Moment(EXACT.add(clock, length.seconds), moment.zone)
+    return TimelineMoment(EXACT.add(clock, length.seconds), moment.zone)
 
 
-def datetime_of(moment: Moment) -> datetime | None:
+def datetime_of(moment: TimelineMoment) -> datetime | None:
     """The moment in UTC, cut to the microsecond; None: outside the years 1 to 9999."""
     try:
         return _EPOCH + timedelta(microseconds=floor(EXACT.scaleb(moment.utc, 6)))
@@ -410,7 +410,7 @@ def _duration(match: re.Match[str]) -> Duration:
     return Duration(years * 12 + months, seconds)
 
 
-def _moment(match: re.Match[str]) -> Moment | None:
+def _moment(match: re.Match[str]) -> TimelineMoment | None:
     year, month, day, hour, minute, second, zone = match.groups()
     seconds = 0
     if year:
@@ -426,9 +426,9 @@ def _moment(match: re.Match[str]) -> Moment | None:
         # 24:00:00 is the first second of the next day; of a time of day, of the same.
         clock = Decimal(seconds + (DAY if year and hour is None else 0))
     if not zone or zone == "Z":
-        return Moment(clock, 0 if zone else None)
+        return TimelineMoment(clock, 0 if zone else None)
     minutes = int(zone[1:3]) * 60 + int(zone[4:6])
-    return Moment(clock, -minutes if zone[0] == "-" else minutes)
+    return TimelineMoment(clock, -minutes if zone[0] == "-" else minutes)
 
 
 _FIRST: Final = (

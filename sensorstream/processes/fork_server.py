@@ -16,8 +16,15 @@ from typing import Any, Final, Never, Protocol
 
 from sensorstream.errors import QueryError, SensorStreamError
 from sensorstream.processes.forks import QuestionLimits, out_of_memory
-from sensorstream.processes.limits import end_first, limit_memory
-from sensorstream.processes.messages import Ask, Begun, End, Failed, Over, Tell
+from sensorstream.processes.process_limits import end_first, limit_memory
+from sensorstream.processes.question_messages import (
+    AnswerOver,
+    AskQuestion,
+    End,
+    Failed,
+    QuestionBegun,
+    Tell,
+)
 
 _NICENESS: Final = 10
 _SPARE_SECONDS: Final = 5
@@ -69,18 +76,18 @@ class _Server:
         # Nothing is to be tidied up, as some libraries do and report.
         os._exit(0)
 
-    def _do(self, request: Tell | Ask | End) -> None:
+    def _do(self, request: Tell | AskQuestion | End) -> None:
         match request:
             case Tell(message):
                 self._answering.tell(message)
-            case Ask():
+            case AskQuestion():
                 self._fork(request)
             case End(number):
                 for pid, (asked, _) in self._forks.items():
                     if asked == number:
                         os.kill(pid, signal.SIGKILL)
 
-    def _fork(self, asked: Ask) -> None:
+    def _fork(self, asked: AskQuestion) -> None:
         _, [answer, status], _, _ = socket.recv_fds(self._control, 1, 2)
         # The collector would write to the memory of all objects, which a fork shares.
         gc.freeze()
@@ -113,7 +120,7 @@ def _answer_and_exit(
     code = 1
     try:
         _limit(limits)
-        replies.send(Begun())
+        replies.send(QuestionBegun())
         replies.send(_reply(answering, question, limits, replies.send))
         code = 0
     except (BrokenPipeError, ConnectionResetError):
@@ -138,9 +145,9 @@ def _limit(limits: QuestionLimits) -> None:
 
 def _reply(
     answering: Answering, question: Any, limits: QuestionLimits, send: Callable[[Any], None]
-) -> Over | Failed:
+) -> AnswerOver | Failed:
     try:
-        return Over(answering.answer(question, limits, send))
+        return AnswerOver(answering.answer(question, limits, send))
     except SensorStreamError as error:
         return Failed(error)
     except MemoryError:

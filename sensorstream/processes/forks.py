@@ -20,8 +20,15 @@ from typing import Any, Final
 from weakref import ref
 
 from sensorstream.errors import Overrun, Unavailable
-from sensorstream.processes.child import Child
-from sensorstream.processes.messages import Ask, Begun, End, Failed, Over, Tell
+from sensorstream.processes.child_process import Child
+from sensorstream.processes.question_messages import (
+    AnswerOver,
+    AskQuestion,
+    End,
+    Failed,
+    QuestionBegun,
+    Tell,
+)
 from sensorstream.processes.stopping import Stop
 
 _START_SECONDS: Final = 120.0
@@ -79,7 +86,7 @@ class Forks(Child):
         Raises:
             Unavailable: the process has ended.
         """
-        asked = Ask(next(self._numbers), (question, limits))
+        asked = AskQuestion(next(self._numbers), (question, limits))
         answer, there = socket.socketpair()
         status, told = socket.socketpair()
         with there, told:
@@ -104,7 +111,7 @@ class Forks(Child):
         """End the process, and what it still answers."""
         super().close(seconds)
 
-    def _put(self, request: Tell | Ask | End, descriptors: Sequence[int] = ()) -> None:
+    def _put(self, request: Tell | AskQuestion | End, descriptors: Sequence[int] = ()) -> None:
         try:
             with self._sending:
                 # One that does not read must not hold up who sends to it.
@@ -237,11 +244,11 @@ class OpenQuestion:
                 if not self._answer.poll(max(0.0, deadline - monotonic())):
                     raise self._late(begun)
                 match self._answer.recv():
-                    case Begun():
+                    case QuestionBegun():
                         begun = True
                         self._forks.patience = _BEGIN_SECONDS
                         deadline = monotonic() + self._limits.seconds
-                    case Over(result):
+                    case AnswerOver(result):
                         return result
                     case Failed(error):
                         raise error

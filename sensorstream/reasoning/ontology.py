@@ -21,7 +21,7 @@ from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.vocabulary import OWL, RDF, RDFS
 from sensorstream.model.xsd import XSD
 from sensorstream.reasoning.dl.axioms import ANNOTATIONS, SWRL
-from sensorstream.reasoning.documents import (
+from sensorstream.reasoning.ontology_documents import (
     MEDIA_TYPES,
     Catalogs,
     Missing,
@@ -29,7 +29,7 @@ from sensorstream.reasoning.documents import (
     read_document,
     unresolved,
 )
-from sensorstream.reasoning.undeclared import (
+from sensorstream.reasoning.undeclared_names import (
     DATATYPE_PROPERTY,
     OBJECT_PROPERTY,
     Undeclared,
@@ -80,7 +80,7 @@ class Ontology:
 def load_ontology(
     files: Sequence[Path], leave_out: Collection[str] = (), names: str = "refuse"
 ) -> Ontology:
-    """Read files as one ontology, in any syntax of :mod:`.documents`.
+    """Read files as one ontology, in any syntax of :mod:`.ontology_documents`.
 
     ``owl:imports`` is resolved by ontology or version IRI among the given files, then by the
     catalogs beside the importing files; those named in ``leave_out`` are left out. Nothing is

@@ -19,15 +19,20 @@ from sensorstream.model.vocabulary import OWL
 from sensorstream.network.budget import NO_LIMITS, Limits
 from sensorstream.reasoning.dl.axioms import ANNOTATIONS, Axioms, built_ins
 from sensorstream.reasoning.dl.contradictions import Explainer
-from sensorstream.reasoning.dl.gap.trial import Trial
-from sensorstream.reasoning.dl.process import HEAP, JavaLimits, Worker
-from sensorstream.reasoning.dl.reasoner import DlReasoner, ResilientReasoner
+from sensorstream.reasoning.dl.dl_reasoner import DlReasoner, ResilientReasoner
+from sensorstream.reasoning.dl.gap.axiom_trial import AxiomTrial
+from sensorstream.reasoning.dl.reasoner_process import HEAP, JavaLimits, Worker
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.ontology import Ontology, place_of
 from sensorstream.reasoning.reasoner import NoReasoner, Reasoner, SchemaClosure
-from sensorstream.reasoning.rulesets.reader import SUMMARIES, bundled_rules, plain_rules, read
-from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
+from sensorstream.reasoning.rulesets.rule_reasoner import RuleReasoner
 from sensorstream.reasoning.rulesets.rule_set import RuleSet, combined
+from sensorstream.reasoning.rulesets.rule_set_reader import (
+    SUMMARIES,
+    bundled_rules,
+    plain_rules,
+    read,
+)
 
 PROFILES: Final = ("none", "plain", "hermit", "pellet")
 DESCRIPTION_LOGIC: Final = ("hermit", "pellet")
@@ -143,7 +148,7 @@ def make_reasoner(
     clock = SystemClock()
     terminology = told_to(profile, ontology)
     worker = Worker(profile, terminology.document(profile), clock=clock, **java)
-    trial = Trial(terminology)
+    trial = AxiomTrial(terminology)
     explainer = Explainer(
         ontology,
         lambda: DlReasoner(terminology, worker, limits=limits, trial=trial),

@@ -2,7 +2,7 @@
 
 The profile ``none`` derives nothing, ``plain`` subclasses, subproperties, domains and ranges. What
 the schema states are rules with one premise: all that follows from a triple is composed once for
-each class and each property (:mod:`sensorstream.network.recursion.linear`).
+each class and each property (:mod:`sensorstream.network.recursion.linear_rules`).
 
 Classifying axioms and deriving a whole window take seconds. So a new reasoner or a new ontology is
 made ready in a knowledge base aside, in a separate thread, while messages come in. At the swap only
@@ -19,15 +19,15 @@ from functools import cache, partial
 from typing import Final, Protocol
 
 from sensorstream.errors import Inconsistent, Overrun, ReasonerError
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model import rdf, rdfs
 from sensorstream.model.events import Delta
 from sensorstream.model.schema import Schema, is_datatype
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.budget import Budget
-from sensorstream.network.recursion.implied import Implied, unknown
-from sensorstream.network.recursion.linear import FlatClosure, LinearRule
+from sensorstream.network.recursion.implied_triples import Implied, unknown
+from sensorstream.network.recursion.linear_rules import FlatClosure, LinearRule
 from sensorstream.sparql.algebra import TriplePattern, Variable
 
 

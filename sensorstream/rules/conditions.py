@@ -11,21 +11,21 @@ from weakref import WeakKeyDictionary
 import pyoxigraph as ox
 
 from sensorstream.errors import QueryError, RuleError
-from sensorstream.kb.changes import GRAPH_MARKS, GraphIndex
-from sensorstream.kb.graph import KnowledgeBase
-from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.graph_changes import GRAPH_MARKS, GraphIndex
+from sensorstream.kb.graph_index import KnowledgeBase
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.terms import IRI, Term
 from sensorstream.network.budget import NO_LIMITS, Limits
 from sensorstream.network.copies import Copied, Copies, Merged
-from sensorstream.network.exact import Asked, repeated
+from sensorstream.network.exact_values import OxigraphQuery, repeated
 from sensorstream.network.plan.one_shot import one_shot
 from sensorstream.network.plan.planner import whole_plan
-from sensorstream.network.sources import DEFAULT, Source, Sources, merged
-from sensorstream.processes.apart import run_apart
-from sensorstream.rules.given import GIVEN, given_triples, with_given
+from sensorstream.network.query_sources import DEFAULT, Sources, TripleSource, merged
+from sensorstream.processes.fork_once import run_apart
+from sensorstream.rules.given_variables import GIVEN, given_triples, with_given
 from sensorstream.sparql.algebra import Graph, Pattern, Query, TriplePattern, Variable
-from sensorstream.sparql.oxigraph import STEPS, steps_of
-from sensorstream.sparql.printing import query_text
+from sensorstream.sparql.oxigraph_query import STEPS, steps_of
+from sensorstream.sparql.query_printer import query_text
 from sensorstream.sparql.walk import nodes
 
 Solution: TypeAlias = Mapping[str, Term]
@@ -58,17 +58,17 @@ class ConditionQuery:
         """The values that a solution gives it; what has none there, the query may bind."""
         return {name: solution[name] for name in self.given if name in solution}
 
-    def sources(self, pattern: Pattern, given: Source) -> Sources:
+    def sources(self, pattern: Pattern, given: TripleSource) -> Sources:
         """What the names in a pattern of the query mean; ``given`` has the values."""
         dataset, default, known = self.query.dataset, DEFAULT, set(GRAPH_MARKS)
         if dataset.default or dataset.named:
             names = dict.fromkeys(dataset.default)
-            default = merged(*(Source(each, "graph of FROM") for each in names or [None]))
+            default = merged(*(TripleSource(each, "graph of FROM") for each in names or [None]))
             known.intersection_update(dataset.named)
         read = {each.name for each in nodes(pattern) if isinstance(each, Graph)}
         if not any(isinstance(name, Variable) for name in read):
             known.intersection_update(read)
-        named = {name: Source(name, f"graph <{name}>") for name in sorted(known)}
+        named = {name: TripleSource(name, f"graph <{name}>") for name in sorted(known)}
         return Sources(default, named, {GIVEN: given})
 
 
@@ -79,7 +79,7 @@ class Graphs:
         self._kb = kb
         self._followed: dict[IRI, GraphIndex] = {}
 
-    def index(self, source: Source) -> TripleIndex:
+    def index(self, source: TripleSource) -> TripleIndex:
         """What a source holds; a graph that there is not holds nothing."""
         if source == DEFAULT:
             return self._kb.index
@@ -101,7 +101,7 @@ class _Prepared:
     """A condition for Oxigraph: its columns, its text, and the copies that this names."""
 
     columns: Sequence[str]
-    asked: Callable[[ox.Store], Asked]
+    asked: Callable[[ox.Store], OxigraphQuery]
     default: IRI
     indexes: Collection[Copied]
 
@@ -120,9 +120,9 @@ class Reevaluator:
         self._limits = limits
         self._graphs = Graphs(kb)
         self._copies = Copies()
-        self._given = Source(GIVEN, "the values given")
+        self._given = TripleSource(GIVEN, "the values given")
         self._values = TripleIndex()
-        self._copied: dict[Source, tuple[Copied, IRI]] = {}
+        self._copied: dict[TripleSource, tuple[Copied, IRI]] = {}
         self._prepared: WeakKeyDictionary[ConditionQuery, dict[frozenset[str], _Prepared]] = (
             WeakKeyDictionary()
         )
@@ -180,7 +180,7 @@ class Reevaluator:
             made[names] = _Prepared(plan.variables, asked, copied[plan.default][1], indexes)
         return made[names]
 
-    def _copy(self, source: Source) -> tuple[Copied, IRI]:
+    def _copy(self, source: TripleSource) -> tuple[Copied, IRI]:
         if source not in self._copied:
             index: Copied = self._values if source == self._given else self._graphs.index(source)
             if source.parts:

@@ -10,8 +10,8 @@ from itertools import chain
 from typing import Final
 
 from sensorstream.errors import NotIncremental, Overrun, QueryError, UnsupportedQuery
-from sensorstream.kb.graph import KnowledgeBase
-from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.graph_index import KnowledgeBase
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.terms import Term
 from sensorstream.network.budget import NO_LIMITS, Limits
 from sensorstream.network.build import build
@@ -19,10 +19,10 @@ from sensorstream.network.network import Network
 from sensorstream.network.node import Node, operators
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.plan.planner import plan_in_step
-from sensorstream.network.sources import Source, Sources
+from sensorstream.network.query_sources import Sources, TripleSource
 from sensorstream.rules.conditions import ConditionQuery, Graphs, Reevaluator, Solution
-from sensorstream.rules.followed import ContinuousCondition, Followed
-from sensorstream.rules.given import GIVEN, with_given, with_keys
+from sensorstream.rules.followed_solutions import ContinuousCondition, Followed
+from sensorstream.rules.given_variables import GIVEN, with_given, with_keys
 from sensorstream.sparql.algebra import Project
 
 _LOG: Final = logging.getLogger(__name__)
@@ -44,9 +44,15 @@ def planned(query: ConditionQuery, names: frozenset[str] | None) -> tuple[Plan, 
     asked = query.query
     pattern = asked.form.pattern
     if names is None:
-        pattern, given = with_keys(pattern, query.given), Source((query, "keys"), "what may end")
+        pattern, given = (
+            with_keys(pattern, query.given),
+            TripleSource((query, "keys"), "what may end"),
+        )
     else:
-        pattern, given = with_given(pattern, names), Source((query, names), "the values given")
+        pattern, given = (
+            with_given(pattern, names),
+            TripleSource((query, names), "the values given"),
+        )
         pattern = Project(pattern, ()) if query.asks else pattern
     sources = query.sources(pattern, given)
     return plan_in_step(pattern, sources, asked.base), sources

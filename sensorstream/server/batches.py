@@ -13,7 +13,7 @@ from xml.sax.saxutils import quoteattr
 
 from starlette.exceptions import HTTPException
 
-from sensorstream.mapping.document import encoded
+from sensorstream.mapping.xml_document import encoded
 from sensorstream.server.negotiation import XML_TYPES, media_type_of, xml_of
 
 JSON: Final = "application/json"

@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from sensorstream.app.application import Application
-from sensorstream.app.questions.messages import KnownOrigin
+from sensorstream.app.questions.message_questions import KnownOrigin
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import (
     Inconsistent,
@@ -24,8 +24,8 @@ from sensorstream.errors import (
 )
 from sensorstream.journal.message import origin_of_key
 from sensorstream.model.events import Message
-from sensorstream.server.access import user_of
-from sensorstream.server.routes import TimingsBody, facts_answer, outcome_answer
+from sensorstream.server.access_rules import user_of
+from sensorstream.server.operation_routes import TimingsBody, facts_answer, outcome_answer
 
 HEADER: Final = "Idempotency-Key"
 REPLAYED: Final = {"Idempotency-Replayed": "true"}

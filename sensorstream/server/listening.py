@@ -19,12 +19,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sensorstream.app.application import Application
 from sensorstream.server.addresses import with_mapped
-from sensorstream.server.console import ConsoleProcess, console
-from sensorstream.server.main import create_app
+from sensorstream.server.console_proxy import ConsoleProcess, console
+from sensorstream.server.http_connection import Connections, Guarded, peer_of
 from sensorstream.server.problems import http_problem, respond
-from sensorstream.server.protocol import Connections, Guarded, peer_of
+from sensorstream.server.web_application import create_app
 from sensorstream.settings.settings import LimitSettings, Network
-from sensorstream.settings.settings_file import Given
+from sensorstream.settings.settings_file import GivenSetting
 
 _RETRY_AFTER: Final = {"Retry-After": "5"}
 
@@ -200,7 +200,7 @@ class Server(_Listening):
         tls: SSLContext | None = None,
         *,
         on_ready: Callable[[], None] = lambda: None,
-        given: Sequence[Given] = (),
+        given: Sequence[GivenSetting] = (),
     ) -> None:
         settings = application.settings
         self._console = ConsoleProcess()
@@ -236,7 +236,7 @@ class Server(_Listening):
         await super().shutdown(sockets)
 
 
-class Waiting:
+class StartingServer:
     """Answers on a server's socket while it starts: alive, but not ready. A context manager.
 
     Only a start that lasts listens so early; on leaving the socket is left to the server, with the
@@ -259,7 +259,7 @@ class Waiting:
         self._after = after
         self._thread = Thread(target=self._run, name="starting", daemon=True)
 
-    def __enter__(self) -> Waiting:
+    def __enter__(self) -> StartingServer:
         self._thread.start()
         return self
 

@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sensorstream.logs import concerning
-from sensorstream.server.access import OPERATIONS
+from sensorstream.server.access_rules import OPERATIONS
 from sensorstream.server.problems import http_problem, respond
 
 ACCEPTED: Final = {"Accept-Encoding": "gzip"}
@@ -242,7 +242,7 @@ _OTHER: Final = "other"
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"})
 
 
-class Timed:
+class TimedAnswers:
     """ASGI middleware: observes each answer when it has ended, that of an event stream, too.
 
     A path that is no operation, and an unusual method, count as "other": a client must not be able

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from sensorstream.errors import MalformedMessage
-from sensorstream.mapping.document import encoded
+from sensorstream.mapping.xml_document import encoded
 
 XML_TYPES: Final = ("application/xml", "text/xml")
 _UTF_8: Final = "utf-8"

@@ -189,7 +189,7 @@ class Input:
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class OutputSetting:
     """One of ``[[outputs]]`` with the options of its type."""
 
     name: str

@@ -10,13 +10,13 @@ from typing import Any, Final, TypeAlias
 
 from sensorstream.logs import FORMATS, LEVELS
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.waits import Silence
+from sensorstream.model.waits import SilentSource
 from sensorstream.settings.endpoints import (
     INPUT_TYPES,
     OUTPUT_TYPES,
     Input,
     InputSettings,
-    Output,
+    OutputSetting,
     OutputSettings,
 )
 from sensorstream.settings.endpoints import setting as _setting
@@ -59,7 +59,7 @@ class FunctionSettings:
     """``[functions]``."""
 
     files: tuple[Path, ...] = _setting(
-        (), "Python files whose functions rules may call; see docs/use/rule-language.md."
+        (), "Python files whose functions rules may call; see docs/use/mapping-rules.md."
     )
 
 
@@ -92,7 +92,7 @@ class TimeSettings:
         "rules",
         "Whose time goes on with the clock while no message comes: that of queries; of queries "
         "and rules; or also of the window of the knowledge base (queries, rules, window).",
-        [silence.value for silence in Silence],
+        [silence.value for silence in SilentSource],
     )
 
     @property
@@ -477,7 +477,7 @@ class Settings:
     filters: Mapping[str, FilterSettings] = field(default_factory=dict)
     policies: Mapping[str, PolicySettings] = field(default_factory=dict)
     inputs: tuple[Input, ...] = ()
-    outputs: tuple[Output, ...] = ()
+    outputs: tuple[OutputSetting, ...] = ()
 
     def __post_init__(self) -> None:
         # Also of settings that no file was read for: never below where a program happens to run.

@@ -19,7 +19,7 @@ from typing import Any, Final, TypeVar
 
 from sensorstream.errors import Position, SettingsError
 from sensorstream.logs import without_secrets
-from sensorstream.settings.endpoints import Input, Output
+from sensorstream.settings.endpoints import Input, OutputSetting
 from sensorstream.settings.settings import (
     LISTED_SECTIONS,
     NAMED_SECTIONS,
@@ -37,7 +37,7 @@ _NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenSetting:
     """A setting as it is read: where its value comes from, and whether that is the default."""
 
     name: str
@@ -67,7 +67,7 @@ class _Reading:
     environment: Mapping[str, str]
     variables: set[str] = field(default_factory=set)
     """The variables that could set something."""
-    given: list[Given] = field(default_factory=list)
+    given: list[GivenSetting] = field(default_factory=list)
 
     def find(self, name: str, section: str = "", lines: Sequence[str] = ()) -> Position | None:
         """Where the file, or the part of it that is given, writes a name.
@@ -100,7 +100,7 @@ def load_settings(path: Path, environment: Mapping[str, str] | None = None) -> S
 
 def read_settings(
     path: Path, environment: Mapping[str, str] | None = None
-) -> tuple[Settings, Sequence[Given]]:
+) -> tuple[Settings, Sequence[GivenSetting]]:
     """As :func:`load_settings`, and where the value of each setting comes from."""
     path = path.absolute()
     try:
@@ -132,7 +132,7 @@ def read_settings(
         for head, options in _listed("inputs", table, reading)
     )
     outputs = tuple(
-        Output(head.name, head.queries, options, head.changes)
+        OutputSetting(head.name, head.queries, options, head.changes)
         for head, options in _listed("outputs", table, reading)
     )
     _check_variables(reading)
@@ -258,7 +258,7 @@ def _section(
                 raise SettingsError(f"{section}.{name} is not set: {expected}", position=where)
             value = path.parent / default if isinstance(default, Path) else default
             values[each.name] = value
-            reading.given.append(Given(label, value, "default"))
+            reading.given.append(GivenSetting(label, value, "default"))
             continue
         try:
             is_zero = each.metadata["or_zero"] and given in (0, "0") and given is not False
@@ -277,7 +277,7 @@ def _section(
                 f"{given!r}; leave it out for the default, {each.default:,}",
                 position=where,
             )
-        reading.given.append(Given(f"{section}.{name}", value, origin, not each.repr))
+        reading.given.append(GivenSetting(f"{section}.{name}", value, origin, not each.repr))
     return kind(**values)
 
 

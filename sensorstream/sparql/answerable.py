@@ -23,8 +23,8 @@ from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Query, Update
 from sensorstream.sparql.described import check_named
 from sensorstream.sparql.functions import OF_EVENTS
-from sensorstream.sparql.parser import Parsed, read_query
-from sensorstream.sparql.printing import valid_time_text
+from sensorstream.sparql.query_parser import Parsed, read_query
+from sensorstream.sparql.query_printer import valid_time_text
 from sensorstream.sparql.walk import nodes
 
 GRAPHS: Final = (GRAPH_STATIC, GRAPH_WINDOW, GRAPH_INFERRED)

@@ -24,16 +24,16 @@ from typing import Final, NoReturn
 
 from sensorstream.app.control.rule_files import with_rule_sets
 from sensorstream.app.control.wiring import Deployment, Substitutes, read_deployment
-from sensorstream.app.life.memory import spare_what_stays
+from sensorstream.app.life.process_memory import spare_what_stays
 from sensorstream.clock import SystemClock
 from sensorstream.errors import SparkError
 from sensorstream.history.journal_rows import record_of, row_of
 from sensorstream.journal.records import Record
-from sensorstream.processes.messages import Failed
 from sensorstream.processes.own_folders import lock_folder
+from sensorstream.processes.question_messages import Failed
 from sensorstream.reasoning.ontology import parse_put
 from sensorstream.streaming.keyed_engine import Controls, KeyedEngine
-from sensorstream.streaming.work import (
+from sensorstream.streaming.worker_messages import (
     PROTOCOL,
     Done,
     HostTask,

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Final
 
 from sensorstream.errors import SparkError
-from sensorstream.processes.messages import Failed
 from sensorstream.processes.own_folders import locked_file
-from sensorstream.streaming.work import Done, HostTask, Work, connected, listening_at
+from sensorstream.processes.question_messages import Failed
+from sensorstream.streaming.worker_messages import Done, HostTask, Work, connected, listening_at
 
 _PARENT: Final = "hosts.sock"
 """The socket of the process that the hosts are forks of."""

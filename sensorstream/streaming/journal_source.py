@@ -21,11 +21,11 @@ from pyspark.sql.types import StructType
 
 from sensorstream.errors import HistoryError
 from sensorstream.history.database import one_value, opened
+from sensorstream.history.effects_writer import waiting_keys
 from sensorstream.history.journal_rows import JournalRow, journal_rows
-from sensorstream.history.pipeline import waiting_keys
 from sensorstream.journal.message import PassTime
-from sensorstream.streaming.routing import CONTROLS, TIME, key_reader
-from sensorstream.streaming.work import pack
+from sensorstream.streaming.key_routing import CONTROLS, TIME, key_reader
+from sensorstream.streaming.worker_messages import pack
 
 FORMAT: Final = "sensorstream-journal"
 SCHEMA: Final = "key string, first bigint, controls bigint, entries binary"

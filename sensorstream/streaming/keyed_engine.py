@@ -9,19 +9,19 @@ from heapq import merge
 from operator import attrgetter
 from typing import Final
 
-from sensorstream.app.control.exchange import Exchange
+from sensorstream.app.control.rule_exchange import Exchange
 from sensorstream.app.control.wiring import Deployment, build_machine
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.history.effects_writer import EngineStanding
 from sensorstream.history.journal_rows import journal_rows, record_of
-from sensorstream.history.pipeline import Standing
-from sensorstream.journal.effects import effects_of
+from sensorstream.journal.entry_effects import effects_of
 from sensorstream.journal.kinds import replay
 from sensorstream.journal.message import PassTime, TakeMessage
 from sensorstream.journal.records import Effects, Record
 from sensorstream.model.waits import Waits
-from sensorstream.streaming.routing import CONTROLS, TIME
-from sensorstream.streaming.work import EnginePlace
+from sensorstream.streaming.key_routing import CONTROLS, TIME
+from sensorstream.streaming.worker_messages import EnginePlace
 
 _MOST: Final = 20_000
 """Entries of time that are kept; what an engine missed before is read again."""
@@ -160,11 +160,11 @@ class KeyedEngine:
         self.place = EnginePlace(place.first, last, place.since + len(kept))
         return effects, kept
 
-    def standing(self, key: str, records: Sequence[Record]) -> Standing:
+    def standing(self, key: str, records: Sequence[Record]) -> EngineStanding:
         """What it holds and waits for, after these entries of its own."""
         heard = [r.message.received for r in records if r.kind == TakeMessage.kind]
         engine = self._engine
-        return Standing(
+        return EngineStanding(
             key, len(engine.window), engine.dues.waits, engine.now, max(heard, default=None)
         )
 

@@ -15,7 +15,7 @@ from pyspark.sql import Row
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
 from sensorstream.streaming.host_client import HostClient
-from sensorstream.streaming.work import PROTOCOL, EnginePlace, HostTask, Work
+from sensorstream.streaming.worker_messages import PROTOCOL, EnginePlace, HostTask, Work
 
 OUTPUT: Final = "key string, effects binary, standing binary"
 

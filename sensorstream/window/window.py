@@ -17,11 +17,18 @@ from typing import Generic, TypeAlias, TypeVar
 from sensorstream.model.events import Ended, Event, Individual
 from sensorstream.model.terms import Subject, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.window.change import WindowChange
-from sensorstream.window.content import Content
-from sensorstream.window.partition import PaneState, WindowState, key_of, owners_of, part, regroup
-from sensorstream.window.past import Past
-from sensorstream.window.spec import Elements, Kind, Partition, WindowSpec
+from sensorstream.window.replaced_updates import UpdatesBefore
+from sensorstream.window.window_change import WindowChange
+from sensorstream.window.window_content import Content
+from sensorstream.window.window_partition import (
+    PaneState,
+    WindowState,
+    key_of,
+    owners_of,
+    part,
+    regroup,
+)
+from sensorstream.window.window_spec import Elements, WindowMove, WindowPartitioning, WindowSpec
 
 E = TypeVar("E")
 
@@ -113,7 +120,7 @@ class SteppingWindow(ABC, Generic[E]):
     partitions: it has one pane.
     """
 
-    def __init__(self, spec: WindowSpec, partition: Partition | None = None) -> None:
+    def __init__(self, spec: WindowSpec, partition: WindowPartitioning | None = None) -> None:
         self.spec = spec
         self.partition = partition if spec.physical else None
         self._content = Content()
@@ -239,7 +246,7 @@ class SteppingWindow(ABC, Generic[E]):
         content.counters = replace(state.counters)
         content.individuals = {each.name: each for each in state.individuals}
         content.owners = dict(state.owners)
-        content.past = Past(state.past)
+        content.past = UpdatesBefore(state.past)
         self._whole, self._panes, self._homes = Pane(), {}, {}
         same = state.partition == self.partition
         for each in state.panes if same else regroup(state, self.partition):
@@ -390,7 +397,7 @@ class SteppingWindow(ABC, Generic[E]):
         return self._whole if self.partition is None else self._homes[name]
 
     def _parts(
-        self, event: Event, partition: Partition, record: WindowChange
+        self, event: Event, partition: WindowPartitioning, record: WindowChange
     ) -> list[tuple[Pane[E], Event]]:
         """Give each individual of an event a pane; the event, split by pane."""
         owners = owners_of(event, self._content.owners)
@@ -445,7 +452,7 @@ class SteppingWindow(ABC, Generic[E]):
 
     def _counts_on(self, pane: Pane[E]) -> bool:
         """Whether an empty pane must keep the number of elements that have come."""
-        return self.spec.kind is Kind.LANDMARK and pane.entered < (self.spec.start or 1)
+        return self.spec.kind is WindowMove.LANDMARK and pane.entered < (self.spec.start or 1)
 
 
 class TripleWindow(SteppingWindow[Triple]):
@@ -542,7 +549,7 @@ Window: TypeAlias = IndividualWindow | TripleWindow
 """The individuals that are in the window now, each with the statements it has there."""
 
 
-def make_window(spec: WindowSpec, partition: Partition | None = None) -> Window:
+def make_window(spec: WindowSpec, partition: WindowPartitioning | None = None) -> Window:
     """An empty window."""
     if spec.elements is Elements.TRIPLES:
         return TripleWindow(spec, partition)

@@ -10,11 +10,11 @@ from sensorstream.app.control.wiring import Deployment
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import RuleError
-from sensorstream.kb.graph import Origin
+from sensorstream.kb.graph_index import Origin
 from sensorstream.model.events import Message
 from sensorstream.model.terms import Triple
 from sensorstream.rules.continuous import ConditionEvaluator
-from sensorstream.rules.notes import evaluated_anew
+from sensorstream.rules.rule_notes import evaluated_anew
 from sensorstream.settings.settings import WindowSettings
 from tests.engine import feeding
 from tests.engine.conftest import Deploy

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from sensorstream.app.control.wiring import read_deployment
 from sensorstream.engine.checkpoint import dump, load
-from sensorstream.engine.core import Core, Parts
 from sensorstream.engine.engine import EngineState
+from sensorstream.engine.engine_state import Core, Parts
 from sensorstream.engine.message_run import MessageRun
 from sensorstream.engine.notices import Notices
 from sensorstream.engine.outcome import Status, Timings
 from sensorstream.errors import QueryError
-from sensorstream.kb.graph import KnowledgeBase
+from sensorstream.kb.graph_index import KnowledgeBase
 from sensorstream.model.events import Event, Message
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.timeline import Timeline
@@ -27,11 +27,11 @@ from sensorstream.model.vocabulary import GRAPH_WINDOW
 from sensorstream.reasoning.reasoner import NoReasoner
 from sensorstream.rules.conditions import ConditionQuery
 from sensorstream.rules.continuous import ConditionEvaluator
-from sensorstream.rules.memory import RuleMemory
+from sensorstream.rules.rule_memory import RuleMemory
 from sensorstream.settings.settings import RuleSettings, Settings
-from sensorstream.sparql.parser import parse_query
-from sensorstream.window.spec import Elements, Kind, Unit, WindowSpec
+from sensorstream.sparql.query_parser import parse_query
 from sensorstream.window.window import Window, make_window
+from sensorstream.window.window_spec import Elements, WindowMove, WindowSpec, WindowUnitKind
 from tests.engine import feeding
 from tests.oxigraph import Copy
 
@@ -47,7 +47,7 @@ class Store:
     """Window, knowledge base and store; events come and may be taken back."""
 
     def __init__(self, elements: Elements = Elements.INDIVIDUALS) -> None:
-        spec = WindowSpec(Kind.SLIDING, Unit.INDIVIDUALS, SIZE, elements=elements)
+        spec = WindowSpec(WindowMove.SLIDING, WindowUnitKind.INDIVIDUALS, SIZE, elements=elements)
         self.kb, self.window = KnowledgeBase(), make_window(spec)
         self.copy = Copy(self.kb)
         self.core = Core(
@@ -150,7 +150,7 @@ def restored(window: Window) -> Window:
 
 
 def test_graphs_are_in_checkpoints_those_of_waiting_events_too() -> None:
-    window = make_window(WindowSpec(Kind.SLIDING, Unit.TIME, 10, 5))
+    window = make_window(WindowSpec(WindowMove.SLIDING, WindowUnitKind.TIME, 10, 5))
     said, waits = (NAMES[0], P, Literal("1")), (NAMES[1], P, Literal("2"))
     window.insert(event(5, [(said, G), (said, None), (said, H)]))
     window.insert(event(7, [(waits, H)]))
@@ -238,7 +238,7 @@ def test_a_message_says_statements_in_graphs_until_an_update_moves_them(tmp_path
 
 
 def test_a_store_made_anew_has_the_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sensorstream.kb.changes._WORN", 5)
+    monkeypatch.setattr("sensorstream.kb.graph_changes._WORN", 5)
     store = Store()
     stores = set()
     for time in range(20):

@@ -6,15 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sensorstream.errors import QueryError, TermError
-from sensorstream.kb.changes import KnowledgeChanges
-from sensorstream.kb.graph import KnowledgeBase, Origin
-from sensorstream.kb.oxigraph import from_oxigraph, stored, term_of, to_oxigraph
+from sensorstream.kb.graph_changes import KnowledgeChanges
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
+from sensorstream.kb.oxigraph_terms import from_oxigraph, stored, term_of, to_oxigraph
 from sensorstream.model import xsd
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from sensorstream.model.vocabulary import GRAPH_INFERRED, GRAPH_STATIC, GRAPH_WINDOW
 from sensorstream.model.xsd import XSD
-from sensorstream.network.exact import Results
+from sensorstream.network.exact_values import Results
 from sensorstream.sparql.answerable import read_answerable
 from tests.oxigraph import Copy
 
@@ -120,7 +120,7 @@ def test_what_comes_and_goes_unasked_takes_no_memory() -> None:
 def test_a_worn_store_is_renewed_and_answers_under_way_keep_theirs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("sensorstream.kb.changes._WORN", 20)
+    monkeypatch.setattr("sensorstream.kb.graph_changes._WORN", 20)
     kb = KnowledgeBase()
     kb.add(Origin.STATIC, [(A, P, B)])
     copy = Copy(kb)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.language import parse
 from sensorstream.model import rdf
 from sensorstream.model.events import (
@@ -26,10 +26,10 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Subject, Triple, term
 from sensorstream.model.timeline import Timeline
 from sensorstream.rules.continuous import ConditionEvaluator
-from sensorstream.rules.effects import Run
-from sensorstream.rules.memory import News, RuleMemory
-from sensorstream.rules.rounds import RuleIndex, run_rules
 from sensorstream.rules.rule_compiler import CompiledRule, compile_rules
+from sensorstream.rules.rule_effects import RulesRun
+from sensorstream.rules.rule_memory import RuleMemory, RuleMemoryChange
+from sensorstream.rules.rule_rounds import RuleIndex, run_rules
 
 HEAD = """\
 prefix : <http://example.org/>
@@ -87,7 +87,7 @@ class Host:
 class RuleResult(NamedTuple):
     """What the rules made of one message."""
 
-    news: News
+    news: RuleMemoryChange
     fired: tuple[str, ...]
     alerts: tuple[Alert, ...]
     replies: tuple[str, ...]
@@ -138,7 +138,7 @@ class Play:
         self.host.departures = departures
         delta = self.host.change(Delta(time, tuple(triple(t) for t in triples), tuple(gone)))
         said = {triple(t)[0] for t in triples}
-        work = Run(self.host, message, time, self.memory, said=said)
+        work = RulesRun(self.host, message, time, self.memory, said=said)
         run_rules(RuleIndex(self.rules), work, delta, tuple(departures), max_rounds=self.rounds)
         if lost:
             after = set(self.host.kb.triples(Origin.WINDOW))

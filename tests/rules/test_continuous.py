@@ -12,7 +12,7 @@ from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 
 from sensorstream.errors import Overrun, QueryError
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Term, Triple
 from sensorstream.model.vocabulary import GRAPH_INFERRED, GRAPH_WINDOW
@@ -22,9 +22,9 @@ from sensorstream.rules.conditions import ConditionQuery, Reevaluator
 from sensorstream.rules.continuous import ConditionEvaluator
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Comparison, Exists, Pattern, Project, Select, Variable
-from sensorstream.sparql.parser import parse_query
-from sensorstream.sparql.printing import query_text
-from sensorstream.sparql.scope import certain, expressions, in_scope, names_in
+from sensorstream.sparql.query_parser import parse_query
+from sensorstream.sparql.query_printer import query_text
+from sensorstream.sparql.variable_scope import certain, expressions, in_scope, names_in
 from sensorstream.sparql.walk import nodes, replaced
 from tests.network.oracle import GRAPHS, LITERALS, NODES, patterns, spelled_out, triples, values
 from tests.oxigraph import Oracle

@@ -8,12 +8,12 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.xsd import XSD
 from sensorstream.rules.conditions import ConditionQuery
 from sensorstream.rules.continuous import ConditionEvaluator
-from sensorstream.sparql.parser import parse_query
+from sensorstream.sparql.query_parser import parse_query
 
 Play: TypeAlias = Callable[..., Any]
 P, Q = IRI("http://example.org/p"), IRI("http://example.org/q")

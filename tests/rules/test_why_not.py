@@ -11,7 +11,7 @@ from sensorstream.model.events import Individual
 from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Timeline
 from sensorstream.rules.continuous import ConditionEvaluator
-from sensorstream.rules.why_not import Present, WhyNot, why_not
+from sensorstream.rules.why_not import PresentState, WhyNot, why_not
 from tests.rules.conftest import HEAD, E, Play
 
 FACTS = (
@@ -31,7 +31,7 @@ def asked(stage: Play, text: str, name: str, *, time: int = 0, variable: str = "
     evaluator = ConditionEvaluator(kb)
     one = Individual(IRI(E + name), 1, 0, 0, 0, "m1")
     try:
-        present = Present(kb, evaluator, time, Timeline.INTEGER, stage.memory, one)
+        present = PresentState(kb, evaluator, time, Timeline.INTEGER, stage.memory, one)
         return why_not(
             file.semantic_rules[0], file, stage.rules[0], IRI(E + name), present, variable
         )

@@ -12,7 +12,7 @@ from tests.w3c.manifests import entailment_cases
 _ENTAILMENT: Final = """
 ## Entailment
 
-The rule sets (docs/use/rulesets.md), HermiT and Pellet on the W3C's tests of entailment. The data
+The rule sets (docs/use/rule-sets.md), HermiT and Pellet on the W3C's tests of entailment. The data
 of a test are the static graph, closed by the rule sets of the regime:
 
 | regime | rule sets |
@@ -25,8 +25,8 @@ The network of incremental operators answers the query over what is stated and w
 OWL-Direct each of HermiT and Pellet must give the stated answer, as `sensorstream query --on
 ontology` does ([reasoning](../use/reasoning.md#questions-to-the-ontology)); under OWL-RDF-Based the
 rules of OWL 2 RL, which are not complete for it. A test passes if the answer is the stated one
-under each regime that it names. It is counted once: as the first that it names of OWL-RDF-Based, D, RDFS, RDF,
-or else as OWL-Direct or RIF. An open test must not pass: one that begins to is reported.
+under each regime that it names. It is counted once: as the first that it names of OWL-RDF-Based, D,
+RDFS, RDF, or else as OWL-Direct or RIF. An open test must not pass: one that begins to is reported.
 
 | regime | tests | passed | of them without any rule | open |
 |---|---:|---:|---:|---:|"""

@@ -19,17 +19,17 @@ from sensorstream.errors import (
     SensorStreamError,
     SettingsError,
 )
-from sensorstream.language.syntax import RuleFile, Table
-from sensorstream.mapping.document import Document, parse_document
-from sensorstream.mapping.functions.definition import NO_LIBRARY, Definition, Library
-from sensorstream.mapping.functions.own import own_function
-from sensorstream.mapping.functions.registry import builtins
-from sensorstream.mapping.plan import MappingPlan, PlannedRule
+from sensorstream.language.syntax import LookupTable, RuleFile
+from sensorstream.mapping.functions.function_definition import NO_LIBRARY, Definition, Library
+from sensorstream.mapping.functions.function_registry import builtins
+from sensorstream.mapping.functions.own_functions import own_function
+from sensorstream.mapping.mapping_plan import MappingPlan, PlannedRule
 from sensorstream.mapping.reference_data import ReferenceData, parse_table, reference_data
 from sensorstream.mapping.rml import Surroundings, compile_maps, compile_rml, joined_files, read_rml
-from sensorstream.mapping.rml.model import LogicalSource, RmlMapping
 from sensorstream.mapping.rml.rml_check import faults as rml_faults
+from sensorstream.mapping.rml.rml_model import LogicalSource, RmlMapping
 from sensorstream.mapping.stylesheet import read_stylesheet
+from sensorstream.mapping.xml_document import Document, parse_document
 from sensorstream.mapping.xslt import compile_stylesheet
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import Triple
@@ -177,11 +177,11 @@ def read_reference_with_faults(
     return reference_data(parsed, triples, own), tuple(faults)
 
 
-def _table_path(file: RuleFile, table: Table) -> Path:
+def _table_path(file: RuleFile, table: LookupTable) -> Path:
     return (Path(file.file).parent / table.path).resolve()
 
 
-def _given(file: RuleFile, table: Table, tables: Mapping[Path, str]) -> str:
+def _given(file: RuleFile, table: LookupTable, tables: Mapping[Path, str]) -> str:
     text = tables.get(_table_path(file, table))
     if text is None:
         raise LanguageError(
@@ -191,7 +191,7 @@ def _given(file: RuleFile, table: Table, tables: Mapping[Path, str]) -> str:
     return text
 
 
-def _table_text(file: RuleFile, table: Table) -> str:
+def _table_text(file: RuleFile, table: LookupTable) -> str:
     path = _table_path(file, table)
     try:
         return path.read_text(encoding="utf-8")

@@ -30,16 +30,16 @@ from sensorstream.errors import (
     SensorStreamError,
     SettingsError,
 )
-from sensorstream.language.parser import parse, parse_with_recovery
+from sensorstream.language.rule_parser import parse, parse_with_recovery
 from sensorstream.language.syntax import RuleFile
 from sensorstream.language.wellformed import same_names
-from sensorstream.mapping.functions.definition import Library
+from sensorstream.mapping.functions.function_definition import Library
 from sensorstream.mapping.reference_data import TABLE_SUFFIX
 from sensorstream.reasoning.profiles import check_profile, rule_set_names
 from sensorstream.reasoning.profiles import text_of as rule_set_text
-from sensorstream.reasoning.rulesets.reader import SUMMARIES, read
-from sensorstream.reasoning.rulesets.reader import text_of as bundled_text
 from sensorstream.reasoning.rulesets.rule_set import RuleSet, combined
+from sensorstream.reasoning.rulesets.rule_set_reader import SUMMARIES, read
+from sensorstream.reasoning.rulesets.rule_set_reader import text_of as bundled_text
 from sensorstream.settings.settings import Settings
 
 _OTHER: Final = "set reasoning.profile to {}, and start the server again"

@@ -7,9 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from sensorstream.app.control.exchange import FROM_SETTINGS, ServedOntology
-from sensorstream.app.control.faults import faults
+from sensorstream.app.control.file_faults import faults
 from sensorstream.app.control.file_texts import below, text_of
+from sensorstream.app.control.rule_exchange import FROM_SETTINGS, ServedOntology
 from sensorstream.app.control.rule_files import (
     check_named,
     check_rule_sets,
@@ -18,10 +18,10 @@ from sensorstream.app.control.rule_files import (
     read_texts,
     rule_sets_of,
 )
-from sensorstream.app.control.versions import Match, Versions, check_match, digest_of
+from sensorstream.app.control.versions import Match, ResourceVersions, check_match, digest_of
 from sensorstream.app.control.wiring import Deployment
-from sensorstream.app.handle import Handle
-from sensorstream.app.why.trials import DeploymentTrial, MessageTrial, Trials
+from sensorstream.app.deployment_handle import Handle
+from sensorstream.app.why.message_trials import DeploymentTrial, MessageTrial, Trials
 from sensorstream.errors import (
     ChangedMeanwhile,
     LanguageError,
@@ -78,7 +78,9 @@ class Rulebook:
         self._app = app
         self._trials = trials
         # Of a file that is there, none until rules are first put.
-        self.versions = Versions(lambda: app.url, (PutRules.kind,), str, without=self._check_there)
+        self.versions = ResourceVersions(
+            lambda: app.url, (PutRules.kind,), str, without=self._check_there
+        )
 
     def files(self) -> RuleFiles:
         """The rule files in force."""
@@ -344,7 +346,7 @@ def _differences(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]
     ]
 
 
-class Ontologies:
+class OntologyControl:
     """Reads and changes the ontology of a running deployment. Thread-safe.
 
     A change raises what :meth:`.Exchange.change_ontology` does, and :class:`.OntologyConflict` if
@@ -356,7 +358,9 @@ class Ontologies:
         self._app = app
         self._trials = trials
         # None while that of the settings has always been in force.
-        self.versions = Versions(lambda: app.url, (PutOntology.kind,), lambda _: "the ontology")
+        self.versions = ResourceVersions(
+            lambda: app.url, (PutOntology.kind,), lambda _: "the ontology"
+        )
 
     def in_force(self) -> ServedOntology:
         """The ontology in force, and its origin."""

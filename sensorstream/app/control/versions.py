@@ -32,7 +32,7 @@ Match: TypeAlias = Callable[[str | None], bool] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class TextVersion:
     """A text of a resource; ``text`` is None, and ``digest`` empty, where it was removed.
 
     ``change`` is the journal's id of the entry that put it, ``by`` who sent that, or ``settings``
@@ -86,7 +86,7 @@ def _fine(_: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Versions:
+class ResourceVersions:
     """The versions of all resources of one sort; the ontology, of which there is one, has no name.
 
     ``kinds`` are those of the entries that change them; see :func:`said_of`. ``by_source``: the
@@ -102,7 +102,7 @@ class Versions:
     check: Callable[[str], object] = _fine
     without: Callable[[str], object] = _fine
 
-    def all(self, name: str = "") -> Iterator[Version]:
+    def all(self, name: str = "") -> Iterator[TextVersion]:
         """The versions of one, oldest first.
 
         Raises:
@@ -119,7 +119,7 @@ class Versions:
         yield first
         yield from found
 
-    def one(self, change: str, name: str = "") -> Version:
+    def one(self, change: str, name: str = "") -> TextVersion:
         """The version that a change has put.
 
         Raises:
@@ -135,7 +135,7 @@ class Versions:
         told = ", ".join(there[-20:]) or "none"
         raise UnknownVersion(f"{self.what(name)} has no version '{change[:60]}': there are {told}")
 
-    def _read(self, name: str) -> Iterator[Version]:
+    def _read(self, name: str) -> Iterator[TextVersion]:
         last: bytes | None = None
         source = name if self.by_source else None
         with closing(journal_changes(self.url(), self.kinds, source)) as rows:
@@ -147,5 +147,5 @@ class Versions:
                 if text != last:
                     digest = "" if text is None else digest_of(text)
                     change, at = record.message.id, record.received_at
-                    yield Version(change, at, by, digest, text, media_type)
+                    yield TextVersion(change, at, by, digest, text, media_type)
                 last = text

@@ -17,7 +17,7 @@ from sensorstream.app.control.engine_settings import (
     window_partition,
     window_spec,
 )
-from sensorstream.app.control.faults import question_faults
+from sensorstream.app.control.file_faults import question_faults
 from sensorstream.app.control.file_texts import FileTexts, read_file
 from sensorstream.app.control.mapping_files import (
     MappingFiles,
@@ -35,40 +35,40 @@ from sensorstream.app.control.rule_files import (
     table_paths,
 )
 from sensorstream.clock import thread_seconds
-from sensorstream.engine.arrival import Mapper, Spacing
-from sensorstream.engine.core import Parts
 from sensorstream.engine.engine import Engine
-from sensorstream.engine.filters import Filter
-from sensorstream.engine.live_queries import QueryTerms
+from sensorstream.engine.engine_queries import QueryTerms
+from sensorstream.engine.engine_state import Parts
+from sensorstream.engine.message_filters import EntryFilter
+from sensorstream.engine.message_reading import Mapper, Spacing
 from sensorstream.engine.reorder import Disorder
 from sensorstream.engine.shedding import Shedding
 from sensorstream.errors import SettingsError, TermError
 from sensorstream.journal.records import OntologyVersion
-from sensorstream.kb.graph import KnowledgeBase, Origin
-from sensorstream.language.parser import parse
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
+from sensorstream.language.rule_parser import parse
 from sensorstream.language.syntax import RuleFile
 from sensorstream.language.wellformed import same_names
-from sensorstream.mapping.compile import compile_mapping
-from sensorstream.mapping.functions.definition import Definition
-from sensorstream.mapping.plan import MappingPlan
+from sensorstream.mapping.functions.function_definition import Definition
+from sensorstream.mapping.mapping_compiler import compile_mapping
+from sensorstream.mapping.mapping_plan import MappingPlan
 from sensorstream.mapping.reference_data import ReferenceData
 from sensorstream.model.timeline import Instant, Timeline
-from sensorstream.model.waits import Silence
+from sensorstream.model.waits import SilentSource
 from sensorstream.network.budget import Limits
 from sensorstream.reasoning.ontology import Ontology, deployed_ontology
 from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC, check_profile, make_reasoner
 from sensorstream.reasoning.reasoner import Reasoner
 from sensorstream.reasoning.rulesets.rule_set import RuleSet
 from sensorstream.rules.continuous import ConditionEvaluator
-from sensorstream.rules.notes import check_classes_named
 from sensorstream.rules.rule_compiler import CompiledRule, compile_rules
+from sensorstream.rules.rule_notes import check_classes_named
 from sensorstream.settings.settings import LimitSettings, Settings
-from sensorstream.window.partition import SOURCE, partition_of
-from sensorstream.window.spec import Partition, WindowSpec
 from sensorstream.window.window import make_window
+from sensorstream.window.window_partition import SOURCE, partition_of
+from sensorstream.window.window_spec import WindowPartitioning, WindowSpec
 
 if TYPE_CHECKING:
-    from sensorstream.history.pipeline import Runner
+    from sensorstream.history.effects_writer import PipelineRunner
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +88,10 @@ class Deployment:
     mapping: MappingPlan
     rules: tuple[CompiledRule, ...]
     window: WindowSpec
-    partition: Partition | None
+    partition: WindowPartitioning | None
     disorder: Disorder | None
     ahead: int | None
-    filters: tuple[Filter, ...]
+    filters: tuple[EntryFilter, ...]
     shedding: Shedding | None
     texts: Mapping[str, str]
     put: str = ""
@@ -116,22 +116,22 @@ class Machine:
     mapper: Mapper
 
 
-def runner_of(settings: Settings) -> Runner:
+def runner_of(settings: Settings) -> PipelineRunner:
     """The runner that the settings ask for, as the history knows it.
 
     Raises:
         SettingsError: a setting of the window or of lateness is not valid.
     """
     # The driver takes long to import, and a deployment may be read without a database.
-    from sensorstream.history.pipeline import Runner
+    from sensorstream.history.effects_writer import PipelineRunner
 
     partition = partition_of(settings.window.partition)
     by_source = partition is not None and partition.property is None
     window = window_spec(settings.window, settings.time.timeline)
     by_count = window.physical and disorder_spec(settings) is None
     if settings.pipeline.runner == "spark":
-        return Runner("spark", settings.pipeline.key, by_count)
-    return Runner("engine", SOURCE if by_source else "", by_count)
+        return PipelineRunner("spark", settings.pipeline.key, by_count)
+    return PipelineRunner("engine", SOURCE if by_source else "", by_count)
 
 
 def read_rules(files: Sequence[Path]) -> list[RuleFile]:
@@ -342,7 +342,7 @@ def build_machine(
                 limits=replace(of_query, together=together) if shared else of_query,
                 anew=settings.limits.evaluate_anew,
             ),
-            silence=Silence(settings.time.silence),
+            silence=SilentSource(settings.time.silence),
         )
         engine = Engine(parts)
     except BaseException:

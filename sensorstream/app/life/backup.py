@@ -28,12 +28,12 @@ from sensorstream.app.control.mapping_files import is_rule_file
 from sensorstream.app.control.rule_files import rule_set_files
 from sensorstream.errors import HistoryError
 from sensorstream.history.database import connect, translating
-from sensorstream.history.opening import dump, fill, open_history, open_kept
+from sensorstream.history.open_history import dump, fill, open_history, open_kept
 from sensorstream.history.views import admit_to_views
 from sensorstream.installation import require
-from sensorstream.language.parser import parse_with_recovery
+from sensorstream.language.rule_parser import parse_with_recovery
 from sensorstream.processes.own_folders import own_folder, remove_left
-from sensorstream.reasoning.documents import surroundings
+from sensorstream.reasoning.ontology_documents import surroundings
 from sensorstream.settings.settings import Settings
 from sensorstream.settings.settings_file import load_settings
 
@@ -50,7 +50,7 @@ _TOLD: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class BackupFacts:
     """What a backup says of itself.
 
     ``settings`` is the name of the settings file. ``digests`` are the SHA-256 of the other parts.
@@ -67,7 +67,7 @@ class Facts:
     digests: Mapping[str, str]
 
 
-def back_up(settings: Settings, file: Path, now: datetime) -> Facts:
+def back_up(settings: Settings, file: Path, now: datetime) -> BackupFacts:
     """Write a backup to a new file, with and without a running server.
 
     Raises:
@@ -87,7 +87,7 @@ def back_up(settings: Settings, file: Path, now: datetime) -> Facts:
         parts[_DATABASE] = folder / _DATABASE
         for each in archived:
             parts[f"{_ARCHIVE}{each.relative_to(settings.archive.folder)}"] = each
-        facts = Facts(
+        facts = BackupFacts(
             _FORMAT,
             metadata.version("sensorstream"),
             now.isoformat(timespec="seconds"),
@@ -112,7 +112,7 @@ def back_up(settings: Settings, file: Path, now: datetime) -> Facts:
     return facts
 
 
-def restore(file: Path, folder: Path) -> tuple[Facts, Settings]:
+def restore(file: Path, folder: Path) -> tuple[BackupFacts, Settings]:
     """Make a deployment of a backup in an empty or new folder, and fill its empty database.
 
     Variables of the environment win over the settings of the backup, as ever: ``history.url`` may
@@ -146,7 +146,7 @@ def restore(file: Path, folder: Path) -> tuple[Facts, Settings]:
         raise HistoryError(f"{file} is not a whole backup: {error}") from error
 
 
-def _members(tar: tarfile.TarFile, facts: Facts) -> Iterator[tarfile.TarInfo]:
+def _members(tar: tarfile.TarFile, facts: BackupFacts) -> Iterator[tarfile.TarInfo]:
     """The files of a backup, before any of them is written.
 
     Raises:
@@ -187,7 +187,7 @@ def _extract(tar: tarfile.TarFile, member: tarfile.TarInfo, part: Path) -> None:
         shutil.copyfileobj(content, written)
 
 
-def _restore(facts: Facts, place: Path) -> None:
+def _restore(facts: BackupFacts, place: Path) -> None:
     """Make the deployment of what was extracted, where it was extracted."""
     for name, digest in facts.digests.items():
         part = _inside(place, name)
@@ -225,11 +225,11 @@ def _put(made: Path, folder: Path, settings: str) -> None:
         each.rename(folder / each.name)
 
 
-def _facts(tar: tarfile.TarFile, file: Path) -> Facts:
+def _facts(tar: tarfile.TarFile, file: Path) -> BackupFacts:
     not_one = f"{file} is not a backup of SensorStream"
     try:
         head = tar.extractfile(_FACTS)
-        facts = Facts(**json.loads(head.read())) if head is not None else None
+        facts = BackupFacts(**json.loads(head.read())) if head is not None else None
     except (KeyError, TypeError, ValueError) as error:
         raise HistoryError(f"{not_one}: {error}") from error
     if facts is None:

@@ -28,7 +28,7 @@ _SOON: Final = 1.0
 
 
 @frozen
-class Sender:
+class MessageSender:
     """Who sends: an address, and what tells its connections apart."""
 
     address: str = ""
@@ -39,11 +39,11 @@ class Sender:
         return self.address, source, self.connection
 
 
-HERE: Final = Sender()
+HERE: Final = MessageSender()
 """This process itself."""
 
 
-class Waiting(Generic[_T]):
+class FairQueue(Generic[_T]):
     """A queue that is fair between senders, and keeps the order of each path.
 
     There are two rows of turns: of paths whose next item is heavy, as ``heavy`` tells of a path
@@ -172,7 +172,7 @@ class WaitingEntry:
     """An entry that is to be journalled and applied, and who waits for its outcome."""
 
     entry: Entry
-    sender: Sender = HERE
+    sender: MessageSender = HERE
     future: Future[Outcome] = field(default_factory=Future)
     repeated: bool = False
     """Whether it is a message that the journal may have already: it is looked for there."""
@@ -240,7 +240,7 @@ class EntryQueue:
 
     def __init__(self, limits: LimitSettings) -> None:
         self._heavy = Heavy()
-        self._waiting: Waiting[WaitingEntry] = Waiting(
+        self._waiting: FairQueue[WaitingEntry] = FairQueue(
             limits.waiting_messages, limits.waiting_bytes, self._heavy.expects
         )
         # What waits to read between two groups, with its future.

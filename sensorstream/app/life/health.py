@@ -13,16 +13,16 @@ from prometheus_client import CollectorRegistry, Gauge
 
 from sensorstream.alerts.dispatcher import WebhookDispatcher
 from sensorstream.alerts.sender import OUTPUT
-from sensorstream.app.handle import Handle
+from sensorstream.app.deployment_handle import Handle
 from sensorstream.app.life.in_work import InWork
 from sensorstream.app.life.repeated_work import RepeatedWork
 from sensorstream.cache.cache import Cache
-from sensorstream.engine.arrival import Unmapped
+from sensorstream.engine.message_reading import UnmappedMessage
 from sensorstream.errors import HistoryError, SensorStreamError
 from sensorstream.history.database import OwnConnection
-from sensorstream.history.pipeline import Position, PositionReader
+from sensorstream.history.effects_writer import JournalPosition, PositionReader
 from sensorstream.model.events import Message
-from sensorstream.reasoning.dl.reasoner import ResilientReasoner
+from sensorstream.reasoning.dl.dl_reasoner import ResilientReasoner
 
 _EVERY: Final = 5.0
 """Seconds between two trials while somebody asks."""
@@ -39,7 +39,7 @@ Enter = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class HealthPart:
     """One part of the system and whether it could do its work ``age`` seconds ago."""
 
     name: str
@@ -62,8 +62,8 @@ class Readiness:
         self._trial = trial
         self._counter = counter
         # What was found of each part, and when; in the order of the trial.
-        self._found: dict[str, tuple[Part, float | None]] = {
-            name: (Part(name, False, "not tried yet"), None) for name in names
+        self._found: dict[str, tuple[HealthPart, float | None]] = {
+            name: (HealthPart(name, False, "not tried yet"), None) for name in names
         }
         self._at: tuple[str, float] | None = None
         self._wanted = self._stopping = False
@@ -82,7 +82,7 @@ class Readiness:
             self._gate.notify_all()
         self._thread.join(1.0)
 
-    def parts(self) -> Sequence[Part]:
+    def parts(self) -> Sequence[HealthPart]:
         """What the last trial found; waits for one if it is long ago, but not for a late part."""
         with self._gate:
             self._wanted = True
@@ -96,9 +96,9 @@ class Readiness:
         fresh = self._tried is not None and now - self._tried < _FRESH
         return fresh or self._stopping or (self._at is not None and now - self._at[1] > LATE)
 
-    def _told(self, part: Part, since: float | None, now: float) -> Part:
+    def _told(self, part: HealthPart, since: float | None, now: float) -> HealthPart:
         if self._at is not None and self._at[0] == part.name and now - self._at[1] > LATE:
-            return Part(part.name, False, f"no answer for {now - self._at[1]:.0f} seconds")
+            return HealthPart(part.name, False, f"no answer for {now - self._at[1]:.0f} seconds")
         return replace(part, age=0.0 if since is None else now - since)
 
     def _run(self) -> None:
@@ -129,7 +129,7 @@ class Readiness:
         with self._gate:
             if self._at is not None:
                 name, now = self._at[0], self._counter()
-                self._found[name] = Part(name, not failure, failure), now
+                self._found[name] = HealthPart(name, not failure, failure), now
 
 
 class HistoryProbe(OwnConnection):
@@ -169,7 +169,7 @@ class Health:
         cache: Cache | None,
         dispatcher: WebhookDispatcher,
         in_work: InWork,
-        news: News | None,
+        news: WatermarkNews | None,
         broken: str,
     ) -> None:
         self._app = app
@@ -182,7 +182,7 @@ class Health:
         self._in_work = in_work
         self._news = news
         self._broken = broken
-        self._probes: list[Callable[[], Sequence[Part]]] = []
+        self._probes: list[Callable[[], Sequence[HealthPart]]] = []
 
     def start(self) -> None:
         """Make trials, when somebody asks."""
@@ -193,7 +193,7 @@ class Health:
         self._trials.stop()
         self._history.close()
 
-    def watch(self, probe: Callable[[], Sequence[Part]]) -> None:
+    def watch(self, probe: Callable[[], Sequence[HealthPart]]) -> None:
         """Tell further parts in :meth:`parts`."""
         self._probes.append(probe)
 
@@ -203,14 +203,14 @@ class Health:
             return "the pipeline has stopped"
         return self._in_work.longer_than(self._app.settings.limits.entry_seconds)
 
-    def parts(self) -> Sequence[Part]:
+    def parts(self) -> Sequence[HealthPart]:
         """Every part and whether it can do its work, by a trial; waits for no part that is late."""
         return (
             *map(self._now, self._trials.parts()),
             *self._spark(),
-            Part("deliveries", self._dispatcher.running),
+            HealthPart("deliveries", self._dispatcher.running),
             *self._outputs(),
-            *([Part("files", ready=True, detail=self._broken)] if self._broken else []),
+            *([HealthPart("files", ready=True, detail=self._broken)] if self._broken else []),
             *(part for probe in self._probes for part in probe()),
         )
 
@@ -228,7 +228,9 @@ class Health:
         """What only the pipeline's thread may do."""
         enter("mapping")
         made = self._app.exchange.mapper.map(_DOCUMENT)
-        if isinstance(made, Unmapped) and not isinstance(made.error, SensorStreamError | None):
+        if isinstance(made, UnmappedMessage) and not isinstance(
+            made.error, SensorStreamError | None
+        ):
             raise made.error
         if self._cache is None:
             return
@@ -237,7 +239,7 @@ class Health:
         if isinstance(reasoner, ResilientReasoner):
             reasoner.probe()
 
-    def _now(self, part: Part) -> Part:
+    def _now(self, part: HealthPart) -> HealthPart:
         """What was found of a part, or what is known to be wrong with it since."""
         wrong = ""
         if part.name == "pipeline" and not self._app.pipeline.running:
@@ -249,21 +251,21 @@ class Health:
             waiting = reasoner.waiting if isinstance(reasoner, ResilientReasoner) else 0.0
             if away := self._app.engine.degraded:
                 # The server accepts messages without it, too.
-                return Part("reasoner", True, f"the plain profile stands in: {away}")
+                return HealthPart("reasoner", True, f"the plain profile stands in: {away}")
             wrong = f"no answer for {waiting:.0f} seconds" if waiting > LATE else ""
-        return Part(part.name, False, wrong) if wrong else part
+        return HealthPart(part.name, False, wrong) if wrong else part
 
-    def _spark(self) -> Iterator[Part]:
+    def _spark(self) -> Iterator[HealthPart]:
         """How far the pipeline on Spark is; messages are accepted without it, too."""
         if self._news is not None:
             position = self._news.position
-            yield Part("spark", ready=True, detail="" if position is None else str(position))
+            yield HealthPart("spark", ready=True, detail="" if position is None else str(position))
 
-    def _outputs(self) -> Iterator[Part]:
+    def _outputs(self) -> Iterator[HealthPart]:
         """The state of each output; one that is away keeps no message from being accepted."""
         for each in self._app.settings.outputs:
             trouble = self._dispatcher.trouble(f"{OUTPUT}{each.name}")
-            yield Part(f"output {each.name}", ready=True, detail=trouble)
+            yield HealthPart(f"output {each.name}", ready=True, detail=trouble)
 
 
 _LOG = logging.getLogger(__name__)
@@ -271,7 +273,7 @@ _LOOK: Final = 0.5
 """Seconds between two looks."""
 
 
-class News(RepeatedWork):
+class WatermarkNews(RepeatedWork):
     """Calls ``announce`` when the watermark has moved, and knows how far it is."""
 
     def __init__(self, url: str, announce: Callable[[], None], registry: CollectorRegistry) -> None:
@@ -289,7 +291,7 @@ class News(RepeatedWork):
         self._stored = Gauge("sensorstream_pipeline_stored_seconds", stored, registry=registry)
         keys = "Keys whose engine on Spark holds individuals, or waits for a time."
         self._keys = Gauge("sensorstream_pipeline_keys", keys, registry=registry)
-        self.position: Position | None = None
+        self.position: JournalPosition | None = None
         """None before the first look."""
 
     def stop(self) -> None:
@@ -309,7 +311,7 @@ class News(RepeatedWork):
             self._known = position.stored
             self._announce()
 
-    def _tell(self, position: Position) -> None:
+    def _tell(self, position: JournalPosition) -> None:
         away = not position.runs and position.lag > 0
         before = self.position
         if away and (before is None or before.runs or not before.lag):

@@ -23,8 +23,8 @@ from sensorstream.errors import Overrun
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.message import TakeMessage, Tick
 from sensorstream.journal.registration import QueryStopped, RegisterQuery
-from sensorstream.reasoning.dl.reasoner import ResilientReasoner
-from sensorstream.reasoning.rulesets.reasoner import AtWork, RuleReasoner
+from sensorstream.reasoning.dl.dl_reasoner import ResilientReasoner
+from sensorstream.reasoning.rulesets.rule_reasoner import AtWork, RuleReasoner
 
 _BUCKETS = (
     *(0.00001, 0.00002, 0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005),

@@ -17,12 +17,12 @@ from functools import partial
 from threading import Lock, Thread
 from typing import Any, Final, TypeVar
 
-from sensorstream.app.life.arrival import Arrival
-from sensorstream.app.life.entry_queue import HERE, EntryQueue, Sender, WaitingEntry
+from sensorstream.app.life.arrival_clock import Arrival
+from sensorstream.app.life.entry_queue import HERE, EntryQueue, MessageSender, WaitingEntry
 from sensorstream.app.life.in_work import COSTLY_TIMES, InWork
-from sensorstream.app.life.memory import give_back
 from sensorstream.app.life.metrics import Metrics
-from sensorstream.app.life.storing import (
+from sensorstream.app.life.process_memory import give_back
+from sensorstream.app.life.store_writes import (
     Checkpoints,
     Durable,
     EffectWriter,
@@ -47,7 +47,7 @@ from sensorstream.journal.message import TakeMessage, Tick
 from sensorstream.journal.notice import ReportRefused
 from sensorstream.journal.records import Record, Store
 from sensorstream.journal.registration import QueryStopped, stops_of
-from sensorstream.kb.graph import Origin
+from sensorstream.kb.graph_index import Origin
 from sensorstream.logs import concerning
 from sensorstream.model.timeline import Instant
 from sensorstream.settings.settings import LimitSettings
@@ -59,7 +59,7 @@ _MUCH: Final = 4 << 20
 """Bytes of messages after which a pipeline that rests returns memory to the system."""
 _NONE: Final[frozenset[str]] = frozenset()
 _MOST_SOURCES: Final = 10_000
-_CHANGES: Final = Sender("changes")
+_CHANGES: Final = MessageSender("changes")
 _PARTS: Final = {
     "asserted": Origin.WINDOW,
     "inferred": Origin.INFERRED,
@@ -197,7 +197,7 @@ class Pipeline:
         self,
         content: bytes,
         source: str,
-        sender: Sender = HERE,
+        sender: MessageSender = HERE,
         *,
         origin: str = "",
         early: bool = False,
@@ -224,7 +224,7 @@ class Pipeline:
         origin: str = "",
         *,
         repeated: bool = True,
-        sender: Sender = HERE,
+        sender: MessageSender = HERE,
     ) -> Future[Outcome]:
         """Accept a message of an input, which has no sender who could be told of a fault.
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 
-class Progress(Protocol):
+class TellProgress(Protocol):
     """Called when another piece of work begins, and while it goes on."""
 
     def __call__(self, what: str, done: str = "", /) -> None:
@@ -18,7 +18,7 @@ def silent(_what: str, _done: str = "", /) -> None:
 
 
 def rebuilding(
-    entries: int, progress: Progress, counter: Callable[[], float]
+    entries: int, progress: TellProgress, counter: Callable[[], float]
 ) -> Callable[[int], None]:
     """What tells how far the recovery from the journal is, how fast, and how long it still takes.
 

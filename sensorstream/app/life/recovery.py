@@ -9,18 +9,18 @@ from datetime import datetime
 from itertools import chain, islice, pairwise
 from typing import Final
 
-from sensorstream.app.life.arrival import arrival_of
+from sensorstream.app.life.arrival_clock import arrival_of
 from sensorstream.app.life.in_work import Death, InWork
 from sensorstream.engine.checkpoint import dump, load
-from sensorstream.engine.elapsing import elapse
+from sensorstream.engine.elapsed_time import elapse
 from sensorstream.engine.engine import EngineState
-from sensorstream.engine.live_queries import QueryReport
+from sensorstream.engine.engine_queries import EngineReport
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import DamagedCheckpoint, HistoryError, JournalError
 from sensorstream.history.journal_rows import JournalEntry, entry_at, pass_over
 from sensorstream.history.store import PostgresStore
-from sensorstream.journal.effects import effects_of, reports_of
 from sensorstream.journal.entry import Entry, Target
+from sensorstream.journal.entry_effects import effects_of, reports_of
 from sensorstream.journal.kinds import new_record, replay
 from sensorstream.journal.message import TakeMessage
 from sensorstream.journal.notice import ReportDamage, ReportSkip
@@ -78,7 +78,7 @@ def recover(
     target: Target,
     store: Store,
     start: Start,
-    publish: Callable[[Sequence[QueryReport]], None],
+    publish: Callable[[Sequence[EngineReport]], None],
     now: datetime,
     progress: Callable[[int], None] = lambda _: None,
     in_work: InWork | None = None,
@@ -148,7 +148,7 @@ class _Replay:
         target: Target,
         store: Store,
         start: Start,
-        publish: Callable[[Sequence[QueryReport]], None],
+        publish: Callable[[Sequence[EngineReport]], None],
         in_work: InWork,
     ) -> None:
         engine = target.engine

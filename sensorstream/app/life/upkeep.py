@@ -10,11 +10,16 @@ from typing import Final
 from prometheus_client import Counter
 
 from sensorstream.app.control.engine_settings import kept_for
-from sensorstream.app.handle import Handle
+from sensorstream.app.deployment_handle import Handle
 from sensorstream.app.life.repeated_work import RepeatedWork
 from sensorstream.errors import LONGEST, Contradiction, ReasonerError, SensorStreamError
 from sensorstream.history.database import connect, translating
-from sensorstream.history.kept_messages import Chosen, Quarantined, keep_contradiction, quarantined
+from sensorstream.history.kept_messages import (
+    QuarantineChoice,
+    Quarantined,
+    keep_contradiction,
+    quarantined,
+)
 from sensorstream.history.partitions import instant_ago
 from sensorstream.installation import bundled
 from sensorstream.journal.notice import ReportDifferences
@@ -94,7 +99,7 @@ class Narrowing(RepeatedWork):
         Raises:
             HistoryError: history cannot be read or written.
         """
-        chosen = Chosen(status="rejected", code="inconsistent", after=self._seen)
+        chosen = QuarantineChoice(status="rejected", code="inconsistent", after=self._seen)
         found = quarantined(self._app.database, _AT_ONCE, chosen)
         for each in reversed(found):
             if self.stopping:

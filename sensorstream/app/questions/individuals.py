@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from sensorstream.app.handle import Handle
+from sensorstream.app.deployment_handle import Handle
 from sensorstream.engine.engine import Engine
 from sensorstream.errors import QueryError, UnknownIndividual
 from sensorstream.history.statements import Latest, last_members, latest_values
-from sensorstream.kb.graph import Origin
+from sensorstream.kb.graph_index import Origin
 from sensorstream.model import rdf
 from sensorstream.model.events import Provenance
 from sensorstream.model.terms import IRI, BlankNode, Subject
@@ -115,7 +115,7 @@ class KnownIndividuals:
     after: str | None
 
 
-class Individuals:
+class IndividualQuestions:
     """Asks the window first, and history for what is not there. Thread-safe.
 
     It raises :class:`.Unavailable` if the window cannot be read now, :class:`.HistoryError` if

@@ -26,8 +26,8 @@ from sensorstream.errors import (
     error_of_data,
 )
 from sensorstream.model.schema import Schema
-from sensorstream.spark.jobs.protocol import JobText, Progress
-from sensorstream.spark.jobs.worker_process import Runner, WorkerProcess
+from sensorstream.spark.jobs.spark_messages import JobText, SparkProgress
+from sensorstream.spark.jobs.spark_worker_process import JobRunner, WorkerProcess
 
 QUEUED: Final = "queued"
 RUNNING: Final = "running"
@@ -55,7 +55,7 @@ class Job:
     ended_at: datetime | None = None
     rows: int | None = None
     bytes: int | None = None
-    progress: Progress | None = None
+    progress: SparkProgress | None = None
     error: SensorStreamError | None = None
 
     @property
@@ -197,7 +197,7 @@ class Jobs:
     def __init__(
         self,
         folder: JobFolder,
-        runner: Runner,
+        runner: JobRunner,
         schema: Callable[[], Schema],
         clock: Clock,
         *,
@@ -334,7 +334,7 @@ class Jobs:
             self._stop_worker()
 
     def _run(self, job: Job) -> None:
-        def told(progress: Progress) -> None:
+        def told(progress: SparkProgress) -> None:
             with self._changed:
                 if job.id in self._jobs:
                     self._jobs[job.id] = replace(self._jobs[job.id], progress=progress)

@@ -8,17 +8,17 @@ from typing import Final, TypeAlias
 
 from prometheus_client import Counter
 
-from sensorstream.app.handle import Handle
+from sensorstream.app.deployment_handle import Handle
 from sensorstream.app.life.repeated_work import RepeatedWork
-from sensorstream.app.questions.asking import AskedText, Asking, Running
+from sensorstream.app.questions.one_time_questions import AskedText, Asking, RunningQuestions
 from sensorstream.errors import HistoryError, Overrun, SensorStreamError, Unavailable
-from sensorstream.history.asking.answer import Solutions
-from sensorstream.history.asking.question import ALL, question_before
+from sensorstream.history.asking.checked_question import ALL, question_before
+from sensorstream.history.asking.query_answer import Solutions
 from sensorstream.journal.message import AnswerRule
 from sensorstream.processes.stopping import Stop
-from sensorstream.rules.history import HistoryQuery
-from sensorstream.rules.memory import Answer, Asked, SolutionKey
-from sensorstream.sparql.printing import query_text
+from sensorstream.rules.history_rules import HistoryQuery
+from sensorstream.rules.rule_memory import Answer, HistoryQuestion, SolutionKey
+from sensorstream.sparql.query_printer import query_text
 
 _LOG = logging.getLogger(__name__)
 _LOOK: Final = 1.0
@@ -44,7 +44,7 @@ class RuleQuestions(RepeatedWork):
     reached it waits; any other fault is the answer.
     """
 
-    def __init__(self, app: Handle, asking: Asking, questions: Running) -> None:
+    def __init__(self, app: Handle, asking: Asking, questions: RunningQuestions) -> None:
         trouble = (
             "a question of a rule to the history waits",
             "internal error at a question of a rule to the history",
@@ -73,7 +73,7 @@ class RuleQuestions(RepeatedWork):
                 self._at_work.now(Unavailable("the server stops"))
         super().stop()
 
-    def waiting(self) -> list[tuple[Asked, HistoryQuery]]:
+    def waiting(self) -> list[tuple[HistoryQuestion, HistoryQuery]]:
         """What is to be asked, the oldest first."""
         rules = self._app.deployment.rules
         queries = {rule.name: rule.question for rule in rules if rule.question is not None}
@@ -89,7 +89,7 @@ class RuleQuestions(RepeatedWork):
                 return
             self._answer(asked, query)
 
-    def _answer(self, asked: Asked, query: HistoryQuery) -> None:
+    def _answer(self, asked: HistoryQuestion, query: HistoryQuery) -> None:
         """Answer a question, or tell why there is no answer.
 
         Raises:
@@ -118,7 +118,7 @@ class RuleQuestions(RepeatedWork):
         self._tries[place] = self._tries.get(place, 0) + 1
         return self._tries[place] < _MOST_TRIES
 
-    def _solutions(self, asked: Asked, query: HistoryQuery) -> tuple[SolutionKey, ...]:
+    def _solutions(self, asked: HistoryQuestion, query: HistoryQuery) -> tuple[SolutionKey, ...]:
         line = self._app.deployment.timeline
         question = question_before(query.at(asked.moment), line, asked.now)
         told = AskedText("sparql", query_text(question.query), ALL, f"rule {asked.rule}")

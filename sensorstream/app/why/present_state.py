@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 
 from sensorstream.app.control.rule_files import parse_texts
 from sensorstream.app.control.wiring import with_state_rules
-from sensorstream.app.handle import Handle
+from sensorstream.app.deployment_handle import Handle
 from sensorstream.app.why.reasons import (
     Applied,
     Entailment,
@@ -30,7 +30,7 @@ from sensorstream.errors import (
     UnknownRules,
     UnsupportedQuery,
 )
-from sensorstream.kb.graph import Origin
+from sensorstream.kb.graph_index import Origin
 from sensorstream.language import syntax
 from sensorstream.language.syntax import RuleFile
 from sensorstream.model.events import Basis, Matched
@@ -39,23 +39,23 @@ from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple, i
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import OWL, RDF, RDFS
 from sensorstream.model.xsd import XSD
-from sensorstream.network.intervals.planning import is_in_time
-from sensorstream.processes.apart import Turns, held, run_apart
-from sensorstream.reasoning.dl.contradictions import Entailed, assertions_near, entailed
+from sensorstream.network.intervals.interval_planner import is_in_time
+from sensorstream.processes.fork_once import ForkTurns, held, run_apart
+from sensorstream.reasoning.dl.contradictions import EntailmentReason, assertions_near, entailed
 from sensorstream.reasoning.ontology import Ontology
 from sensorstream.reasoning.profiles import rules_of
 from sensorstream.reasoning.rulesets.derivation import (
-    Application,
     Applications,
+    RuleApplication,
     derivation,
     minimal,
 )
-from sensorstream.reasoning.rulesets.lists import unrolled
 from sensorstream.reasoning.rulesets.rule_set import RuleSet
+from sensorstream.reasoning.rulesets.schema_lists import unrolled
 from sensorstream.rules.continuous import ConditionEvaluator
 from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.rules.why_not import (
-    Present,
+    PresentState,
     WhyNot,
     individuals_of,
     variables_of,
@@ -63,9 +63,9 @@ from sensorstream.rules.why_not import (
     why_not,
 )
 from sensorstream.sparql.algebra import BGP, Ask, Modify, Quad
-from sensorstream.sparql.parser import read_query
-from sensorstream.sparql.printing import operation_text
-from sensorstream.streams.selections import RunningRules
+from sensorstream.sparql.query_parser import read_query
+from sensorstream.sparql.query_printer import operation_text
+from sensorstream.streams.selection_rules import RunningRules
 
 _AT_ONCE: Final = 2
 _NICENESS: Final = 10
@@ -83,7 +83,7 @@ class Snapshots:
     def __init__(self, app: Handle, what: str) -> None:
         self._app = app
         self._what = what
-        self._turns = Turns(_AT_ONCE, app.seconds, what)
+        self._turns = ForkTurns(_AT_ONCE, app.seconds, what)
 
     def ask(self, question: Callable[[], T]) -> T:
         """The result of ``question``, which is called in the fork; or its exception.
@@ -176,13 +176,13 @@ class _Seen:
     """
 
     kept: Mapping[Triple, tuple[Origin, str, str]]
-    steps: Mapping[Triple, Application]
+    steps: Mapping[Triple, RuleApplication]
     limits: str = ""
     near: tuple[Triple, ...] | None = None
     """Where HermiT or Pellet infers it, what the window asserts near it."""
 
 
-class Holding:
+class WhyHolds:
     """Finds out why statements hold. Thread-safe.
 
     Each question is answered in a fork of this process, from the state between two messages; then
@@ -194,7 +194,7 @@ class Holding:
     def __init__(self, app: Handle) -> None:
         self._app = app
         self._snapshots = Snapshots(app, _WHAT)
-        self._turns = Turns(1, app.seconds, _WHAT)
+        self._turns = ForkTurns(1, app.seconds, _WHAT)
 
     def why(self, statement: str) -> WhyHeld:
         """Why a statement holds, down to what messages and the ontology say.
@@ -249,7 +249,9 @@ class Holding:
             return {}
         return self._snapshots.ask(lambda: _rules_behind(self._app.engine, statements))
 
-    def _entailed(self, triple: Triple, near: Sequence[Triple], ontology: Ontology) -> Entailed:
+    def _entailed(
+        self, triple: Triple, near: Sequence[Triple], ontology: Ontology
+    ) -> EntailmentReason:
         reasoning = self._app.settings.reasoning
         with self._turns.turn():
             return entailed(
@@ -269,7 +271,7 @@ def _seen(engine: Engine, triple: Triple, schema: Schema) -> _Seen:
     kb = engine.kb
     if triple not in kb:
         return _Seen({}, {})
-    steps: Mapping[Triple, Application] = {}
+    steps: Mapping[Triple, RuleApplication] = {}
     limits = ""
     rules = rules_of(engine.reasoner)
     near: tuple[Triple, ...] | None = None
@@ -348,7 +350,7 @@ class _Telling:
             return replace(reason, above=above and step is not None)
         return replace(reason, by=self._applied(step, depth + 1))
 
-    def _applied(self, step: Application, depth: int) -> Applied:
+    def _applied(self, step: RuleApplication, depth: int) -> Applied:
         assert self._rules is not None
         note, rule = self._rules.notes[step.rule], self._texts[step.rule]
         head = tuple(Quad(each) for each in rule.head)
@@ -532,7 +534,7 @@ def _asked(
 ) -> WhyNot:
     """In the fork."""
     kb = engine.kb
-    present = Present(
+    present = PresentState(
         kb,
         ConditionEvaluator(kb),
         engine.now or 0,

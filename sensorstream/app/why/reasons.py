@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Final
 
-from sensorstream.alerts.records import RaisedAlert
-from sensorstream.app.control.exchange import FROM_SETTINGS
+from sensorstream.alerts.alert_records import RaisedAlert
+from sensorstream.app.control.rule_exchange import FROM_SETTINGS
 from sensorstream.app.control.rule_files import parse_texts, path_of, with_rule_sets
 from sensorstream.app.control.wiring import Deployment
-from sensorstream.app.handle import Handle
+from sensorstream.app.deployment_handle import Handle
 from sensorstream.errors import LanguageError, Overrun, Position, SensorStreamError
 from sensorstream.history.incidents import evidence_of_alert
 from sensorstream.history.journal_rows import change_at, numbered_rows, record_of
@@ -19,16 +19,16 @@ from sensorstream.journal.message import TakeMessage
 from sensorstream.journal.records import Record, message_id, number_of_message
 from sensorstream.journal.takeover import PutRules
 from sensorstream.language import syntax
-from sensorstream.language.printer import print_node
+from sensorstream.language.rule_printer import print_node
 from sensorstream.language.syntax import RuleFile
-from sensorstream.mapping.document import parse_document
-from sensorstream.mapping.places import Place, Sought, places
+from sensorstream.mapping.statement_places import Sought, StatementPlace, places
+from sensorstream.mapping.xml_document import parse_document
 from sensorstream.model import rdf
 from sensorstream.model.events import Basis, Evidence, Matched
 from sensorstream.model.terms import IRI, Subject, Term, Triple
-from sensorstream.processes.apart import Turns, run_apart
-from sensorstream.rules.notes import makers
+from sensorstream.processes.fork_once import ForkTurns, run_apart
 from sensorstream.rules.rule_compiler import digest_of
+from sensorstream.rules.rule_notes import makers
 from sensorstream.rules.triggers import conditions_of
 
 MOST_MESSAGES: Final = 20
@@ -61,7 +61,7 @@ class Saying:
     source: str = ""
     received_at: str = ""
     rules: RulesThen | None = None
-    places: Mapping[Triple, Sequence[Place]] = field(default_factory=dict)
+    places: Mapping[Triple, Sequence[StatementPlace]] = field(default_factory=dict)
     trouble: str = ""
 
 
@@ -160,7 +160,7 @@ def _origin(record: Record, rules: RulesThen, sought: Sought) -> Saying:
     message, deployment = record.message, rules.deployment
     ours = {rule.name for file in rules.files for rule in file.mapping_rules}
     others = [rule for rule in deployment.mapping.rules if rule.name not in ours]
-    found: Mapping[Triple, Sequence[Place]] = {}
+    found: Mapping[Triple, Sequence[StatementPlace]] = {}
     trouble = ""
     try:
         found = places(
@@ -216,7 +216,7 @@ class Reason:
     matched: Matched
     source: str = ""
     received_at: str = ""
-    places: tuple[Place, ...] = ()
+    places: tuple[StatementPlace, ...] = ()
     rules: tuple[str, ...] = ()
     premises: tuple[Reason, ...] = ()
     because: Because | None = None
@@ -286,7 +286,7 @@ class Reasons:
 
     def __init__(self, app: Handle) -> None:
         self._app = app
-        self._turns = Turns(_AT_ONCE, app.seconds, "finding out why an alert was raised")
+        self._turns = ForkTurns(_AT_ONCE, app.seconds, "finding out why an alert was raised")
 
     def of_alert(self, id_: str) -> Why:
         """Why an alert was raised.

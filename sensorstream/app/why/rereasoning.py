@@ -26,14 +26,20 @@ from sensorstream.engine.checkpoint import load
 from sensorstream.engine.engine import EngineState
 from sensorstream.errors import HistoryError, Inconsistent, OntologyConflict, ReasonerError
 from sensorstream.history.database import connect, translating
-from sensorstream.history.statements import Change, Held, archived_after, changes, inferred_between
+from sensorstream.history.statements import (
+    HeldStatement,
+    StatementChange,
+    archived_after,
+    changes,
+    inferred_between,
+)
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import message_id, number_of_message
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model.events import Delta, Ended, Provenance
 from sensorstream.model.terms import BlankNode, Subject, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.reasoning.dl.reasoner import ResilientReasoner
+from sensorstream.reasoning.dl.dl_reasoner import ResilientReasoner
 from sensorstream.reasoning.reasoner import Reasoner, without_limits
 
 _SLICE: Final = 20_000
@@ -132,11 +138,13 @@ def _state(store: PostgresStore) -> EngineState | None:
     return load(kept[0][1]) if kept else None
 
 
-def _every(url: str, state: EngineState, start: Instant, end: Instant) -> Iterator[Change]:
+def _every(url: str, state: EngineState, start: Instant, end: Instant) -> Iterator[StatementChange]:
     """What was asserted, as it changed in history and in the window, in the order of time."""
     live = sorted(
         (
-            Change(max(said.time, start), True, triple, each.stay, number_of_message(said.message))
+            StatementChange(
+                max(said.time, start), True, triple, each.stay, number_of_message(said.message)
+            )
             for each in state.window.individuals
             for triple, said in each.statements.items()
             if said.time < end
@@ -146,13 +154,13 @@ def _every(url: str, state: EngineState, start: Instant, end: Instant) -> Iterat
     return heapq.merge(changes(url, start, end), live, key=_order)
 
 
-def _order(change: Change) -> tuple[Instant, bool]:
+def _order(change: StatementChange) -> tuple[Instant, bool]:
     return change.time, change.added
 
 
 def _slices(
-    walk: Following, every: Iterable[Change], start: Instant, end: Instant
-) -> Iterator[tuple[Span, Sequence[Held]]]:
+    walk: Following, every: Iterable[StatementChange], start: Instant, end: Instant
+) -> Iterator[tuple[Span, Sequence[HeldStatement]]]:
     """What follows in each slice of the span."""
     begun, count = start, 0
     for time, group in groupby(every, key=lambda each: each.time):
@@ -188,7 +196,7 @@ class Corrections:
         }
 
     def __call__(
-        self, span: Span, found: Sequence[Held], wanted: Sequence[Held]
+        self, span: Span, found: Sequence[HeldStatement], wanted: Sequence[HeldStatement]
     ) -> tuple[list[Ended], list[Ended]]:
         """What is to be stored and what is to be deleted in a span.
 
@@ -231,20 +239,22 @@ class Corrections:
         return added, revoked
 
 
-def _by_key(every: Iterable[Held]) -> dict[Key, list[Held]]:
-    found: dict[Key, list[Held]] = {}
+def _by_key(every: Iterable[HeldStatement]) -> dict[Key, list[HeldStatement]]:
+    found: dict[Key, list[HeldStatement]] = {}
     for each in every:
         found.setdefault((each.stay, each.triple), []).append(each)
     return found
 
 
-def _origin(begin: Instant, rows: Sequence[Held], should: Sequence[Held]) -> Held:
+def _origin(
+    begin: Instant, rows: Sequence[HeldStatement], should: Sequence[HeldStatement]
+) -> HeldStatement:
     """The interval that says which message caused one that begins then."""
     every = [*rows, *should]
     return next((each for each in every if each.valid_from <= begin < each.valid_to), every[0])
 
 
-def _ended(held: Held, begin: Instant, end: Instant) -> Ended:
+def _ended(held: HeldStatement, begin: Instant, end: Instant) -> Ended:
     said = Provenance(message_id(held.message), begin)
     return Ended(held.stay, held.triple[0], held.triple, said, end, inferred=True)
 
@@ -295,11 +305,11 @@ class Following:
         # The stays that have a statement about a subject now.
         self._stays: dict[Subject, Counter[int]] = {}
         self._begun: dict[Triple, _Begun] = {}
-        self._ended: list[Held] = []
+        self._ended: list[HeldStatement] = []
         # The latest message that said something: what ends with a departure has no other.
         self._cause = 0
 
-    def step(self, time: Instant, together: Sequence[Change]) -> None:
+    def step(self, time: Instant, together: Sequence[StatementChange]) -> None:
         """Let changes happen, all at one instant."""
         before: dict[Triple, bool] = {}
         touched: dict[Subject, None] = {}
@@ -326,7 +336,7 @@ class Following:
         for triple in inferred.added:
             self._begun[triple] = _Begun(self._home(triple[0]), self._cause, time)
 
-    def cut(self, time: Instant) -> Sequence[Held]:
+    def cut(self, time: Instant) -> Sequence[HeldStatement]:
         """What has ended since the last cut, and what holds until now, which goes on from here."""
         for triple, begun in list(self._begun.items()):
             self._end(triple, time)
@@ -369,4 +379,4 @@ class Following:
     def _end(self, triple: Triple, time: Instant) -> None:
         begun = self._begun.pop(triple)
         if begun.time < time:
-            self._ended.append(Held(triple, begun.stay, begun.message, begun.time, time))
+            self._ended.append(HeldStatement(triple, begun.stay, begun.message, begun.time, time))

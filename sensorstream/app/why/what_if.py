@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from sensorstream.app.control.exchange import Exchange
 from sensorstream.app.control.mapping_files import is_rule_file
+from sensorstream.app.control.rule_exchange import Exchange
 from sensorstream.app.control.wiring import (
     NOTHING,
     Deployment,
@@ -30,19 +30,19 @@ from sensorstream.history.database import connect, translating
 from sensorstream.history.database import engine as database_engine
 from sensorstream.history.incidents import alerts_of_rules
 from sensorstream.history.journal_rows import journal_rows, record_of
-from sensorstream.journal.effects import in_order
+from sensorstream.journal.entry_effects import in_order
 from sensorstream.journal.kinds import replay
 from sensorstream.language.syntax import RuleFile
 from sensorstream.model.events import Alert
 from sensorstream.model.timeline import Instant
 from sensorstream.reasoning.ontology import Ontology
-from sensorstream.rules.notes import check_classes_named
 from sensorstream.rules.rule_compiler import compile_rules
+from sensorstream.rules.rule_notes import check_classes_named
 from sensorstream.settings.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class AlertComparison:
     """An alert: ``did`` it fire, and ``would`` it with the rules that were tried."""
 
     alert: Alert
@@ -62,7 +62,7 @@ class WhatIf:
     entries: int
     since: datetime | None
     whole: bool
-    alerts: tuple[Comparison, ...]
+    alerts: tuple[AlertComparison, ...]
     reports: Counter[str]
     unanswered: Counter[str]
 
@@ -147,7 +147,7 @@ def what_if(
 
 def _compared(
     would: Counter[Alert], url: str, start: Instant | None, end: Instant | None
-) -> tuple[Comparison, ...]:
+) -> tuple[AlertComparison, ...]:
     """The alerts of now beside those that history has, in the order of their times."""
     database = database_engine(url, pool_size=1)
     try:
@@ -156,9 +156,9 @@ def _compared(
         database.dispose()
     did = Counter(_comparable(each.alert) for each in raised)
     alerts = [
-        *(Comparison(each, True, True) for each in (did & would).elements()),
-        *(Comparison(each, True, False) for each in (did - would).elements()),
-        *(Comparison(each, False, True) for each in (would - did).elements()),
+        *(AlertComparison(each, True, True) for each in (did & would).elements()),
+        *(AlertComparison(each, True, False) for each in (did - would).elements()),
+        *(AlertComparison(each, False, True) for each in (would - did).elements()),
     ]
     alerts.sort(key=lambda each: (each.alert.time, len(each.alert.message), each.alert.message))
     return tuple(alerts)

@@ -20,8 +20,19 @@ from sensorstream.errors import LanguageError, NotMovable, Position
 from sensorstream.language import syntax
 from sensorstream.language.syntax import Hole
 from sensorstream.mapping.moved_paths import moved, steps_down
-from sensorstream.mapping.recipe import ConstantTerm, StringTemplate, TermMap, literal_map, name_map
-from sensorstream.mapping.rml.model import LogicalSource, PredicateObjects, RmlMapping, TriplesMap
+from sensorstream.mapping.rml.rml_model import (
+    LogicalSource,
+    PredicateObjects,
+    RmlMapping,
+    TriplesMap,
+)
+from sensorstream.mapping.term_recipe import (
+    ConstantTerm,
+    StringTemplate,
+    TermMap,
+    literal_map,
+    name_map,
+)
 from sensorstream.model import rdf, xsd
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal
@@ -142,7 +153,7 @@ class _Exporter:
     # Individuals
 
     def _map(self, key: str, source: LogicalSource, action: syntax.IndividualAction) -> TriplesMap:
-        assert not isinstance(action.name, syntax.Variable)
+        assert not isinstance(action.name, syntax.RuleVariable)
         subject = self._named(action.name)
         if any(nodes(action.name, syntax.Hole)):
             # A rule does not ignore an individual without a name.
@@ -162,8 +173,8 @@ class _Exporter:
             graphs=() if action.graph is None else (self._named(action.graph),),
         )
 
-    def _named(self, name: syntax.Name | syntax.BlankName) -> TermMap:
-        if self._file.base is not None and isinstance(name, syntax.Name) and name.whole:
+    def _named(self, name: syntax.WrittenName | syntax.BlankName) -> TermMap:
+        if self._file.base is not None and isinstance(name, syntax.WrittenName) and name.whole:
             _refuse("a whole IRI that may be relative to 'base'", name.position)
         return name_map(self._file, self._moved(name))
 
@@ -175,7 +186,7 @@ class _Exporter:
 
     # Values
 
-    def _class(self, name: syntax.Name) -> PredicateObjects:
+    def _class(self, name: syntax.WrittenName) -> PredicateObjects:
         """A class that the message names: RML's own classes are constant."""
         return PredicateObjects((TermMap(ConstantTerm(rdf.TYPE), "IRI"),), (self._named(name),))
 
@@ -186,11 +197,11 @@ class _Exporter:
 
     def _value(self, name: IRI, value: syntax.Value) -> TermMap:
         match value:
-            case syntax.XPathValue() | syntax.TextValue() | syntax.Number():
+            case syntax.XPathValue() | syntax.TextValue() | syntax.WrittenNumber():
                 return self._literal(
                     literal_map(self._file, name, self._moved(value), self._schema)
                 )
-            case syntax.Name() | syntax.BlankName():
+            case syntax.WrittenName() | syntax.BlankName():
                 return self._named(value)
             case syntax.Fallback():
                 return self._fallback(name, value)
@@ -200,7 +211,7 @@ class _Exporter:
                 _refuse("a list", value.position)
             case syntax.KnownName() | syntax.KnownBy():
                 _refuse("'known'", value.position)
-            case syntax.Variable():
+            case syntax.RuleVariable():
                 raise AssertionError("parse refuses ?variables in mapping rules")
 
     def _literal(self, made: TermMap) -> TermMap:
@@ -224,7 +235,7 @@ class _Exporter:
         match value.otherwise:
             case None:
                 return made
-            case syntax.Policy(kind=kind):
+            case syntax.MissingPolicy(kind=kind):
                 return replace(made, missing=kind)
             case other:
                 _refuse("a default", other.position)

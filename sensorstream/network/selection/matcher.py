@@ -17,18 +17,23 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Final, TypeAlias
 
-from sensorstream.dotr.syntax import Pick, Rule
+from sensorstream.dotr.dotr_syntax import Pick, TimedRule
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.timeline import Instant
-from sensorstream.network.aggregates import Kind, kind_of
+from sensorstream.network.aggregates import AggregationKind, kind_of
 from sensorstream.network.budget import Budget, Meter
 from sensorstream.network.expressions.expression_functions import Value, value_of
-from sensorstream.network.intervals.node import Lane
+from sensorstream.network.intervals.interval_node import Lane
 from sensorstream.network.rows import Row, slots_of
-from sensorstream.network.selection.event_store import Store, key_of
+from sensorstream.network.selection.event_store import EventRows, key_of
 from sensorstream.network.selection.member_tests import Members, MemberTests, Test, test_of_all
-from sensorstream.network.selection.plan import Events, EventScope, RulePart, own_and_cross
-from sensorstream.network.selection.ruleset import Member
+from sensorstream.network.selection.running_rules import RuleMember
+from sensorstream.network.selection.selection_plan import (
+    Events,
+    EventScope,
+    RulePart,
+    own_and_cross,
+)
 from sensorstream.sparql.algebra import Aggregate, Comparison, Expression, Variable
 
 Found: TypeAlias = tuple[Row, tuple[Instant, ...], Members]
@@ -36,12 +41,12 @@ Found: TypeAlias = tuple[Row, tuple[Instant, ...], Members]
 _PREFIX: Final = "urn:dotr:"
 _FIRST: Final = (0,)
 """Absences and aggregates are the same for all members."""
-StoreOf: TypeAlias = Callable[[Events, Sequence[int]], Store]
+StoreOf: TypeAlias = Callable[[Events, Sequence[int]], EventRows]
 """The store of a label: its events, and the places of what is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
-class Firing:
+class MatchedRule:
     """Rules fire: the values of ``with``, and what is bound, with the times of the events."""
 
     values: Row
@@ -50,7 +55,7 @@ class Firing:
     members: Members
 
 
-GraphsOf: TypeAlias = Callable[[Firing, Sequence[Literal]], Iterator[Row]]
+GraphsOf: TypeAlias = Callable[[MatchedRule, Sequence[Literal]], Iterator[Row]]
 """From a firing and the names of the rules that fire to a row for each: name, terms of triples."""
 
 
@@ -59,7 +64,7 @@ class Candidates:
     """How to find the events of a label that fit what is bound."""
 
     label: str
-    store: Store
+    store: EventRows
     keys: tuple[int, ...]
     own: MemberTests
     cross: Test | None
@@ -93,7 +98,7 @@ class Matcher:
     Rules with aggregates or absences are together only if they have seen the same moments.
     """
 
-    def __init__(self, members: Sequence[Member], store_of: StoreOf, budget: Budget) -> None:
+    def __init__(self, members: Sequence[RuleMember], store_of: StoreOf, budget: Budget) -> None:
         patterns = [each.pattern for each in members]
         pattern = patterns[0]
         rule = pattern.rule
@@ -163,7 +168,7 @@ class Matcher:
         """Whether an event of the trigger's selector makes some rule look for others."""
         return bool(self._accepts.passed(row))
 
-    def firings(self, row: Row, time: Instant) -> list[Firing]:
+    def firings(self, row: Row, time: Instant) -> list[MatchedRule]:
         """What rules fire on because of an event of the trigger's selector.
 
         Raises:
@@ -185,7 +190,7 @@ class Matcher:
             bound = self._completed(row, times)
             if bound is not None:
                 values = tuple([value(bound) for value in self._values])
-                firings.append(Firing(values, bound, times, sorted(members)))
+                firings.append(MatchedRule(values, bound, times, sorted(members)))
         return firings
 
     def _take(self, found: Found, candidates: Candidates, pick: Pick) -> Iterator[Found]:
@@ -254,7 +259,7 @@ class Matcher:
                 if candidates.fitting(row, bound, _FIRST):
                     yield row
 
-    def consume(self, firings: Iterable[Firing], now: Instant) -> None:
+    def consume(self, firings: Iterable[MatchedRule], now: Instant) -> None:
         """The moment is over: what its firings consume is gone."""
         if not self._consumes:
             return
@@ -280,7 +285,7 @@ def _equality(test: Expression, names: Sequence[str], own: Sequence[str]) -> tup
 
 
 def _aggregation(aggregate: Aggregate, names: Sequence[str]) -> Callable[[Iterable[Row]], Row]:
-    kind: Kind = kind_of(aggregate)
+    kind: AggregationKind = kind_of(aggregate)
     value: Callable[[Row], object] = lambda row: row  # noqa: E731
     if aggregate.expression is not None:
         value = value_of(aggregate.expression, slots_of(names))
@@ -294,7 +299,7 @@ def _aggregation(aggregate: Aggregate, names: Sequence[str]) -> Callable[[Iterab
     return aggregated
 
 
-def maker(rule: Rule) -> GraphsOf:
+def maker(rule: TimedRule) -> GraphsOf:
     """From a firing to the graphs of a rule and of those that run together with it.
 
     Identifiers and blank nodes are named after the firing: a replay names them again alike. What is
@@ -314,7 +319,7 @@ def maker(rule: Rule) -> GraphsOf:
     ]
     made = [(each in rule.identifiers, each[2:]) for each in labels]
 
-    def graphs(firing: Firing, names: Sequence[Literal]) -> Iterator[Row]:
+    def graphs(firing: MatchedRule, names: Sequence[Literal]) -> Iterator[Row]:
         values = firing.values
         found = [
             each if not isinstance(each, int) else values[each] if each >= 0 else each
@@ -350,7 +355,7 @@ def maker(rule: Rule) -> GraphsOf:
     return graphs
 
 
-def _digest(firing: Firing) -> blake2b:
+def _digest(firing: MatchedRule) -> blake2b:
     """Of what was bound and when; the name of the rule is still to come."""
     terms = ["" if each is None else each.n3 for each in firing.bound]
     return blake2b("\x00".join((repr(firing.times), *terms, "")).encode(), digest_size=12)

@@ -1,11 +1,24 @@
 """Axioms by subject, what they are called by, and what they can do.
 
 They equate individuals, join them, derive links, or cannot be told. *Without a link* individuals
-affect each other by some axioms; docs/use/reasoning.md has the arguments.
+affect each other by few axioms: ``owl:topObjectProperty``, keys of datatype properties alone, SWRL
+rules whose body does not connect their individuals by object properties or that name one, and
+axioms that name individuals, unless all of these are in one part. By all others the disjoint union
+of models of unconnected parts is a model: class axioms and cardinalities concern an element and its
+neighbours, which are in the same part; no link of a hierarchy, an inverse, a chain or a transitive
+property crosses from part to part; values are no elements, and two parts may share them.
+
+So individuals that an axiom without rules does not concern need no question. The axioms with rules
+have a model of them whose facts are all in the upper bound. None of them has there what an axiom
+without rules needs, so it is true of them. No link of that model leads to the others, and no name
+is shared: with a model of the others it is a model of everything.
 
 Of properties, hierarchies, equivalences, inverses and symmetry are *linear*: a triple implies
 triples, one at a time. If no axiom can make individuals equal, all other implied property values
-come from transitivity, chains, reflexivity and self restrictions.
+come from transitivity, chains, reflexivity and self restrictions: a model can be unravelled into
+trees that hang on the named individuals, without any other link between those. Where individuals
+can be equal, all properties that link are asked about; where axioms name individuals or bound
+neighbours by two or more, all object properties.
 
 Source: OWL 2 Direct Semantics, section 2.3; OWL 2 Structural Specification, section 9.5 (keys);
 SWRL, section 3 (rules) and 5.1 (RDF).

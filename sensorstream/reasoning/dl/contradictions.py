@@ -2,7 +2,9 @@
 
 For a contradiction assertions are contracted first, against all axioms, by the resident reasoner.
 The axioms are then contracted against those few assertions in a separate process. Every proper
-subset of the two together has a model (docs/use/reasoning.md has the argument).
+subset of the two together has a model: let S be the assertions and A the axioms that are left.
+Without one assertion, S has a model with all axioms, so with A; without one axiom, A has one with
+S, since A is minimal for S. More statements never have more models.
 
 HermiT and Pellet infer a triple if assertions and axioms have no model together with its denial.
 HermiT decides this, in a process of its own; the set is found by QuickXplain, too.
@@ -22,19 +24,19 @@ from typing import Final, NotRequired, TypeAlias, TypedDict, Unpack
 
 from sensorstream.clock import Clock
 from sensorstream.errors import Contradiction, Inconsistent, Overrun, ReasonerError
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model import owl, rdf
 from sensorstream.model.events import Delta
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple, term
 from sensorstream.model.vocabulary import OWL
 from sensorstream.reasoning.dl.axioms import line_of
-from sensorstream.reasoning.dl.datatypes import Datatypes, Numbers
-from sensorstream.reasoning.dl.process import HEAP, JavaProcess
-from sensorstream.reasoning.dl.protocol import Explained
+from sensorstream.reasoning.dl.datatypes import Datatypes, OpaqueValues
 from sensorstream.reasoning.dl.quickxplain import minimal_conflict
+from sensorstream.reasoning.dl.reasoner_messages import Explained
+from sensorstream.reasoning.dl.reasoner_process import HEAP, JavaProcess
+from sensorstream.reasoning.dl.reasoner_worker import Served
 from sensorstream.reasoning.dl.terminology import Terminology
-from sensorstream.reasoning.dl.worker import Served
 from sensorstream.reasoning.ontology import Ontology, to_ntriples
 from sensorstream.reasoning.reasoner import Aside, Reasoner, without_limits
 
@@ -313,7 +315,7 @@ _DENIAL: Final = BlankNode("_:denial")
 
 
 @dataclass(frozen=True, slots=True)
-class Entailed:
+class EntailmentReason:
     """Assertions of the window, and axioms in Manchester syntax, that entail a triple.
 
     Together they are minimal. ``limits`` says why there are none; "" if there are.
@@ -358,7 +360,7 @@ class SearchLimits(TypedDict):
 
 def entailed(
     triple: Triple, assertions: Sequence[Triple], ontology: Ontology, **limits: Unpack[SearchLimits]
-) -> Entailed:
+) -> EntailmentReason:
     """A minimal set of these assertions, and of the ontology's axioms, that entails a triple.
 
     A process of HermiT is started for it, and ended.
@@ -369,7 +371,7 @@ def entailed(
 
 def clashing(
     assertions: Sequence[Triple], ontology: Ontology, **limits: Unpack[SearchLimits]
-) -> Entailed:
+) -> EntailmentReason:
     """A minimal set of these assertions, and of the ontology's axioms, that has no model.
 
     As :func:`entailed`; the process gives way to others.
@@ -383,7 +385,7 @@ def _without_model(
     ontology: Ontology,
     nice: int,
     limits: SearchLimits,
-) -> Entailed:
+) -> EntailmentReason:
     java, heap, seconds = limits.get("java", ""), limits.get("heap", HEAP), limits["seconds"]
     process = JavaProcess("the explainer", java=java, heap=heap, nice=nice, clock=limits["clock"])
     terminology = Terminology.of(ontology)
@@ -406,19 +408,19 @@ def _without_model(
         # The limit is for the search: a start of Java, and reading the ontology, come before.
         answer = process.exchange(question, 2 * seconds)
     except ReasonerError as error:
-        return Entailed((), (), f"the reasons are not known: {error}")
+        return EntailmentReason((), (), f"the reasons are not known: {error}")
     finally:
         process.close()
     if answer.axioms is not None:
         chosen = tuple(assertions[number] for number in answer.chosen)
-        return Entailed(chosen, tuple(map(datatypes.readable, answer.axioms)))
+        return EntailmentReason(chosen, tuple(map(datatypes.readable, answer.axioms)))
     if answer.consistent:
         near = f"the {len(assertions)} nearest assertions of the window"
-        return Entailed((), (), f"HermiT does not find it in {near}")
-    return Entailed((), (), f"not narrowed down within {seconds:g} s: ask again later")
+        return EntailmentReason((), (), f"HermiT does not find it in {near}")
+    return EntailmentReason((), (), f"not narrowed down within {seconds:g} s: ask again later")
 
 
-def _axioms(ontology: Ontology, terminology: Terminology, numbers: Numbers) -> str:
+def _axioms(ontology: Ontology, terminology: Terminology, numbers: OpaqueValues) -> str:
     said = named_blanks(axioms_of(ontology), terminology.individuals)
     return to_ntriples(terminology.datatypes.rewritten(said, numbers)).decode()
 

@@ -14,16 +14,16 @@ from typing import Final
 
 from sensorstream.clock import Clock
 from sensorstream.errors import ReasonerError, TermError
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model import owl, rdf
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple, term
 from sensorstream.reasoning.dl.contradictions import BLANK, axioms_of, named_blanks
-from sensorstream.reasoning.dl.datatypes import Numbers, value_of
-from sensorstream.reasoning.dl.process import JavaProcess, Unanswered
-from sensorstream.reasoning.dl.protocol import Statement
-from sensorstream.reasoning.dl.questions import whole_window
+from sensorstream.reasoning.dl.datatypes import OpaqueValues, value_of
+from sensorstream.reasoning.dl.islands import whole_window
+from sensorstream.reasoning.dl.reasoner_messages import Statement
+from sensorstream.reasoning.dl.reasoner_process import JavaProcess, Unanswered
+from sensorstream.reasoning.dl.reasoner_worker import Served
 from sensorstream.reasoning.dl.terminology import Terminology
-from sensorstream.reasoning.dl.worker import Served
 from sensorstream.reasoning.ontology import Ontology, to_ntriples
 
 _LOG: Final = logging.getLogger(__name__)
@@ -205,7 +205,7 @@ def disputed(
 def _verified(
     process: JavaProcess,
     expected: Mapping[Triple, bool],
-    numbers: Numbers,
+    numbers: OpaqueValues,
     end: float,
     clock: Clock,
 ) -> set[Triple]:
@@ -244,7 +244,7 @@ def _meaning(triple: Triple) -> tuple[object, ...]:
 
 
 def _document(
-    ontology: Ontology, terminology: Terminology, window: Iterable[Triple], numbers: Numbers
+    ontology: Ontology, terminology: Terminology, window: Iterable[Triple], numbers: OpaqueValues
 ) -> str:
     """Ontology and window for HermiT; blank nodes that are individuals get a name."""
     properties = ontology.schema.datatype_properties
@@ -274,7 +274,7 @@ def _is_value(triple: Triple, terminology: Terminology) -> bool:
     return True
 
 
-def _back(statement: Statement, numbers: Numbers) -> Triple:
+def _back(statement: Statement, numbers: OpaqueValues) -> Triple:
     s, p, o = (term(part) for part in statement)
 
     def node(read: Term) -> Term:

@@ -271,7 +271,7 @@ class Datatypes:
                     "(owl:oneOf), or facets of xsd:dateTime or of numbers"
                 )
             if isinstance(o, Literal) and self.is_opaque(o.datatype):
-                Numbers(self, self._written).literal(o)
+                OpaqueValues(self, self._written).literal(o)
         self._points = frozenset(point for point, _ in self._written.values())
 
     def is_opaque(self, datatype: str) -> bool:
@@ -282,9 +282,9 @@ class Datatypes:
         """Whether the reasoner gets values of a datatype; others are of defined datatypes."""
         return datatype in DATATYPES or datatype in _NAMES or self.is_opaque(datatype)
 
-    def numbers(self) -> Numbers:
+    def numbers(self) -> OpaqueValues:
         """A numbering of the values of one question."""
-        return Numbers(self, dict(self._written))
+        return OpaqueValues(self, dict(self._written))
 
     def era(self, value: Literal) -> int:
         """The number of the era of an opaque value."""
@@ -303,7 +303,7 @@ class Datatypes:
         return lexical if lexical in self._points else lexical[:4]
 
     def rewritten(
-        self, axioms: Iterable[Triple], numbers: Numbers | None = None
+        self, axioms: Iterable[Triple], numbers: OpaqueValues | None = None
     ) -> Iterator[Triple]:
         """The axioms, with data ranges and literals as the reasoner is to get them.
 
@@ -366,7 +366,7 @@ class Datatypes:
         return parts[0], parts[-1] + 1
 
 
-class Numbers:
+class OpaqueValues:
     """Points of time for the opaque values of one question, in the order of their appearance."""
 
     __slots__ = ("_datatypes", "_known")

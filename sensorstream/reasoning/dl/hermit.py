@@ -16,7 +16,8 @@ from typing import Any, Final, TypeAlias
 
 from sensorstream.model import owl, rdf, xsd
 from sensorstream.model.terms import Literal, term
-from sensorstream.reasoning.dl.protocol import (
+from sensorstream.reasoning.dl.quickxplain import minimal_conflict
+from sensorstream.reasoning.dl.reasoner_messages import (
     IS,
     PREFIX,
     TAG,
@@ -25,7 +26,6 @@ from sensorstream.reasoning.dl.protocol import (
     Statement,
     Types,
 )
-from sensorstream.reasoning.dl.quickxplain import minimal_conflict
 
 
 class OwlApi:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from sensorstream.reasoning.dl.protocol import IslandFacts, Types
+from sensorstream.reasoning.dl.reasoner_messages import IslandFacts, Types
 
 _SLOT = "urn:sensorstream:slot:"
 

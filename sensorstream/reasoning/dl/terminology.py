@@ -38,7 +38,7 @@ from sensorstream.reasoning.dl.axioms import (
     why_whole,
 )
 from sensorstream.reasoning.dl.datatypes import Datatypes, without_text_facets
-from sensorstream.reasoning.dl.protocol import IS, PREFIX, TAG, IslandFacts
+from sensorstream.reasoning.dl.reasoner_messages import IS, PREFIX, TAG, IslandFacts
 from sensorstream.reasoning.ontology import Ontology, to_ntriples
 
 _WIDTH: Final = 8
@@ -46,7 +46,7 @@ _WIDTH: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Entailed:
+class MemberEntailments:
     """The entailments about one member of an island; members are numbers."""
 
     types: frozenset[IRI] = frozenset()
@@ -135,7 +135,7 @@ class Probes:
             for first in range(0, len(facts.names), _WIDTH)
         ]
 
-    def read(self, answers: list[list[list[str]]], facts: IslandFacts) -> list[Entailed]:
+    def read(self, answers: list[list[list[str]]], facts: IslandFacts) -> list[MemberEntailments]:
         """The entailments about every member, from the answers to :meth:`questions`."""
         equal = None if self.equality else _told_equal(facts)
         return [
@@ -145,10 +145,10 @@ class Probes:
 
     def _member(
         self, answers: list[list[str]], number: int, equal: list[frozenset[int]] | None
-    ) -> Entailed:
+    ) -> MemberEntailments:
         types = frozenset(IRI(each) for each in answers[0] if not each.startswith(PREFIX))
         if not self.tags and not self.values:
-            return Entailed(types, same=frozenset() if equal is None else equal[number])
+            return MemberEntailments(types, same=frozenset() if equal is None else equal[number])
         links: set[tuple[IRI, int]] = set()
         same: set[int] = set()
         values: set[tuple[IRI, Literal]] = set()
@@ -164,7 +164,7 @@ class Probes:
             same.discard(number)
         else:
             same = set(equal[number])
-        return Entailed(types, frozenset(links), frozenset(values), frozenset(same))
+        return MemberEntailments(types, frozenset(links), frozenset(values), frozenset(same))
 
 
 def _is_one(name: IRI, individual: Subject, number: int) -> Iterator[Triple]:
@@ -212,7 +212,9 @@ def written_values(
     yield from found
 
 
-def triples_of(entailed: Entailed, number: int, members: tuple[Subject, ...]) -> Iterator[Triple]:
+def triples_of(
+    entailed: MemberEntailments, number: int, members: tuple[Subject, ...]
+) -> Iterator[Triple]:
     """The implied property values and equalities of one member."""
     node = members[number]
     for role, other in entailed.links:

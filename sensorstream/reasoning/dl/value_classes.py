@@ -23,7 +23,7 @@ from sensorstream.model import owl, rdf, rdfs, xsd
 from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.model.vocabulary import OWL
 from sensorstream.model.xsd import DATATYPES, DATE_TIMES, INTEGER_BOUNDS, INTEGER_TYPES
-from sensorstream.network.components import reached
+from sensorstream.network.graph_components import reached
 from sensorstream.reasoning.dl.axioms import COUNTS, HAS_KEY, Axioms, has_keys, has_rules
 from sensorstream.reasoning.dl.datatypes import TEXT_FACETS, Datatypes
 

@@ -18,16 +18,16 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final, TypeAlias
 
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model.terms import IRI, BlankNode, Term, Triple
 from sensorstream.network.expressions.expression_functions import test_of
 from sensorstream.network.network import Network
-from sensorstream.network.recursion.reads import Kind, KindIndex, written
-from sensorstream.network.recursion.rule import DerivationRule, clauses
+from sensorstream.network.recursion.derivation_rule import DerivationRule, clauses
+from sensorstream.network.recursion.triple_kinds import KindIndex, TriplesRead, written
 from sensorstream.network.rows import Row
 from sensorstream.reasoning.dl.quickxplain import minimal_conflict
 from sensorstream.reasoning.rulesets.graphs_read import GraphsRead
-from sensorstream.reasoning.rulesets.solving import (
+from sensorstream.reasoning.rulesets.pattern_solutions import (
     Binding,
     Substitution,
     bound,
@@ -39,12 +39,12 @@ from sensorstream.reasoning.rulesets.solving import (
 )
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Pattern, TriplePattern, Variable
-from sensorstream.sparql.printing import part_text
-from sensorstream.sparql.scope import existences, in_scope, names_in
+from sensorstream.sparql.query_printer import part_text
+from sensorstream.sparql.variable_scope import existences, in_scope, names_in
 
 
 @dataclass(frozen=True, slots=True)
-class Application:
+class RuleApplication:
     """One solution of a rule's body, for which a triple of its head holds.
 
     ``rule`` is its name, ``bindings`` the variables of its text, ``premises`` the triples that the
@@ -93,12 +93,12 @@ class Applications:
                     self._ways.add(written(head), way)
                     number += 1
 
-    def of(self, triple: Triple) -> Iterator[Application]:
+    def of(self, triple: Triple) -> Iterator[RuleApplication]:
         """The applications that conclude a triple, in the order of the rules.
 
         The rules are asked one after the other, each with what the triple tells of its variables.
         """
-        near = dict.fromkeys(self._ways.meeting(Kind(triple[1], triple[2])))
+        near = dict.fromkeys(self._ways.meeting(TriplesRead(triple[1], triple[2])))
         for way in sorted(near, key=lambda each: each.number):
             head = way.head
             given = bound((head.subject, head.predicate, head.object), triple)
@@ -147,7 +147,7 @@ def _solved(way: _Way, given: Binding, kb: KnowledgeBase) -> Iterator[Binding]:
                 yield {**found, **given}
 
 
-def _application(way: _Way, row: Binding) -> Application:
+def _application(way: _Way, row: Binding) -> RuleApplication:
     premises: dict[Triple, None] = {}
     paths: list[str] = []
     for each in way.triples:
@@ -157,7 +157,7 @@ def _application(way: _Way, row: Binding) -> Application:
             subject, object_ = filled(each.subject, row), filled(each.object, row)
             paths.append(part_text(replace(each, subject=subject, object=object_)))
     bindings = tuple((name, row[name]) for name in sorted(row) if not name.startswith("."))
-    return Application(way.rule, bindings, tuple(premises), tuple(paths))
+    return RuleApplication(way.rule, bindings, tuple(premises), tuple(paths))
 
 
 MOST_APPLICATIONS: Final = 20_000
@@ -171,14 +171,14 @@ _OF_STATIC: Final = Origin.STATIC | Origin.STATIC_INFERRED
 
 
 @dataclass(frozen=True, slots=True)
-class Derivation:
+class FirstDerivations:
     """Of each triple that is derived, the application of a rule that concludes it.
 
     Premises that are not among the triples of ``steps`` are given. ``limits`` says what was not
     found, and why; "" if all was.
     """
 
-    steps: Mapping[Triple, Application]
+    steps: Mapping[Triple, RuleApplication]
     limits: str = ""
 
 
@@ -190,7 +190,7 @@ def derivation(
     *,
     said: Collection[Triple] | None = None,
     most: int = MOST_APPLICATIONS,
-) -> Derivation:
+) -> FirstDerivations:
     """A derivation of a triple that a knowledge base holds, over whose index the rules are applied.
 
     Given are the triples of the static graph and the window, and ``facts``; but the triple itself
@@ -214,13 +214,13 @@ def derivation(
     if kb.marks(triple) & Origin.STATIC_INFERRED:
         search = _Search(applications, is_static, is_of_static, most)
         steps = search.derive([triple])
-        return Derivation(steps, "" if triple in steps else search.limits())
+        return FirstDerivations(steps, "" if triple in steps else search.limits())
     search = _Search(
         applications, lambda each: is_asserted(each) or is_of_static(each), lambda _: True, most
     )
     steps = search.derive([triple])
     if triple not in steps:
-        return Derivation({}, search.limits())
+        return FirstDerivations({}, search.limits())
     behind = {
         premise: None
         for step in steps.values()
@@ -228,7 +228,7 @@ def derivation(
         if premise not in steps and not is_asserted(premise)
     }
     static = _Search(applications, is_static, is_of_static, most)
-    return Derivation({**static.derive([*behind]), **steps})
+    return FirstDerivations({**static.derive([*behind]), **steps})
 
 
 def grounds(
@@ -238,7 +238,7 @@ def grounds(
     facts: Collection[Triple] = (),
     *,
     most: int = MOST_APPLICATIONS,
-) -> tuple[list[Triple], Derivation]:
+) -> tuple[list[Triple], FirstDerivations]:
     """A minimal set of the window's triples from which a triple follows, and its derivation.
 
     Without any of them no derivation of it is found among ``most`` applications. The set is empty
@@ -247,7 +247,7 @@ def grounds(
     first = derivation(triple, applications, kb, facts, most=most)
     leaves = [each for each in _leaves(first) if kb.marks(each) & _ASSERTED == Origin.WINDOW]
 
-    def again(chosen: Sequence[Triple]) -> Derivation:
+    def again(chosen: Sequence[Triple]) -> FirstDerivations:
         return derivation(triple, applications, kb, facts, said=chosen, most=most)
 
     return _narrowed(triple, first, leaves, again) if len(leaves) > 1 else (leaves, first)
@@ -258,7 +258,7 @@ def minimal(
     applications: Applications,
     kb: KnowledgeBase,
     facts: Collection[Triple] = (),
-) -> Derivation:
+) -> FirstDerivations:
     """As :func:`derivation`, from statements of which none can be left out.
 
     Without any of those that messages or the ontology say, no derivation is found among the first
@@ -267,10 +267,10 @@ def minimal(
     first = derivation(triple, applications, kb, facts)
     leaves = [each for each in _leaves(first) if each not in facts]
 
-    def again(chosen: Sequence[Triple]) -> Derivation:
+    def again(chosen: Sequence[Triple]) -> FirstDerivations:
         given = frozenset((*chosen, *facts))
         part = _Search(applications, given.__contains__, lambda _: True, _MOST_OF_A_PART)
-        return Derivation(part.derive([triple]), first.limits)
+        return FirstDerivations(part.derive([triple]), first.limits)
 
     if triple not in first.steps or len(leaves) > _MOST_LEAVES:
         return first
@@ -279,16 +279,16 @@ def minimal(
 
 def _narrowed(
     triple: Triple,
-    first: Derivation,
+    first: FirstDerivations,
     leaves: list[Triple],
-    again: Callable[[Sequence[Triple]], Derivation],
-) -> tuple[list[Triple], Derivation]:
+    again: Callable[[Sequence[Triple]], FirstDerivations],
+) -> tuple[list[Triple], FirstDerivations]:
     """The leaves of which none can be left out, and a derivation from them."""
     kept = minimal_conflict(leaves, lambda chosen: triple in again(chosen).steps)
     return (leaves, first) if len(kept) == len(leaves) else (kept, again(kept))
 
 
-def _leaves(found: Derivation) -> list[Triple]:
+def _leaves(found: FirstDerivations) -> list[Triple]:
     """The triples that a derivation ends at."""
     premises = dict.fromkeys(each for step in found.steps.values() for each in step.premises)
     return [each for each in premises if each not in found.steps]
@@ -310,9 +310,9 @@ class _Search:
         self._is_usable = is_usable
         self._left = most
         self._most = most
-        self._found: list[tuple[Triple, Application]] = []
+        self._found: list[tuple[Triple, RuleApplication]] = []
 
-    def derive(self, asked: list[Triple]) -> dict[Triple, Application]:
+    def derive(self, asked: list[Triple]) -> dict[Triple, RuleApplication]:
         """The steps to those of the triples that are derived from leaves, and are none."""
         seen = dict.fromkeys(asked)
         ahead = asked
@@ -342,12 +342,12 @@ class _Search:
                 self._found.append((triple, application))
                 yield from premises
 
-    def _forward(self, asked: Collection[Triple]) -> dict[Triple, Application]:
+    def _forward(self, asked: Collection[Triple]) -> dict[Triple, RuleApplication]:
         """The first application, in rounds, for all that follows by those that were found."""
         waits: dict[Triple, list[int]] = {}
         missing: list[int] = []
         ready: deque[Triple] = deque()
-        steps: dict[Triple, Application] = {}
+        steps: dict[Triple, RuleApplication] = {}
         for number, (triple, application) in enumerate(self._found):
             missing.append(len(application.premises))
             for premise in application.premises:
@@ -370,10 +370,10 @@ class _Search:
 
 
 def _behind(
-    asked: Iterable[Triple], steps: Mapping[Triple, Application]
-) -> dict[Triple, Application]:
+    asked: Iterable[Triple], steps: Mapping[Triple, RuleApplication]
+) -> dict[Triple, RuleApplication]:
     """The steps that the triples need."""
-    found: dict[Triple, Application] = {}
+    found: dict[Triple, RuleApplication] = {}
     ahead = [triple for triple in asked if triple in steps]
     while ahead:
         triple = ahead.pop()

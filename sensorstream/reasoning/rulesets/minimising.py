@@ -14,17 +14,17 @@ from itertools import product
 from typing import Final
 
 from sensorstream.errors import OntologyError
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model import rdf
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Term, Triple
 from sensorstream.model.vocabulary import CONTRADICTION, OWL, RDF, RDFS
-from sensorstream.network.recursion.reads import Kind, reads, written
-from sensorstream.network.recursion.rule import DerivationRule
+from sensorstream.network.recursion.derivation_rule import DerivationRule
+from sensorstream.network.recursion.triple_kinds import TriplesRead, reads, written
 from sensorstream.reasoning.reasoner import Aside
-from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
+from sensorstream.reasoning.rulesets.pattern_solutions import filled_triple, triples_of
+from sensorstream.reasoning.rulesets.rule_reasoner import RuleReasoner
 from sensorstream.reasoning.rulesets.rule_set import RuleSet, lasting, renamed
-from sensorstream.reasoning.rulesets.solving import filled_triple, triples_of
 from sensorstream.reasoning.rulesets.specialise import Specialisation, standard_name
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Expression, Pattern, Query, TriplePattern, Variable
@@ -34,14 +34,14 @@ _SPACES = (RDF, RDFS, OWL, "http://www.w3.org/2001/XMLSchema#")
 
 
 @dataclass(frozen=True, slots=True)
-class Occurring:
+class TripleKind:
     """A kind of triple that may occur; ``loop``: with one term as subject and object only."""
 
-    kind: Kind
+    kind: TriplesRead
     loop: bool = False
 
 
-def vocabulary_of(static: Iterable[Triple]) -> Iterator[Occurring]:
+def vocabulary_of(static: Iterable[Triple]) -> Iterator[TripleKind]:
     """What may stream under an ontology: its names as properties, and as classes.
 
     And what the ontology says itself. Of the names of RDF, RDFS and OWL only ``rdf:type`` streams.
@@ -50,11 +50,13 @@ def vocabulary_of(static: Iterable[Triple]) -> Iterator[Occurring]:
         yield _of_triple(triple)
         for term in triple:
             if isinstance(term, IRI) and not term.startswith(_SPACES):
-                yield Occurring(Kind(term, None))
-                yield Occurring(Kind(rdf.TYPE, term))
+                yield TripleKind(TriplesRead(term, None))
+                yield TripleKind(TriplesRead(rdf.TYPE, term))
 
 
-def firing(rules: Sequence[DerivationRule], occurring: Iterable[Occurring]) -> list[DerivationRule]:
+def firing(
+    rules: Sequence[DerivationRule], occurring: Iterable[TripleKind]
+) -> list[DerivationRule]:
     """The rules whose patterns may all match, and which then say something new.
 
     A loop alone (``?x owl:sameAs ?x``, as eq-ref makes it) does not make others fire that only
@@ -74,7 +76,9 @@ def firing(rules: Sequence[DerivationRule], occurring: Iterable[Occurring]) -> l
 
 
 def reaching(
-    rules: Sequence[DerivationRule], goals: Iterable[Kind], reads: dict[int, tuple[Kind, ...]]
+    rules: Sequence[DerivationRule],
+    goals: Iterable[TriplesRead],
+    reads: dict[int, tuple[TriplesRead, ...]],
 ) -> list[DerivationRule]:
     """The rules whose conclusions are of the goals' kinds, or are read by such rules.
 
@@ -95,12 +99,12 @@ def reaching(
             return [found[number] for number in sorted(found)]
 
 
-def _of_triple(triple: Triple) -> Occurring:
+def _of_triple(triple: Triple) -> TripleKind:
     s, p, o = triple
-    return Occurring(Kind(p, o if p == rdf.TYPE else None), loop=s == o)
+    return TripleKind(TriplesRead(p, o if p == rdf.TYPE else None), loop=s == o)
 
 
-def _concluded(rule: DerivationRule, known: set[Occurring]) -> set[Occurring]:
+def _concluded(rule: DerivationRule, known: set[TripleKind]) -> set[TripleKind]:
     """What a rule makes of triples of known kinds; empty: nothing."""
     premises = list(triples_of(rule.body))
     same: dict[Variable, Variable] = {}
@@ -122,7 +126,7 @@ def _concluded(rule: DerivationRule, known: set[Occurring]) -> set[Occurring]:
             return set()
     given = {_merged(triple, same) for triple in premises}
     made = {_merged(triple, same) for triple in rule.head} - given
-    return {Occurring(written(each), loop=each.subject == each.object) for each in made}
+    return {TripleKind(written(each), loop=each.subject == each.object) for each in made}
 
 
 def distinctions(condition: Expression) -> Iterator[tuple[Variable, Variable]]:
@@ -154,10 +158,10 @@ _FOUND: Final = IRI(f"{CONTRADICTION}-found")
 _NEW: Final = "urn:sensorstream:new:"
 _MOST_NAMES: Final = 5
 """More variables of one rule can be equal in too many ways (52 of five)."""
-_ANYTHING: Final = Kind(None, None)
+_ANYTHING: Final = TriplesRead(None, None)
 
 
-def kinds_asked(query: Query) -> list[Kind]:
+def kinds_asked(query: Query) -> list[TriplesRead]:
     """The kinds of triples that a query reads of graphs; what streams through windows is none."""
     if isinstance(query.form, algebra.Describe):
         return [_ANYTHING]
@@ -178,7 +182,7 @@ class Minimised:
 
 
 def minimised(
-    rule_set: RuleSet, static: Iterable[Triple], asked: Iterable[Kind] | None = None
+    rule_set: RuleSet, static: Iterable[Triple], asked: Iterable[TriplesRead] | None = None
 ) -> Minimised:
     """The rules that are needed.
 
@@ -193,7 +197,7 @@ def minimised(
     """
     given = tuple(static)
     rules = [_harmless(rule) for rule in rule_set.rules]
-    goals = [_ANYTHING] if asked is None else [*asked, Kind(_FOUND, None)]
+    goals = [_ANYTHING] if asked is None else [*asked, TriplesRead(_FOUND, None)]
     whole = _closed(rule_set, rules, given)
     found = next(iter(whole.match(None, _FOUND, None)), None)
     if found is not None:
@@ -206,7 +210,7 @@ def minimised(
     facts = [
         triple
         for triple in whole.triples(Origin.STATIC_INFERRED)
-        if any(goal.meets(Kind(triple[1], triple[2])) for goal in goals)
+        if any(goal.meets(TriplesRead(triple[1], triple[2])) for goal in goals)
     ]
     busy = {standard_name(rule) for rule in needed}
     trial = _Trial(rule_set, given, needed, facts)

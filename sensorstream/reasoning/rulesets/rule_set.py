@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from sensorstream.errors import Position
 from sensorstream.language.syntax import RuleFile
 from sensorstream.model.terms import Triple
-from sensorstream.network.recursion.reads import reads, written
-from sensorstream.network.recursion.rule import DerivationRule
+from sensorstream.network.recursion.derivation_rule import DerivationRule
+from sensorstream.network.recursion.triple_kinds import reads, written
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import TriplePattern, Variable
 from sensorstream.sparql.walk import nodes, replaced
@@ -74,7 +74,7 @@ def _may_lose(rule: DerivationRule) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class RuleComment:
     """What a file says of a rule: where it stands, and the comment below its name."""
 
     position: Position
@@ -91,7 +91,7 @@ class RuleSet:
     name: str
     rules: tuple[DerivationRule, ...]
     facts: tuple[Triple, ...]
-    notes: Mapping[str, Note]
+    notes: Mapping[str, RuleComment]
     """By the name of a rule."""
     state_rules: tuple[RuleFile, ...] = ()
 
@@ -108,7 +108,7 @@ def combined(sets: Iterable[RuleSet]) -> RuleSet:
     """
     several = tuple(sets)
     kept: dict[object, DerivationRule] = {}
-    notes: dict[str, Note] = {}
+    notes: dict[str, RuleComment] = {}
     for each in several:
         for rule in each.rules:
             meaning = renamed(rule)

@@ -15,14 +15,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
-from sensorstream.network.recursion.reads import Kind, KindIndex, reads, written
-from sensorstream.network.recursion.rule import Clause, DerivationRule, clauses, meant
-from sensorstream.reasoning.rulesets.lists import is_schema, kinds_of, kinds_of_lists, unrolled
-from sensorstream.reasoning.rulesets.rule_set import renamed
-from sensorstream.reasoning.rulesets.solving import (
+from sensorstream.network.recursion.derivation_rule import (
+    DerivationRule,
+    RuleClause,
+    clauses,
+    meant,
+)
+from sensorstream.network.recursion.triple_kinds import KindIndex, TriplesRead, reads, written
+from sensorstream.reasoning.rulesets.pattern_solutions import (
     Binding,
     Substitution,
     bound,
@@ -33,8 +36,15 @@ from sensorstream.reasoning.rulesets.solving import (
     solutions,
     triples_of,
 )
+from sensorstream.reasoning.rulesets.rule_set import renamed
+from sensorstream.reasoning.rulesets.schema_lists import (
+    is_schema,
+    kinds_of,
+    kinds_of_lists,
+    unrolled,
+)
 from sensorstream.sparql.algebra import BGP, Graph, PatternTerm, TriplePattern, Variable
-from sensorstream.sparql.scope import names_in
+from sensorstream.sparql.variable_scope import names_in
 from sensorstream.sparql.walk import nodes
 
 LARGE: Final = 500
@@ -44,8 +54,9 @@ LARGE: Final = 500
 class SchemaTable:
     """What follows from ``?x predicate ?key`` about ``?x``, by the schema.
 
-    A :class:`~sensorstream.network.recursion.linear.LinearTable`. ``index`` holds the schema, of
-    which only triples count that ``is_static`` tells; of its solutions those that ``allows`` does.
+    A :class:`~sensorstream.network.recursion.linear_rules.LinearTable`. ``index`` holds the schema,
+    of which only triples count that ``is_static`` tells; of its solutions those that ``allows``
+    does.
     """
 
     def __init__(
@@ -60,7 +71,7 @@ class SchemaTable:
         assert isinstance(premise.predicate, IRI)
         assert isinstance(premise.object, Variable)
         self.predicate = premise.predicate
-        self.heads: tuple[Kind, ...] = tuple(dict.fromkeys(map(written, heads)))
+        self.heads: tuple[TriplesRead, ...] = tuple(dict.fromkeys(map(written, heads)))
         self._key = premise.object.name
         self._schema = tuple(schema)
         self._heads: list[tuple[IRI, PatternTerm]] = []
@@ -76,7 +87,7 @@ class SchemaTable:
         self._found: dict[Term, tuple[tuple[IRI, Term], ...]] = {}
 
     def said(self, object_: Term) -> Sequence[tuple[IRI, Term]]:
-        """See :class:`~sensorstream.network.recursion.linear.LinearTable`."""
+        """See :class:`~sensorstream.network.recursion.linear_rules.LinearTable`."""
         found = self._found.get(object_)
         if found is None:
             made: dict[tuple[IRI, Term], None] = {}
@@ -90,10 +101,10 @@ class SchemaTable:
         return found
 
     def names(self, term: Term) -> bool:
-        """See :class:`~sensorstream.network.recursion.linear.LinearTable`."""
+        """See :class:`~sensorstream.network.recursion.linear_rules.LinearTable`."""
         return any(self._has(name, term) for name in self._names)
 
-    def may_say(self, kind: Kind) -> bool:
+    def may_say(self, kind: TriplesRead) -> bool:
         """Whether a conclusion may be of a kind."""
         return any(
             (kind.predicate is None or kind.predicate == property)
@@ -182,7 +193,7 @@ class Division:
     that the static graph answers, ``whole`` is the clause with these patterns.
     """
 
-    def __init__(self, clause: Clause) -> None:
+    def __init__(self, clause: RuleClause) -> None:
         body = clause.body.pattern
         asked = dict.fromkeys(filter(is_schema, triples_of(body)))
         self.schema: tuple[TriplePattern, ...] = tuple(asked)
@@ -243,7 +254,7 @@ class Division:
                 match = bound((pattern.subject, pattern.predicate, pattern.object), triple)
                 if match is not None:
                     yield match
-            elif any(kind.meets(Kind(triple[1], None)) for kind in kinds_of(pattern)):
+            elif any(kind.meets(TriplesRead(triple[1], None)) for kind in kinds_of(pattern)):
                 yield {}
 
     def conclusions(self, binding: Binding) -> list[Triple]:
@@ -325,7 +336,7 @@ class Specialisation:
         of :func:`.lists.schema_kinds` do. With the others, also those of the schema,
         the rules conclude what the rule set does.
         """
-        kind = Kind(triple[1], triple[2])
+        kind = TriplesRead(triple[1], triple[2])
         if any(each.meets(kind) for each in self._kinds_of_lists):
             return True
         near = dict.fromkeys(self._by_kind.meeting(kind))

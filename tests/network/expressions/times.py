@@ -7,7 +7,7 @@ from typing import Any
 import pyoxigraph as ox
 from hypothesis import strategies as st
 
-from sensorstream.kb.oxigraph import from_oxigraph
+from sensorstream.kb.oxigraph_terms import from_oxigraph
 from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.model.xsd import XSD

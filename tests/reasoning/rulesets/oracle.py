@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import pyoxigraph as ox
 
-from sensorstream.kb.oxigraph import from_oxigraph, subject_to_oxigraph, to_oxigraph
+from sensorstream.kb.oxigraph_terms import from_oxigraph, subject_to_oxigraph, to_oxigraph
 from sensorstream.model.terms import Triple
 from sensorstream.model.vocabulary import RDF
 from tests.oxigraph import FUNCTIONS

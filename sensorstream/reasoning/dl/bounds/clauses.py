@@ -29,7 +29,7 @@ class Untreated(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Alternative:
+class ClauseHead:
     """Triples that hold together, for some value of each of the ``unnamed`` variables.
 
     ``made`` is what else is said of their names, once they have some.
@@ -41,7 +41,7 @@ class Alternative:
 
 
 @dataclass(frozen=True, slots=True)
-class Clause:
+class BoundClause:
     """If all triples of ``body`` hold, one of ``heads`` does; without heads that is impossible.
 
     The two terms of each pair of ``apart`` must be different names. The variables of each group of
@@ -50,7 +50,7 @@ class Clause:
 
     name: str
     body: tuple[TriplePattern, ...]
-    heads: tuple[Alternative, ...]
+    heads: tuple[ClauseHead, ...]
     apart: tuple[tuple[Variable, Variable], ...] = ()
     alike: tuple[tuple[Variable, ...], ...] = ()
 
@@ -65,12 +65,12 @@ class Crowd:
     link: IRI
     number: int
     kind: IRI
-    clause: Clause
+    clause: BoundClause
 
 
-def implies(name: str, body: tuple[TriplePattern, ...], head: TriplePattern) -> Clause:
+def implies(name: str, body: tuple[TriplePattern, ...], head: TriplePattern) -> BoundClause:
     """A clause with one triple as head."""
-    return Clause(name, body, (Alternative((head,)),))
+    return BoundClause(name, body, (ClauseHead((head,)),))
 
 
 def member(one: PatternTerm, of_class: IRI) -> TriplePattern:
@@ -88,7 +88,7 @@ def renamed(triple: TriplePattern, terms: Mapping[Variable, PatternTerm]) -> Tri
 
 
 @dataclass(frozen=True, slots=True)
-class Role:
+class PropertyRole:
     """A property, or the inverse of one; of values, the link to their names."""
 
     name: IRI

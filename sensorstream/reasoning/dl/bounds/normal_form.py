@@ -16,30 +16,34 @@ from sensorstream.model import owl, rdf
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.vocabulary import OWL
 from sensorstream.model.xsd import XSD
-from sensorstream.network.recursion.rule import constant
+from sensorstream.network.recursion.derivation_rule import constant
 from sensorstream.reasoning.dl.axioms import EQUALITY, SWRL, Axioms, named_individuals
+from sensorstream.reasoning.dl.bounds.axiom_clauses import NUMBER, Needs, Stated
+from sensorstream.reasoning.dl.bounds.class_expressions import UNION, ClauseExpressions
 from sensorstream.reasoning.dl.bounds.clauses import (
     OPEN,
     THING,
     VALUES,
-    Clause,
+    BoundClause,
     Crowd,
     Untreated,
     implies,
     member,
 )
 from sensorstream.reasoning.dl.bounds.data_ranges import known_value
-from sensorstream.reasoning.dl.bounds.expressions import UNION, Expressions
-from sensorstream.reasoning.dl.bounds.foreseen import Enumerations, enumerations, foreseen
-from sensorstream.reasoning.dl.bounds.stated import NUMBER, Needs, Stated
-from sensorstream.reasoning.dl.bounds.values import Values, stand_ins
+from sensorstream.reasoning.dl.bounds.foreseen_conclusions import (
+    Enumerations,
+    enumerations,
+    foreseen,
+)
+from sensorstream.reasoning.dl.bounds.value_names import ValueNames, stand_ins
 from sensorstream.reasoning.dl.datatypes import Value
 from sensorstream.sparql.algebra import TriplePattern, Variable
 
 _X, _Y = Variable("x"), Variable("y")
 
 
-def is_of_pairs(clause: Clause) -> bool:
+def is_of_pairs(clause: BoundClause) -> bool:
     """Whether the clause derives a triple for each pair of different individuals."""
     return bool(clause.heads) and any(
         isinstance(each.predicate, IRI) and each.predicate.startswith(NUMBER)
@@ -47,7 +51,7 @@ def is_of_pairs(clause: Clause) -> bool:
     )
 
 
-def alternatives_apart(clauses: Sequence[Clause]) -> Iterator[Clause]:
+def alternatives_apart(clauses: Sequence[BoundClause]) -> Iterator[BoundClause]:
     """Differences between individuals that are alternatives in one clause."""
     lists: dict[IRI, dict[IRI, str]] = {}
     chosen: list[set[IRI]] = []
@@ -73,7 +77,7 @@ def alternatives_apart(clauses: Sequence[Clause]) -> Iterator[Clause]:
                 yield implies(members[one], (), TriplePattern(one, owl.DIFFERENT_FROM, other))
 
 
-def tells_pairs_apart(clauses: Iterable[Clause]) -> bool:
+def tells_pairs_apart(clauses: Iterable[BoundClause]) -> bool:
     """Whether any clause has alternatives that differences leave, or needs different ones."""
     for clause in clauses:
         links = [triple.predicate for head in clause.heads for triple in head.triples]
@@ -82,7 +86,7 @@ def tells_pairs_apart(clauses: Iterable[Clause]) -> bool:
     return False
 
 
-def things(axioms: Axioms, clauses: list[Clause]) -> Iterator[Clause]:
+def things(axioms: Axioms, clauses: list[BoundClause]) -> Iterator[BoundClause]:
     """Everything an assertion or an axiom speaks of is an individual."""
     classes = set(axioms.typed(f"{OWL}Class")) | {owl.THING, IRI(f"{OWL}NamedIndividual")}
     links = {*axioms.typed(f"{OWL}ObjectProperty"), *EQUALITY}
@@ -125,12 +129,12 @@ class NormalForm:
     values that are only said to exist.
     """
 
-    clauses: tuple[Clause, ...]
+    clauses: tuple[BoundClause, ...]
     untreated: tuple[str, ...]
     needs: Needs
     """What one of the axioms left out needs to say anything about ``?x``."""
     above: NormalForm | None
-    values: Values
+    values: ValueNames
     enumerations: Enumerations
     axioms: frozenset[str]
     """The names of the clauses that axioms have been made to."""
@@ -147,7 +151,7 @@ def normal_form(triples: tuple[Triple, ...], left_out: frozenset[str] = frozense
     """
     triples = tuple(_defined(triples))
     axioms = Axioms(triples)
-    expressions = Expressions(axioms)
+    expressions = ClauseExpressions(axioms)
     values = expressions.values
     untreated: dict[str, None] = {}
     named: set[str] = set()
@@ -230,9 +234,9 @@ def _mentioned(triples: Iterable[Triple]) -> dict[Value, Literal]:
     return found
 
 
-def _always() -> Iterator[Clause]:
+def _always() -> Iterator[BoundClause]:
     """What holds in every ontology."""
-    yield Clause("owl:Nothing", (member(_X, owl.NOTHING),), ())
+    yield BoundClause("owl:Nothing", (member(_X, owl.NOTHING),), ())
     different = TriplePattern(_X, owl.DIFFERENT_FROM, _Y)
-    yield Clause("owl:differentFrom", (TriplePattern(_X, owl.DIFFERENT_FROM, _X),), ())
+    yield BoundClause("owl:differentFrom", (TriplePattern(_X, owl.DIFFERENT_FROM, _X),), ())
     yield implies("owl:differentFrom", (different,), TriplePattern(_Y, owl.DIFFERENT_FROM, _X))

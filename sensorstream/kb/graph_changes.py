@@ -1,0 +1,187 @@
+"""What differs between graphs and their copies in Oxigraph, and the store of copies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, Generic, TypeAlias, TypeVar
+
+import pyoxigraph as ox
+
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
+from sensorstream.kb.oxigraph_terms import OxigraphSubject, stored, subject_to_oxigraph
+from sensorstream.kb.triple_index import TripleIndex
+from sensorstream.model.terms import IRI, Triple
+from sensorstream.model.vocabulary import GRAPH_INFERRED, GRAPH_STATIC, GRAPH_WINDOW
+
+_WORN: Final = 20_000
+"""After this many removed quads (or as many as the store holds, if more) a new store is made."""
+T = TypeVar("T")
+_GRAPHS: Final[Sequence[tuple[int, IRI | None]]] = (
+    (sum(Origin), None),
+    (int(Origin.STATIC), GRAPH_STATIC),
+    (int(Origin.WINDOW), GRAPH_WINDOW),
+    (int(Origin.INFERRED | Origin.STATIC_INFERRED), GRAPH_INFERRED),
+)
+"""Marks, and the graph for triples with any of them.
+
+The union (None) is a graph of its own: Oxigraph's union of named graphs gives a triple once for
+every graph that holds it, but RDF 1.1 requires a merge.
+"""
+
+Quad: TypeAlias = tuple[Triple, IRI | None]
+"""A triple and its graph; None: the default one."""
+
+
+class Changes(Generic[T]):
+    """Notes what has come to or gone from what a copy has to hold; an empty copy lacks all.
+
+    What comes and goes between two readings leaves no note, or notes would pile up unasked.
+    """
+
+    def __init__(self, held: Iterable[T] = ()) -> None:
+        self._notes = dict.fromkeys(held, True)
+
+    def __len__(self) -> int:
+        return len(self._notes)
+
+    def added(self, item: T) -> None:
+        """It has come."""
+        if not self._notes.setdefault(item, True):
+            del self._notes[item]
+
+    def removed(self, item: T) -> None:
+        """It goes."""
+        if self._notes.setdefault(item, False):
+            del self._notes[item]
+
+    def read(self) -> tuple[list[T], list[T]]:
+        """What has come, and what has gone."""
+        come = [item for item, there in self._notes.items() if there]
+        return come, [item for item, there in self._notes.items() if not there]
+
+    def done(self) -> None:
+        """Forget what was read: the copy has it."""
+        self._notes.clear()
+
+
+class KnowledgeChanges(Changes[Quad]):
+    """The changes of a knowledge base, for an empty copy of all its graphs; O(knowledge base).
+
+    The union of the graphs is the default graph of the copy, which has the named graphs of the
+    messages too.
+    """
+
+    def __init__(self, kb: KnowledgeBase) -> None:
+        super().__init__()
+        self._kb = kb
+        for triple in kb.match(None, None, None):
+            self._note(triple, 0, kb.marks(triple))
+        for triple, graphs in kb.in_graphs():
+            self._note_graphs(triple, frozenset(), graphs)
+        kb.subscribe(self._note)
+        kb.graph_listeners.append(self._note_graphs)
+
+    def close(self) -> None:
+        """Note no more."""
+        self._kb.unsubscribe(self._note)
+        self._kb.graph_listeners.remove(self._note_graphs)
+
+    def _note(self, triple: Triple, old: int, new: int) -> None:
+        for marks, graph in _GRAPHS:
+            if new & marks and not old & marks:
+                self.added((triple, graph))
+            elif old & marks and not new & marks:
+                self.removed((triple, graph))
+
+    def _note_graphs(self, triple: Triple, old: frozenset[IRI], new: frozenset[IRI]) -> None:
+        for graph in sorted(new - old):
+            self.added((triple, graph))
+        for graph in sorted(old - new):
+            self.removed((triple, graph))
+
+
+GRAPH_MARKS: Final = {name: marks for marks, name in _GRAPHS if name is not None}
+"""The marks of the triples of each named graph."""
+
+
+class GraphIndex:
+    """Follows one named graph; O(1) per change of it. For queries that read that graph."""
+
+    __slots__ = ("_kb", "_marks", "index")
+
+    def __init__(self, kb: KnowledgeBase, name: IRI) -> None:
+        self.index = TripleIndex()
+        self._kb = kb
+        self._marks = GRAPH_MARKS[name]
+        for triple in kb.match(None, None, None):
+            self._note(triple, 0, kb.marks(triple))
+        kb.subscribe(self._note)
+
+    def _note(self, triple: Triple, old: int, new: int) -> None:
+        before, now = old & self._marks, new & self._marks
+        if now and not before:
+            self.index.add(triple)
+        elif before and not now:
+            self.index.discard(triple)
+
+    def close(self) -> None:
+        """Stop following the graph."""
+        self._kb.unsubscribe(self._note)
+
+
+class QuadStore:
+    """An Oxigraph store whose size is that of what it holds.
+
+    Oxigraph's store in memory never frees the memory of a removed quad (about 500 bytes, measured),
+    so from time to time a new store replaces the old one. Answers that are still being read keep
+    the old store.
+    """
+
+    __slots__ = ("_held", "_removed", "store")
+
+    def __init__(self) -> None:
+        self.store = ox.Store()
+        # As it is told: to ask the store costs what it holds.
+        self._held = 0
+        self._removed = 0
+
+    def change(self, added: Sequence[ox.Quad], removed: Sequence[ox.Quad]) -> None:
+        """Remove quads, then add others; O(changes), amortised."""
+        for quad in removed:
+            self.store.remove(quad)
+        self._gone(len(removed))
+        self.store.extend(added)
+        self._held += len(added)
+
+    def drop(self, graph: ox.NamedNode, size: int) -> None:
+        """Remove a graph that has so many quads."""
+        self.store.remove_graph(graph)
+        self._gone(size)
+
+    def _gone(self, quads: int) -> None:
+        self._held -= quads
+        self._removed += quads
+        if self._removed > _WORN and self._removed > self._held:
+            old, self.store = self.store, ox.Store()
+            self.store.bulk_extend(old)
+            self._removed = 0
+
+
+def quads_of(quads: Iterable[Quad]) -> Iterator[ox.Quad]:
+    """The same for a store.
+
+    Raises:
+        TermError: one has an IRI that is not valid.
+    """
+    graphs: dict[IRI | None, ox.DefaultGraph | OxigraphSubject] = {None: ox.DefaultGraph()}
+    for (subject, predicate, value), graph in quads:
+        node = graphs.get(graph)
+        if node is None:
+            assert graph is not None
+            node = graphs[graph] = subject_to_oxigraph(graph)
+        yield ox.Quad(
+            subject_to_oxigraph(subject),
+            ox.NamedNode(predicate),
+            stored(value),
+            node,
+        )
