@@ -68,18 +68,12 @@ from sensorstream.history.access_store import PostgresAuditLog, PostgresKeys
 from sensorstream.history.database import engine as database_engine
 from sensorstream.history.effects_writer import Writes, claim
 from sensorstream.history.incident_clock import tell_groups, tend
-from sensorstream.history.incidents import (
-    Behind,
-    PostgresIncidents,
-    alerts_after,
-    alerts_before,
-    messages_behind,
-    set_damping,
-)
-from sensorstream.history.kept_messages import EVERY, QuarantineChoice, Quarantined, quarantined
+from sensorstream.history.incidents import PostgresIncidents, set_damping
 from sensorstream.history.open_history import open_history
 from sensorstream.history.outbox import PostgresOutbox
+from sensorstream.history.postgres_reader import PostgresReader
 from sensorstream.history.store import PostgresStore
+from sensorstream.history.store_reader import EVERY, Behind, QuarantineChoice, Quarantined
 from sensorstream.history.views import install_views
 from sensorstream.history.webhook_store import PostgresWebhooks
 from sensorstream.journal.entry import Entry
@@ -155,6 +149,7 @@ class Application(Handle):
         deployment, put = in_force(settings, files, store, start.seq, again=True)
         self.database = database_engine(self.url, pool_size=_CONNECTIONS)
         self._stack.callback(self.database.dispose)
+        self.reader = PostgresReader(self.database, self.seconds)
         if here:
             progress(f"starting the reasoner (profile {settings.reasoning.profile})")
         machine = build_machine(
@@ -366,17 +361,17 @@ class Application(Handle):
 
     def alerts(self, limit: int, before: int | None = None) -> Sequence[RaisedAlert]:
         """Kept alerts, newest first, with ``seq`` below ``before``."""
-        return alerts_before(self.database, limit, before)
+        return self.reader.alerts_before(limit, before)
 
     def alerts_after(self, seq: int, limit: int) -> Sequence[RaisedAlert]:
         """Kept alerts, oldest first, with ``seq`` above the given one."""
-        return alerts_after(self.database, limit, seq)
+        return self.reader.alerts_after(limit, seq)
 
     def messages_behind(
         self, alert: str, limit: int, after: int = 0
     ) -> tuple[RaisedAlert, Sequence[Behind]]:
-        """The messages that led to an alert; see :func:`.messages_behind`."""
-        return messages_behind(self.database, alert, limit, after)
+        """The messages that led to an alert; see :meth:`.StoreReader.messages_behind`."""
+        return self.reader.messages_behind(alert, limit, after)
 
     def window_view(self, limit: int, offset: int = 0) -> WindowView:
         """The window and one page of its individuals.
@@ -390,7 +385,7 @@ class Application(Handle):
 
     def quarantine(self, limit: int, chosen: QuarantineChoice = EVERY) -> Sequence[Quarantined]:
         """Messages that were not taken in, or not whole, newest first."""
-        return quarantined(self.database, limit, chosen, self.settings.limits.question_seconds)
+        return self.reader.quarantined(limit, chosen)
 
     def held(self) -> int:
         """How many messages wait for earlier ones."""

@@ -20,7 +20,7 @@ from sensorstream.errors import (
     Unavailable,
     WebhookError,
 )
-from sensorstream.history.kept_messages import QuarantineChoice
+from sensorstream.history.store_reader import QuarantineChoice
 from sensorstream.model.webhook_definition import WebhookDefinition
 from sensorstream.settings.settings import ServerSettings, Settings, WindowSettings
 from sensorstream.simulation.tracker_messages import tracker_messages

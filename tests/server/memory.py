@@ -43,9 +43,8 @@ from sensorstream.history.asking.checked_question import (
     question_plan,
 )
 from sensorstream.history.asking.query_answer import Answer, GraphAnswer, Solutions
-from sensorstream.history.incidents import Behind
-from sensorstream.history.kept_messages import EVERY, QuarantineChoice, Quarantined
 from sensorstream.history.read_only_sql import AnswerColumn, SqlResult, SqlStream
+from sensorstream.history.store_reader import EVERY, Behind, QuarantineChoice, Quarantined
 from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.mapping.xml_document import parse_document
 from sensorstream.model.events import Alert, Message

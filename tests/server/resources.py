@@ -71,8 +71,7 @@ from sensorstream.errors import (
 from sensorstream.history.access_store import PostgresAuditLog, PostgresKeys
 from sensorstream.history.asking.query_answer import Answer
 from sensorstream.history.incidents import PostgresIncidents
-from sensorstream.history.kept_messages import Choice, KeptMessage, Left, QuarantineChoice
-from sensorstream.history.statements import Latest
+from sensorstream.history.store_reader import Choice, KeptMessage, Latest, Left, QuarantineChoice
 from sensorstream.mapping.statement_places import Expression, Node, StatementPlace
 from sensorstream.model import rdf, rdfs
 from sensorstream.model.events import Alert, Basis, Evidence, Matched, Provenance, RuleWait

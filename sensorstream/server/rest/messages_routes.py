@@ -30,7 +30,7 @@ from sensorstream.app.questions.message_questions import MOST_INDIVIDUALS, Known
 from sensorstream.client.operations import Operations
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import Busy, MessageTooLarge, Position, RepeatedMessage, SensorStreamError
-from sensorstream.history.kept_messages import KeptMessage, QuarantineChoice
+from sensorstream.history.store_reader import KeptMessage, QuarantineChoice
 from sensorstream.server.access_rules import check_source
 from sensorstream.server.addresses import admitted
 from sensorstream.server.batches import JSON, LINES, read_batch

@@ -17,7 +17,7 @@ from sensorstream.app.questions.message_questions import MOST, Replayed
 from sensorstream.client.operations import Operations
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import RepeatedMessage
-from sensorstream.history.kept_messages import QuarantineChoice
+from sensorstream.history.store_reader import QuarantineChoice
 from sensorstream.server.addresses import admitted
 from sensorstream.server.negotiation import xml_of
 from sensorstream.server.operation_routes import (
