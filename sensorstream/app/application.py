@@ -13,7 +13,6 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry
 
-from sensorstream.alerts.alert_records import RaisedAlert
 from sensorstream.alerts.dispatcher import DeliveryPlan, WebhookDispatcher
 from sensorstream.alerts.feed import AlertFeed
 from sensorstream.alerts.outputs import receiver_of, senders_of
@@ -73,7 +72,6 @@ from sensorstream.history.open_history import open_history
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.postgres_reader import PostgresReader
 from sensorstream.history.store import PostgresStore
-from sensorstream.history.store_reader import EVERY, Behind, QuarantineChoice, Quarantined
 from sensorstream.history.views import install_views
 from sensorstream.history.webhook_store import PostgresWebhooks
 from sensorstream.journal.entry import Entry
@@ -359,20 +357,6 @@ class Application(Handle):
             *(InForce("semantic", each.name, each.position) for each in deployment.rules),
         )
 
-    def alerts(self, limit: int, before: int | None = None) -> Sequence[RaisedAlert]:
-        """Kept alerts, newest first, with ``seq`` below ``before``."""
-        return self.reader.alerts_before(limit, before)
-
-    def alerts_after(self, seq: int, limit: int) -> Sequence[RaisedAlert]:
-        """Kept alerts, oldest first, with ``seq`` above the given one."""
-        return self.reader.alerts_after(limit, seq)
-
-    def messages_behind(
-        self, alert: str, limit: int, after: int = 0
-    ) -> tuple[RaisedAlert, Sequence[Behind]]:
-        """The messages that led to an alert; see :meth:`.StoreReader.messages_behind`."""
-        return self.reader.messages_behind(alert, limit, after)
-
     def window_view(self, limit: int, offset: int = 0) -> WindowView:
         """The window and one page of its individuals.
 
@@ -382,10 +366,6 @@ class Application(Handle):
         self.check_here("the window")
         with self.pipeline.lock:
             return view_window(self.engine, self.settings.window, limit, offset)
-
-    def quarantine(self, limit: int, chosen: QuarantineChoice = EVERY) -> Sequence[Quarantined]:
-        """Messages that were not taken in, or not whole, newest first."""
-        return self.reader.quarantined(limit, chosen)
 
     def held(self) -> int:
         """How many messages wait for earlier ones."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Final, Generic, TypeAlias, TypeVar
 
 import pyoxigraph as ox
@@ -104,29 +104,41 @@ GRAPH_MARKS: Final = {name: marks for marks, name in _GRAPHS if name is not None
 """The marks of the triples of each named graph."""
 
 
-class GraphIndex:
-    """Follows one named graph; O(1) per change of it. For queries that read that graph."""
+class NamedGraphs:
+    """The graphs of a knowledge base, each with an index from its first use on; O(1) per change."""
 
-    __slots__ = ("_kb", "_marks", "index")
+    __slots__ = ("_followed", "_kb")
 
-    def __init__(self, kb: KnowledgeBase, name: IRI) -> None:
-        self.index = TripleIndex()
+    def __init__(self, kb: KnowledgeBase) -> None:
         self._kb = kb
-        self._marks = GRAPH_MARKS[name]
-        for triple in kb.match(None, None, None):
-            self._note(triple, 0, kb.marks(triple))
-        kb.subscribe(self._note)
+        self._followed: dict[int, TripleIndex] = {}
+
+    def index(self, name: Hashable) -> TripleIndex:
+        """What a graph holds; one that there is not holds nothing."""
+        if not isinstance(name, IRI) or name not in GRAPH_MARKS:
+            return TripleIndex()
+        marks = GRAPH_MARKS[name]
+        if not self._followed:
+            self._kb.subscribe(self._note)
+        if marks not in self._followed:
+            index = self._followed[marks] = TripleIndex()
+            for triple in self._kb.match(None, None, None):
+                if self._kb.marks(triple) & marks:
+                    index.add(triple)
+        return self._followed[marks]
 
     def _note(self, triple: Triple, old: int, new: int) -> None:
-        before, now = old & self._marks, new & self._marks
-        if now and not before:
-            self.index.add(triple)
-        elif before and not now:
-            self.index.discard(triple)
+        for marks, index in self._followed.items():
+            if new & marks and not old & marks:
+                index.add(triple)
+            elif old & marks and not new & marks:
+                index.discard(triple)
 
     def close(self) -> None:
-        """Stop following the graph."""
-        self._kb.unsubscribe(self._note)
+        """Follow none of them any longer; a second call does nothing."""
+        if self._followed:
+            self._kb.unsubscribe(self._note)
+            self._followed.clear()
 
 
 class QuadStore:

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 import pyoxigraph as ox
 
 from sensorstream.errors import QueryError, RuleError
-from sensorstream.kb.graph_changes import GRAPH_MARKS, GraphIndex
+from sensorstream.kb.graph_changes import GRAPH_MARKS, NamedGraphs
 from sensorstream.kb.graph_index import KnowledgeBase
 from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.terms import IRI, Term
@@ -72,28 +72,9 @@ class ConditionQuery:
         return Sources(default, named, {GIVEN: given})
 
 
-class Graphs:
-    """The graphs of a knowledge base that conditions read, each followed from its first use on."""
-
-    def __init__(self, kb: KnowledgeBase) -> None:
-        self._kb = kb
-        self._followed: dict[IRI, GraphIndex] = {}
-
-    def index(self, source: TripleSource) -> TripleIndex:
-        """What a source holds; a graph that there is not holds nothing."""
-        if source == DEFAULT:
-            return self._kb.index
-        name = source.key
-        if not isinstance(name, IRI) or name not in GRAPH_MARKS:
-            return TripleIndex()
-        if name not in self._followed:
-            self._followed[name] = GraphIndex(self._kb, name)
-        return self._followed[name].index
-
-    def close(self) -> None:
-        """Follow none of them any longer."""
-        for graph in self._followed.values():
-            graph.close()
+def index_of(source: TripleSource, kb: KnowledgeBase, graphs: NamedGraphs) -> TripleIndex:
+    """What a condition reads: the union of the graphs, or one of them."""
+    return kb.index if source == DEFAULT else graphs.index(source.key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +99,7 @@ class Reevaluator:
         """Whether the limits do not count."""
         self._kb = kb
         self._limits = limits
-        self._graphs = Graphs(kb)
+        self._graphs = NamedGraphs(kb)
         self._copies = Copies()
         self._given = TripleSource(GIVEN, "the values given")
         self._values = TripleIndex()
@@ -182,9 +163,10 @@ class Reevaluator:
 
     def _copy(self, source: TripleSource) -> tuple[Copied, IRI]:
         if source not in self._copied:
-            index: Copied = self._values if source == self._given else self._graphs.index(source)
-            if source.parts:
-                index = Merged([self._graphs.index(part) for part in source.parts])
+            parts = [index_of(part, self._kb, self._graphs) for part in source.graphs]
+            index: Copied = Merged(parts) if source.parts else parts[0]
+            if source == self._given:
+                index = self._values
             self._copied[source] = index, self._copies.use(index)
         return self._copied[source]
 

@@ -10,6 +10,7 @@ from itertools import chain
 from typing import Final
 
 from sensorstream.errors import NotIncremental, Overrun, QueryError, UnsupportedQuery
+from sensorstream.kb.graph_changes import NamedGraphs
 from sensorstream.kb.graph_index import KnowledgeBase
 from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.terms import Term
@@ -20,7 +21,7 @@ from sensorstream.network.node import Node, operators
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.plan.planner import plan_in_step
 from sensorstream.network.query_sources import Sources, TripleSource
-from sensorstream.rules.conditions import ConditionQuery, Graphs, Reevaluator, Solution
+from sensorstream.rules.conditions import ConditionQuery, Reevaluator, Solution, index_of
 from sensorstream.rules.followed_solutions import ContinuousCondition, Followed
 from sensorstream.rules.given_variables import GIVEN, with_given, with_keys
 from sensorstream.sparql.algebra import Project
@@ -93,7 +94,7 @@ class ConditionEvaluator:
         self._rows = 0
         self._seconds = 0.0
         self._network = Network(limits)
-        self._graphs = Graphs(kb)
+        self._graphs = NamedGraphs(kb)
         self._conditions: dict[tuple[ConditionQuery, frozenset[str]], ContinuousCondition] = {}
         self._in_step: set[ConditionQuery] = set()
         # By the condition, with the operator that finds out which solutions end.
@@ -359,5 +360,5 @@ class ConditionEvaluator:
     def _built(self, made: tuple[Plan, Sources], given: TripleIndex) -> Node:
         plan, sources = made
         read = (*sources.default.graphs, *sources.named.values())
-        indexes = {source: self._graphs.index(source) for source in read}
+        indexes = {source: index_of(source, self._kb, self._graphs) for source in read}
         return build(plan, self._network, {**indexes, sources.windows[GIVEN]: given})

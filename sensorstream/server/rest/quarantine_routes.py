@@ -110,7 +110,7 @@ def list_quarantined(
 
     Those that were replayed or dismissed are left out.
     """
-    found = app.quarantine(limit, chosen)
+    found = app.reader.quarantined(limit, chosen)
     asked = {"limit": limit, **asdict(chosen), "before": found[-1].seq if found else None}
     return QuarantineBody(
         messages=[body_of(QuarantinedBody, each) for each in found],
