@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import TypeAlias
 from weakref import WeakKeyDictionary
-
-import pyoxigraph as ox
 
 from sensorstream.errors import QueryError, RuleError
 from sensorstream.kb.graph_changes import GRAPH_MARKS, NamedGraphs
 from sensorstream.kb.graph_index import KnowledgeBase
 from sensorstream.kb.triple_index import TripleIndex
-from sensorstream.model.terms import IRI, Term
+from sensorstream.model.terms import Term
 from sensorstream.network.budget import NO_LIMITS, Limits
 from sensorstream.network.copies import Copied, Copies, Merged
-from sensorstream.network.exact_values import OxigraphQuery, repeated
-from sensorstream.network.plan.one_shot import one_shot
 from sensorstream.network.plan.planner import whole_plan
 from sensorstream.network.query_sources import DEFAULT, Sources, TripleSource, merged
-from sensorstream.processes.fork_once import run_apart
+from sensorstream.network.reevaluate import WholePattern
 from sensorstream.rules.given_variables import GIVEN, given_triples, with_given
 from sensorstream.sparql.algebra import Graph, Pattern, Query, TriplePattern, Variable
-from sensorstream.sparql.oxigraph_query import STEPS, steps_of
+from sensorstream.sparql.oxigraph_query import steps_of
 from sensorstream.sparql.query_printer import query_text
 from sensorstream.sparql.walk import nodes
 
@@ -77,16 +72,6 @@ def index_of(source: TripleSource, kb: KnowledgeBase, graphs: NamedGraphs) -> Tr
     return kb.index if source == DEFAULT else graphs.index(source.key)
 
 
-@dataclass(frozen=True, slots=True)
-class _Prepared:
-    """A condition for Oxigraph: its columns, its text, and the copies that this names."""
-
-    columns: Sequence[str]
-    asked: Callable[[ox.Store], OxigraphQuery]
-    default: IRI
-    indexes: Collection[Copied]
-
-
 class Reevaluator:
     """Evaluates conditions anew at every call; it costs their evaluation and what has changed.
 
@@ -103,10 +88,11 @@ class Reevaluator:
         self._copies = Copies()
         self._given = TripleSource(GIVEN, "the values given")
         self._values = TripleIndex()
-        self._copied: dict[TripleSource, tuple[Copied, IRI]] = {}
-        self._prepared: WeakKeyDictionary[ConditionQuery, dict[frozenset[str], _Prepared]] = (
-            WeakKeyDictionary()
-        )
+        self._copied: dict[TripleSource, Copied] = {self._given: self._values}
+        # By the names of the variables that have values, with the names of the columns.
+        self._ready: WeakKeyDictionary[
+            ConditionQuery, dict[frozenset[str], tuple[WholePattern, Sequence[str]]]
+        ] = WeakKeyDictionary()
 
     def select(self, query: ConditionQuery, bindings: Solution) -> list[dict[str, Term]]:
         """The solutions that agree with ``bindings``.
@@ -115,7 +101,7 @@ class Reevaluator:
             RuleError: the query cannot be answered.
             Overrun: it takes more than its limits.
         """
-        return self._solutions(query, bindings, self._limits.rows)
+        return self._solutions(query, bindings, None if self.lifted else self._limits.rows)
 
     def ask(self, query: ConditionQuery, bindings: Solution) -> bool:
         """Whether there is a solution; raises as :meth:`select`."""
@@ -125,49 +111,36 @@ class Reevaluator:
         self, query: ConditionQuery, bindings: Solution, most: int | None
     ) -> list[dict[str, Term]]:
         """The solutions; of more than ``most`` one more."""
-        seconds = self._limits.seconds
-        stop = None if most is None or self.lifted else most + 1
         for triple in [*self._values]:
             self._values.discard(triple)
         for triple in given_triples(bindings):
             self._values.add(triple)
+        steps = 0.0 if self.lifted else self._steps(query, bindings)
         try:
-            prepared = self._ready(query, frozenset(bindings))
-            if seconds is None or self.lifted or self._steps(query, bindings) <= STEPS:
-                return list(islice(self._found(prepared), stop))
-            self._copies.sync(prepared.indexes)
-            return run_apart(
-                lambda: list(islice(self._found(prepared), stop)),
-                seconds,
-                what="a condition that is evaluated anew",
-                setting=f"{self._limits.settings}_seconds",
-            )
+            whole, columns = self._prepared(query, frozenset(bindings))
+            rows = whole.rows(self._limits, steps, most, "condition")
         except QueryError as error:
             raise RuleError(f"a condition cannot be evaluated: {error.message}") from None
+        return [
+            {name: term for name, term in zip(columns, row, strict=False) if term is not None}
+            for row in rows
+        ]
 
-    def _found(self, prepared: _Prepared) -> Iterator[dict[str, Term]]:
-        for row in self._copies.select(prepared.asked, prepared.default, prepared.indexes):
-            pairs = zip(prepared.columns, row, strict=False)
-            yield {name: term for name, term in pairs if term is not None}
-
-    def _ready(self, query: ConditionQuery, names: frozenset[str]) -> _Prepared:
-        made = self._prepared.setdefault(query, {})
+    def _prepared(
+        self, query: ConditionQuery, names: frozenset[str]
+    ) -> tuple[WholePattern, Sequence[str]]:
+        made = self._ready.setdefault(query, {})
         if names not in made:
             pattern = with_given(query.query.form.pattern, names)
             plan = whole_plan(pattern, query.sources(pattern, self._given), query.query.base)
-            copied = {source: self._copy(source) for source in plan.sources}
-            asked = repeated(one_shot(plan, {source: name for source, (_, name) in copied.items()}))
-            indexes = [index for index, _ in copied.values()]
-            made[names] = _Prepared(plan.variables, asked, copied[plan.default][1], indexes)
+            read = {source: self._index(source) for source in plan.sources}
+            made[names] = WholePattern(plan, read, self._copies), plan.variables
         return made[names]
 
-    def _copy(self, source: TripleSource) -> tuple[Copied, IRI]:
+    def _index(self, source: TripleSource) -> Copied:
         if source not in self._copied:
             parts = [index_of(part, self._kb, self._graphs) for part in source.graphs]
-            index: Copied = Merged(parts) if source.parts else parts[0]
-            if source == self._given:
-                index = self._values
-            self._copied[source] = index, self._copies.use(index)
+            self._copied[source] = Merged(parts) if source.parts else parts[0]
         return self._copied[source]
 
     def _steps(self, query: ConditionQuery, bindings: Solution) -> float:

@@ -36,6 +36,7 @@ from sensorstream.errors import (
     QueryError,
     Unavailable,
     UnknownAlert,
+    UnknownMessage,
 )
 from sensorstream.history.asking.checked_question import (
     CheckedQuestion,
@@ -47,6 +48,8 @@ from sensorstream.history.read_only_sql import AnswerColumn, SqlResult, SqlStrea
 from sensorstream.history.store_reader import (
     EVERY,
     Behind,
+    Choice,
+    KeptMessage,
     QuarantineChoice,
     Quarantined,
     StoreReader,
@@ -171,7 +174,7 @@ class MemoryHealth(Health):
 
 
 class MemoryReader:
-    """Alerts that a test keeps, and two messages in quarantine."""
+    """Alerts that a test keeps, two messages in quarantine, and one that is not taken in yet."""
 
     def __init__(self, kept: list[RaisedAlert]) -> None:
         self.kept = kept
@@ -207,6 +210,15 @@ class MemoryReader:
             Quarantined(1, "m1", "soap", NOW, "unmatched", "no rule", b"<\xffOdd/>"),
         ]
         return [each for each in kept if each.seq < (chosen.before or 9)][:limit]
+
+    def kept_messages(self, chosen: QuarantineChoice, limit: int) -> list[KeptMessage]:
+        return [OneMessage().life("m42").message]
+
+    def content_of_message(self, name: str) -> bytes:
+        raise UnknownMessage(f"there is no message '{name}'")
+
+    def choose(self, chosen: QuarantineChoice, limit: int) -> Choice:
+        return Choice((), 0, 0)
 
 
 class MemoryApplication(Application):

@@ -96,14 +96,6 @@ class Messages:
             for origin, (each, digest) in found.items()
         }
 
-    def page(self, chosen: QuarantineChoice, limit: int) -> Sequence[KeptMessage]:
-        """Some messages, newest first."""
-        return self._app.reader.kept_messages(chosen, limit)
-
-    def content(self, name: str) -> bytes:
-        """The content of one message."""
-        return self._app.reader.content_of_message(name)
-
     def life(self, name: str) -> Life:
         """What became of one message."""
         message = self._app.reader.kept_message(name)
@@ -136,10 +128,6 @@ class Messages:
         found = self._app.reader.content_of_message(name) if content is None else content
         origin = origin_of_replay(message.id)
         return self._app.pipeline.submit(found, message.source, sender, origin=origin)
-
-    def choose(self, chosen: QuarantineChoice, limit: int) -> Choice:
-        """Some messages in quarantine, oldest first."""
-        return self._app.reader.choose(chosen, limit)
 
     def replay_all(self, choice: Choice, sender: MessageSender) -> Sequence[Replayed]:
         """Take chosen messages in anew, as they came, in their order; waits until all is done.

@@ -404,7 +404,7 @@ def list_messages(
     """The messages in the journal, newest first, and what became of each."""
     state = None if status is None else status.value
     chosen = QuarantineChoice(state, source=source, since=since, before=before)
-    found = app.messages.page(chosen, limit)
+    found = app.reader.kept_messages(chosen, limit)
     asked = {"status": state, "source": source, "since": since, "limit": limit}
     last = found[-1].seq if found else None
     following = next_page("/messages", found, limit, **asked, before=last)
@@ -453,7 +453,7 @@ def show_content(app: App, id_: Id) -> Response:
     """The message as it came, byte by byte."""
     # A sender may have written a page with scripts: no browser may take it for one of ours.
     headers = {"X-Content-Type-Options": "nosniff", "Content-Disposition": "attachment"}
-    content = app.messages.content(id_)
+    content = app.reader.content_of_message(id_)
     return Response(content, media_type="application/xml", headers=headers)
 
 

@@ -137,7 +137,7 @@ def replay_messages(
     """Take the chosen messages in anew, as they came, oldest first; without anything chosen,
     all of them. What is in quarantine because of this is chosen by no `next`.
     """
-    choice = app.messages.choose(chosen, limit)
+    choice = app.reader.choose(chosen, limit)
     done: list[Replayed] = []
     if choice.first:
         sender = admitted(app, request.scope, len(choice.first))
