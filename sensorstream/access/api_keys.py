@@ -1,8 +1,8 @@
 """API keys: how they are made, kept and recognised.
 
-A key is ``ssk_`` and 32 random bytes. Kept are its first characters, which name it, and the SHA-256
-of all of it. A slow hash would be for passwords, which people choose: nobody can guess 200 random
-bits, and every request needs the hash.
+A key is ``ssk_`` and 32 random bytes. Its first characters, which name it, and the SHA-256 of all
+of it are kept. No slow hash is needed, as it is for passwords: nobody can guess so many random
+bits, and each request computes the hash.
 """
 
 from __future__ import annotations
@@ -27,10 +27,8 @@ _BYTES: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key as it is kept; all times are aware.
-
-    ``sources`` are those that its messages may come from; None: any. ``used_at`` may be a minute
-    behind.
+    """A key as it is kept; all times are aware. ``sources`` are those that its messages may come
+    from; None: any. ``used_at`` may be a minute behind.
     """
 
     prefix: str
@@ -44,13 +42,12 @@ class Key:
     used_at: datetime | None = None
 
     def state(self, now: datetime) -> str:
-        """``active``, ``revoked`` or ``expired``."""
+        """The state of the key: ``active``, ``revoked`` or ``expired``."""
         if self.revoked_at is not None:
             return "revoked"
         return "active" if self.expires_at is None or now < self.expires_at else "expired"
 
     def identity(self) -> Identity:
-        """Who shows this key."""
         sources = None if self.sources is None else frozenset(self.sources)
         return Identity("key", self.name, all_of(self.roles), sources, self.prefix)
 
@@ -66,22 +63,22 @@ def prefix_of(secret: str) -> str:
 
 
 def digest_of(secret: str) -> bytes:
-    """What is kept of a key or a token."""
+    """Return the SHA-256 by which a key or a token is known."""
     return hashlib.sha256(secret.encode(errors="surrogatepass")).digest()
 
 
 class KeyRing:
-    """All keys, to recognise one by its text. Immutable: shared between threads."""
+    """The keys, by which a shown key is recognised. Immutable: shared between threads."""
 
     def __init__(self, keys: Iterable[Key] = ()) -> None:
         self._keys = {each.prefix: (each, each.identity()) for each in keys}
 
     def identify(self, secret: str, now: datetime) -> Identity:
-        """Who shows a key.
+        """Return the identity of whoever shows a key.
 
         Raises:
-            Unauthenticated: there is no such key, or it is revoked or expired; who does not have
-                the whole key is not told which.
+            Unauthenticated: there is no such key, or it is revoked or expired; which of these is
+                told only to a caller with the whole key.
         """
         found = self._keys.get(prefix_of(secret))
         # In constant time: the time to compare must not tell how much of a guess is right.

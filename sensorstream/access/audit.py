@@ -1,4 +1,4 @@
-"""The audit log: who changed what; of many refused requests the first ones, and a count."""
+"""The audit log of changes; of many refused requests it has the first ones, and a count."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _OTHERS: Final[_Client] = ("anonymous", "others", "")
 
 
 class Refusals:
-    """Counts requests that were refused, which cost their clients nothing. Thread-safe."""
+    """A count of refused requests, which cost their clients nothing. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -48,7 +48,7 @@ class Refusals:
         self._counts: Counter[_Client] = Counter()
 
     def admits(self, change: AuditedChange) -> bool:
-        """Whether it is kept by itself: it was not refused, or only some were before."""
+        """Whether a change gets a line of its own: it was not refused, or few were before."""
         if not 400 <= change.status < 500:
             return True
         client = (change.kind, change.who, change.address)
@@ -60,7 +60,7 @@ class Refusals:
             return self._counts[client] <= _FIRST
 
     def left_out(self, now: datetime, *, last: bool = False) -> list[AuditedChange]:
-        """What tells of those that were not kept, when a minute is over, or at the ``last``."""
+        """The lines that count the other refused requests, each minute and at the ``last``."""
         with self._lock:
             since = self._since
             if since is None or not (last or abs(now - since) >= _MINUTE):

@@ -1,4 +1,4 @@
-"""One running deployment: all parts, connected, with one life cycle."""
+"""A running deployment: all parts, connected, with one life cycle."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class InForce:
 
 
 class Application(Handle):
-    """What server and command line see of a deployment. Thread-safe."""
+    """A running deployment, as server and command line see it. Thread-safe."""
 
     def __init__(
         self,
@@ -169,7 +169,7 @@ class Application(Handle):
         return store
 
     def _open_doors(self) -> PostgresWebhooks:
-        """Let in who may, and let out what is told; nothing is sent yet."""
+        """Open the ways for clients and receivers; nothing is sent yet."""
         settings, database = self.settings, self.database
         self.access = Access(
             PostgresKeys(database),
@@ -225,7 +225,7 @@ class Application(Handle):
             self._stack.enter_context(retention(self))
 
     def _add_parts(self) -> None:
-        """Make what can be asked and changed."""
+        """Make the parts that answer questions and carry out changes."""
         settings, stack, here = self.settings, self._stack, self.here
         limits = settings.limits
         trials = Trials(self)
@@ -241,7 +241,7 @@ class Application(Handle):
         self.asking = Asking(self, self.cache)
         stack.callback(self.asking.close)
         self.running = RunningQuestions(self.clock, self.meters.observe_question)
-        told = "Questions that are being answered."
+        told = "Questions in SPARQL and SQL that are being answered."
         self.meters.tell("sensorstream_questions", told, lambda: len(self.running.runs()))
         self.rates = Rates(limits.rate)
         self.queries = Queries(self, self._log, self._known_to_queries, trials)
@@ -293,9 +293,8 @@ class Application(Handle):
         progress: TellProgress = silent,
         in_work: InWork | None = None,
     ) -> Application:
-        """Start everything: history, recovery from the journal, pipeline, deliveries.
-
-        ``progress`` is told what goes on, ``in_work`` which entry of the journal is being applied.
+        """Start everything: history, recovery from the journal, pipeline, deliveries. ``progress``
+        gets the present work, ``in_work`` the entry of the journal that is being applied.
 
         Raises:
             SensorStreamError: invalid settings, ontology or rules, or a part does not start.
@@ -368,7 +367,7 @@ class Application(Handle):
             return view_window(self.engine, self.settings.window, limit, offset)
 
     def held(self) -> int:
-        """How many messages wait for earlier ones."""
+        """The number of messages that wait for earlier ones."""
         return self.engine.held
 
     def _set_outputs(self, registered: PostgresWebhooks) -> None:
@@ -389,7 +388,7 @@ class Application(Handle):
             done = tend(self.database, self.settings.alerts, now)
             done += tell_groups(self.database, self.timeline, now)
         except HistoryError:
-            # Else an embedded PostgreSQL that was killed is down until something is written.
+            # Otherwise an embedded PostgreSQL that was killed stays down until the next write.
             with ExitStack() as found:
                 self.url = open_history(self.settings.history, found)
             raise
@@ -398,14 +397,14 @@ class Application(Handle):
         return done
 
     def announce(self, queued: bool = True) -> None:
-        """Something has changed that followers are told of, and receivers if it is ``queued``."""
+        """Wake the followers of changes, and the dispatcher of deliveries if one is ``queued``."""
         self.alert_feed.announce()
         if queued:
             self._dispatcher.wake()
 
 
 def _found(settings: Settings, files: Deployment | str, store: PostgresStore) -> list[Entry]:
-    """What this start has found in the files that the last one had not."""
+    """The entries for files that have changed since the last start."""
     functions = changed_functions(settings, store)
     if functions is not None and functions.text:
         _LOG.warning("%s", functions.text)

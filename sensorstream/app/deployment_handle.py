@@ -22,10 +22,9 @@ _Seen = TypeVar("_Seen")
 
 
 class Handle:
-    """What the parts of a running deployment ask of each other; made by :meth:`.Application.open`.
+    """The state that the parts of a running deployment share; made by :meth:`.Application.open`.
 
-    ``database`` has a few connections for all parts, also for the ``reader``; the pipeline's writer
-    has its own. ``url`` is
+    ``database`` has a few connections for all parts; the pipeline's writer has its own. ``url`` is
     that of the database now: it may be another one after the history was lost and opened again.
     """
 
@@ -55,7 +54,7 @@ class Handle:
 
     @property
     def seconds(self) -> float:
-        """How long a question may take."""
+        """The seconds that a question may take."""
         return self.settings.limits.question_seconds
 
     def check_here(self, what: str, way_out: str = "ask history") -> None:
@@ -69,11 +68,10 @@ class Handle:
             raise RunsOnSpark(told)
 
     def settled(self, read: Callable[[], _Seen], seconds: float, late: str) -> _Seen:
-        """What ``read`` gives between two messages, when all is stored; see
-        :meth:`.Pipeline.settled`.
+        """Call ``read`` between two messages, when all is stored; see :meth:`.Pipeline.settled`.
 
         Raises:
-            Unavailable: not within so many seconds, as ``late`` tells.
+            Unavailable: not within so many seconds; ``late`` is the message.
         """
         try:
             return self.pipeline.settled(read).result(seconds)

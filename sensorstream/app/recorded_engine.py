@@ -144,7 +144,7 @@ def parse_mapping(
     line: str = "datetime",
     functions: Sequence[str | Path] = (),
 ) -> MappingPlan:
-    """The mapping rules of some files: ``*.rules``, RML (``*.ttl``) or XSLT.
+    """Parse and compile mapping rules: ``*.rules``, RML (``*.ttl``) or XSLT.
 
     Args:
         files: in the order in which their rules are applied; semantic rules are ignored.
@@ -227,8 +227,7 @@ def read_lateness(text: str, timeline: Timeline) -> int:
 
 
 def read_window(text: str, timeline: Timeline = Timeline.DATETIME) -> WindowSpec | None:
-    """A window in words: its kind, its size, and what the size counts; None for ``none``.
-
+    """Parse a window in words: its kind, its size, and what the size counts; None for ``none``.
     ``sliding 1000 individuals``, ``filling 500 triples``, ``tumbling PT1M``, ``landmark``.
 
     Raises:

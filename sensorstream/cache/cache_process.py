@@ -35,7 +35,7 @@ class _Copy:
 
     def __init__(self) -> None:
         self._quads = QuadStore()
-        # The first question must not wait for the tables of the grammar, nor each one load them.
+        # Loaded now, so that no question waits for the grammar's tables or loads them itself.
         exact(read_answerable("ASK { }"), self._quads.store).answer(self._quads.store)
 
     def tell(self, message: tuple[bytes, bytes]) -> None:

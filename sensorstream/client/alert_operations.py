@@ -1,4 +1,4 @@
-"""Operations: alerts, what becomes of them, and who is told."""
+"""Operations: alerts, their changes, and their receivers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sensorstream.model.webhook_definition import WebhookDefinition
 
 
 class Alerts:
-    """Alerts, what becomes of them, and who is told."""
+    """Alerts, their changes, and their receivers."""
 
     @operation("GET /alerts", "read", listed("alerts"))
     def alerts(self, limit: int = 1000, before: int | None = None) -> Options:
@@ -27,9 +27,8 @@ class Alerts:
 
     @operation("GET /alerts", "read", listed("alerts"))
     def alerts_in(self, state: str, limit: int = 1000, before: int | None = None) -> Options:
-        """What is ``open``, ``acknowledged`` or ``cleared``: alerts of one rule and key together.
-
-        The last opened first, with ``seq`` below ``before``.
+        """The alerts, one for each rule and key, that are ``open``, ``acknowledged`` or
+        ``cleared``. The last opened come first, with ``seq`` below ``before``.
         """
         return params(limit=limit, before=before, state=state)
 
@@ -40,38 +39,37 @@ class Alerts:
 
     @operation("GET /alerts/{id}/why", "read", json_object)
     def why(self, id_: str) -> None:
-        """Why an alert was raised: its rule, what that found, and where in which message."""
+        """Explain why an alert was raised: its rule, its findings, and where in which message."""
 
     @operation("GET /why", "ask", json_object)
     def why_statement(self, statement: str) -> Options:
-        """Why a statement holds: who said it, or by which rules it follows.
-
-        ``statement`` is as in Turtle, with the prefixes of the rule files: ``:ann a :Person``.
+        """Explain why a statement holds: who said it, or by which rules it follows. ``statement``
+        is as in Turtle, with the prefixes of the rule files: ``:ann a :Person``.
         """
         return params(statement=statement)
 
     @operation("GET /why-not", "ask", json_object)
     def why_not(self, rule: str, individual: str, variable: str = "") -> Options:
-        """What keeps a rule from firing for an individual (an IRI), as things are now."""
+        """Explain why a rule does not fire for an individual (an IRI), as things are now."""
         return params(rule=rule, individual=individual, variable=variable)
 
     @operation("GET /alerts/{id}", "read", json_object)
     def alert(self, id_: str) -> None:
-        """The state of what an alert belongs to, and how often it was raised."""
+        """The state of an alert, and how often it was raised."""
 
     @operation("GET /alerts/{id}/history", "read", json_object)
     def alert_history(self, id_: str, limit: int = 100, after: int = 0) -> Options:
-        """A page of what became of an alert, oldest first, with ``seq`` above ``after``."""
+        """A page of the history of an alert, oldest first, with ``seq`` above ``after``."""
         return params(limit=limit, after=after)
 
     @operation("POST /alerts/{id}/acknowledge", "operate", json_object)
     def acknowledge(self, id_: str, text: str = "") -> Options:
-        """Say that somebody sees to an alert."""
+        """Acknowledge an alert: somebody takes care of it."""
         return {"json": {"text": text}}
 
     @operation("POST /alerts/{id}/clear", "operate", json_object)
     def clear_alert(self, id_: str, text: str = "") -> Options:
-        """Say that what an alert told of has ended."""
+        """Clear an alert: its cause has ended."""
         return {"json": {"text": text}}
 
     @operation("POST /alerts/{id}/comment", "operate", json_object)
@@ -81,7 +79,7 @@ class Alerts:
 
     @operation("POST /alerts/{id}/assign", "operate", json_object)
     def assign(self, id_: str, to: str) -> Options:
-        """Say who is to see to an alert; "": nobody in particular."""
+        """Assign an alert to somebody; "": to nobody in particular."""
         return {"json": {"to": to}}
 
     @operation("GET /silences", "read", listed("silences"))
@@ -98,33 +96,29 @@ class Alerts:
         severity: str | None = None,
         comment: str = "",
     ) -> Options:
-        """Do not tell receivers of alerts that match, until ``ends_at`` (aware).
-
-        ``*`` in ``rule`` and ``key`` is for any signs; at least one of the three is given.
+        """Do not tell receivers of alerts that match, until ``ends_at`` (aware). ``*`` in ``rule``
+        and ``key`` matches any text; at least one of the three is given.
         """
         told = given(rule=rule, key=key, severity=severity, ends_at=ends_at, comment=comment)
         return {"json": told}
 
     @operation("DELETE /silences/{silence_id}", "operate", nothing)
     def end_silence(self, silence_id: int) -> None:
-        """Tell receivers again of what a silence matched."""
+        """End a silence: receivers are told again."""
 
     @operation("POST /webhooks", "administer", json_object)
     def add_webhook(self, webhook: WebhookDefinition | str, secret: str | None = None) -> Options:
-        """Deliver alerts, and reports of its queries, to a webhook; the answer has the secret.
-
-        Of a URL alone, all is as by default.
-        """
+        """Deliver alerts, and reports of its queries, to a webhook; the answer has the secret."""
         definition = WebhookDefinition(webhook) if isinstance(webhook, str) else webhook
         return {"json": {**definition.data(), **given(secret=secret)}}
 
     @operation("GET /webhooks", "look", listed("webhooks"))
     def webhooks(self) -> None:
-        """All webhooks and how they do, oldest first, without their secrets."""
+        """The webhooks and their states, oldest first, without their secrets."""
 
     @operation("GET /webhooks/{webhook_id}", "look", json_object)
     def webhook(self, webhook_id: str) -> None:
-        """One webhook, without its secret."""
+        """A webhook, without its secret."""
 
     @operation("DELETE /webhooks/{webhook_id}", "administer", nothing)
     def delete_webhook(self, webhook_id: str) -> None:
@@ -141,7 +135,7 @@ class Alerts:
 
     @operation("POST /webhooks/{webhook_id}/test", "operate", json_object)
     def test_webhook(self, webhook_id: str) -> Options:
-        """Send a test event to a webhook; what came of it."""
+        """Send a test event to a webhook and return the result."""
         return {"timeout": LONG}
 
     @operation("GET /webhooks/{webhook_id}/deliveries", "look", listed("deliveries"))
@@ -152,9 +146,8 @@ class Alerts:
         limit: int = 100,
         before: int | None = None,
     ) -> Options:
-        """The newest deliveries of a webhook, newest first, with an id below ``before``.
-
-        ``state`` is ``pending``, ``delivered`` or ``dead``; None: all.
+        """The newest deliveries of a webhook, newest first, with an id below ``before``. ``state``
+        is ``pending``, ``delivered`` or ``dead``; None: all.
         """
         return params(limit=limit, state=state, before=before)
 

@@ -1,4 +1,4 @@
-"""Operations: what is in the window and in quarantine, what is in force, how the server does."""
+"""Operations: the window, the quarantine, the files in force, and the server's state."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import httpx
 
 Kind: TypeAlias = Literal["rules", "queries", "webhooks", "ontology"]
-"""What has versions."""
+"""The kinds of resources with versions."""
 
 MEDIA_TYPES: Final[dict[Kind, str]] = {
     "rules": "text/plain; charset=utf-8",  # of any language: the name says it
@@ -32,7 +32,7 @@ MEDIA_TYPES: Final[dict[Kind, str]] = {
     "webhooks": "application/json",
     "ontology": "text/turtle",
 }
-"""What a text of each kind is sent as."""
+"""The media type of each kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +45,9 @@ class OntologyInForce:
 
 
 class ChosenAbove(TypedDict, total=False):
-    """Which messages in quarantine; what is not here is any. ``code`` is that of an error.
-
-    Received from ``since`` on and before ``until``, which are aware times; with a ``seq`` above
-    ``after``.
+    """A choice of messages in quarantine; a missing field matches any. ``code`` is that of an
+    error. They were received from ``since`` on and before ``until``, which are aware times, and
+    have a ``seq`` above ``after``.
     """
 
     status: str | None
@@ -70,12 +69,12 @@ def _change(response: httpx.Response) -> str:
 
 
 def _named(kind: Kind, name: str, rest: str = "") -> str:
-    """The path of what has versions; the ontology has no name."""
+    """The path of a resource with versions; the ontology has no name."""
     return f"/{kind}/{quote(name, safe='')}{rest}" if name else f"/{kind}{rest}"
 
 
 class DeploymentCalls:
-    """What is in the window and in quarantine, what is in force, how the server does."""
+    """The window, the quarantine, the files in force, and the server's state."""
 
     @operation("GET /quarantine", "read", listed("messages"))
     def quarantine(
@@ -86,22 +85,21 @@ class DeploymentCalls:
 
     @operation("POST /quarantine/{id}/replay", "operate", json_object)
     def replay(self, message_id: str, content: bytes | None = None) -> Options:
-        """Take a quarantined message in anew, or another one instead of it; the outcome."""
+        """Take a quarantined message in anew, or another one instead of it; returns the outcome."""
         if content is None:
             return {}
         return {"content": content, "headers": {"Content-Type": "application/xml"}}
 
     @operation("POST /quarantine/replay", "operate", json_object)
     def replay_all(self, limit: int = 1000, **chosen: Unpack[ChosenMessages]) -> Options:
-        """Take quarantined messages in anew, the oldest first, at most 1000; how it went.
-
-        What is ``left`` is taken in by :func:`replay_more`, with the answer's ``next``.
+        """Take quarantined messages in anew, the oldest first, at most 1000. What is ``left`` is
+        taken in by :func:`replay_more`, with the answer's ``next``.
         """
         return {**params(**chosen, limit=limit), "timeout": LONG}
 
     @operation("POST /quarantine/replay", "operate", json_object)
     def replay_more(self, following: str) -> Options:
-        """Take in anew what an answer of :func:`replay_all` has left."""
+        """Take in anew the messages that an answer of :func:`replay_all` has left."""
         path = f"/quarantine/replay?{urlsplit(following).query}"
         return {"path": path, "timeout": LONG}
 
@@ -111,7 +109,7 @@ class DeploymentCalls:
 
     @operation("DELETE /quarantine", "operate", json_object)
     def dismiss_all(self, **chosen: Unpack[ChosenMessages]) -> Options:
-        """Take messages out of quarantine; how many (``dismissed``), and how many are ``left``."""
+        """Take messages out of quarantine; returns the numbers ``dismissed`` and ``left``."""
         return params(**chosen)
 
     @operation("GET /window", "read", json_object)
@@ -121,17 +119,15 @@ class DeploymentCalls:
 
     @operation("GET /individuals/{iri}", "read", json_object)
     def individual(self, iri: str, *, rules: bool = False) -> Options:
-        """An individual: of each property the values it has in the window, or had last.
-
-        With ``rules``, inferred values of now have the rule that derives them.
+        """An individual: the values of each property in the window, or the last ones. With
+        ``rules``, values that are inferred now have the rule that derives them.
         """
         return params(rules="true" if rules else None)
 
     @operation("GET /latest", "read", json_object)
     def latest(self, class_: str, limit: int = 100, after: str = "") -> Options:
-        """A page of the individuals of a class with their latest values.
-
-        ``after`` is that of the page before; None there: it was the last page.
+        """A page of the individuals of a class with their latest values. ``after`` is that of the
+        page before; None there: it was the last page.
         """
         return {"params": {"class": class_, "limit": limit, "after": after}}
 
@@ -149,27 +145,26 @@ class DeploymentCalls:
 
     @operation("PUT /rules/{name}", "administer", _change)
     def put_rule_file(self, name: str, text: str) -> Options:
-        """Put a rule file in force, new or instead of the present one; the id of the change."""
+        """Put a rule file in force, new or replacing one; returns the id of the change."""
         headers = {"Content-Type": MEDIA_TYPES["rules"]}
         return {"content": text.encode(), "headers": headers, "timeout": LONG}
 
     @operation("DELETE /rules/{name}", "administer", _change)
     def delete_rule_file(self, name: str) -> Options:
-        """Take a rule file out of force; the id of the change."""
+        """Take a rule file out of force; returns the id of the change."""
         return {"timeout": LONG}
 
     @operation("PUT /rules", "administer", _change)
     def put_rule_files(self, files: Mapping[str, str], digest: str = "") -> Options:
-        """Put a whole set of rule files in force, texts by name; the id of the change.
-
-        ``digest`` is that of the set that is to be replaced; empty: whatever is there.
+        """Put a whole set of rule files in force, texts by name; returns the id of the change.
+        ``digest`` is that of the set to replace; empty: any set.
         """
         headers = {"If-Match": f'"{digest}"'} if digest else {}
         return {"json": {"files": dict(files)}, "headers": headers, "timeout": LONG}
 
     @operation("PUT /rules", "administer", json_object)
     def try_rule_files(self, files: Mapping[str, str]) -> Options:
-        """What a whole set of rule files would change, told by recent messages; nothing is put."""
+        """Try a whole set of rule files on recent messages; returns the differences."""
         return {"json": {"files": dict(files)}, "params": {"dry-run": "true"}}
 
     @operation("POST /trials", "inspect", json_object)
@@ -181,9 +176,8 @@ class DeploymentCalls:
         *,
         after: int = 0,
     ) -> Options:
-        """What the rules make of a message, with other texts of some files; nothing is taken in.
-
-        So many of the last messages come first (``after``), without being told themselves.
+        """Try a message on the rules, with other texts of some files; nothing is taken in. The last
+        ``after`` messages are taken in first, without a report on themselves.
         """
         body = {"message": content, "source": source, "files": dict(files or {}), "after": after}
         return {"json": body, "timeout": LONG}
@@ -202,7 +196,7 @@ class DeploymentCalls:
 
     @operation("PUT /ontology", "administer", _change)
     def put_ontology(self, content: bytes | str, media_type: str = "text/turtle") -> Options:
-        """Put another ontology in force, which may take seconds; the id of the change."""
+        """Put another ontology in force, which may take seconds; returns the id of the change."""
         text = content.encode() if isinstance(content, str) else content
         return {"content": text, "headers": {"Content-Type": media_type}, "timeout": LONG}
 
@@ -216,10 +210,9 @@ class DeploymentCalls:
         media_type: str | None = None,
         digest: str | None = None,
     ) -> Options:
-        """Put a rule file, a query, a webhook or the ontology in force.
-
-        With the ``digest`` of the present text it is put only if that is still there. The ontology
-        has no name; ``media_type`` is by default that of the kind (the ontology: Turtle).
+        """Put a rule file, a query, a webhook or the ontology in force. With the ``digest`` of the
+        present text it is put only if that text is still in force. The ontology has no name;
+        ``media_type`` is by default that of the kind (the ontology: Turtle).
         """
         headers = {"Content-Type": media_type or MEDIA_TYPES[kind]}
         if digest:
@@ -230,7 +223,7 @@ class DeploymentCalls:
     def try_put(
         self, kind: Kind, text: bytes, name: str = "", *, media_type: str | None = None
     ) -> Options:
-        """What is wrong with a text, or what :meth:`put` would change; nothing is put."""
+        """Check a text; returns its faults, or what :meth:`put` would change. Nothing is put."""
         headers = {"Content-Type": media_type or MEDIA_TYPES[kind]}
         tried = {"params": {"dry-run": "true"}, "timeout": LONG}
         return {"path": _named(kind, name), "content": text, "headers": headers, **tried}
@@ -255,7 +248,7 @@ class DeploymentCalls:
 
     @operation("GET /audit", "inspect", listed("changes"))
     def audit(self, limit: int = 100, before: int | None = None) -> Options:
-        """Who changed what, newest first, with ``seq`` below ``before``."""
+        """The audit log of changes, newest first, with ``seq`` below ``before``."""
         return params(limit=limit, before=before)
 
     @operation("GET /healthz", "nothing", json_object)
@@ -264,7 +257,7 @@ class DeploymentCalls:
 
     @operation("GET /readyz", "nothing", lambda response: dict(json_object(response)["parts"]))
     def ready(self) -> None:
-        """Its parts; :class:`.Unavailable` if one cannot work (``error.problem["parts"]``)."""
+        """The server's parts; :class:`.Unavailable` if one cannot work (see ``error.problem``)."""
 
     @operation("GET /metrics", "read", text_of)
     def metrics(self) -> None:

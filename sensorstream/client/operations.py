@@ -1,4 +1,4 @@
-"""All operations of the API, each written once in one of three groups."""
+"""The operations of the API, each written once in one of three groups."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from sensorstream.client.question_operations import QuestionCalls
 
 
 class Operations(QuestionCalls, Alerts, DeploymentCalls):
-    """All operations that are one request with one answer."""
+    """The operations that are one request with one answer."""
 
 
 def operations() -> Iterator[Operation[..., Any]]:
-    """All that are of one path; of what has versions, that depends on the kind."""
+    """The operations with a fixed path; that of resources with versions depends on the kind."""
     for group in (QuestionCalls, Alerts, DeploymentCalls):
         for each in vars(group).values():
             if isinstance(each, Operation) and "{kind}" not in each.path:

@@ -32,10 +32,9 @@ _SPARQL: Final = "application/sparql-query"
 
 
 class AskedOf(TypedDict, total=False):
-    """What a query asks: ``on`` is ``cache`` (also by default), ``history``, ``all``, ``archive``.
-
-    Of history: what held at a time (``at``) or at any time of ``start/end`` (``during``), as the
-    deployment's time line writes them; None: what ever held.
+    """The data that a query asks: ``on`` is ``cache`` (also by default), ``history``, ``all`` or
+    ``archive``. In history: the statements that held at a time (``at``) or at any time of
+    ``start/end`` (``during``), as the deployment's time line writes them; None: that ever held.
     """
 
     on: str
@@ -44,7 +43,7 @@ class AskedOf(TypedDict, total=False):
 
 
 def asked(text: str, accept: str | None, scope: AskedOf) -> Options:
-    """What a SPARQL query sends."""
+    """The options of a request with a SPARQL query."""
     headers = {"Content-Type": _SPARQL, **({} if accept is None else {"Accept": accept})}
     told = params(**{"on": "cache", **scope})
     return {**told, "content": text.encode(), "headers": headers}
@@ -74,12 +73,11 @@ class QuestionCalls:
     def send(
         self, message: bytes | str, source: str | None = None, *, key: str | None = None
     ) -> Options:
-        """Send one XML message of a source; its outcome.
-
-        With an idempotency ``key`` it may be sent again: it is taken once.
+        """Send an XML message of a source and return its outcome. With an idempotency ``key`` it
+        may be sent again: it is taken once.
         """
         plain = isinstance(message, bytes)
-        # The encoding of a text is ours, whatever its XML declaration says.
+        # A text is sent in UTF-8, whatever its XML declaration says.
         kind = "application/xml" if plain else "application/xml; charset=utf-8"
         content = message if isinstance(message, bytes) else message.encode()
         headers = {"Content-Type": kind, **_key(key)}
@@ -89,9 +87,8 @@ class QuestionCalls:
     def send_batch(
         self, messages: Sequence[str], source: str | None = None, *, key: str | None = None
     ) -> Options:
-        """Send many XML messages in order; each has an ``outcome`` or a ``problem``.
-
-        With an idempotency ``key`` they may be sent again: each is taken once.
+        """Send many XML messages in order; each has an ``outcome`` or a ``problem``. With an
+        idempotency ``key`` they may be sent again: each is taken once.
         """
         return {**params(source=source), "json": list(messages), "headers": _key(key)}
 
@@ -110,7 +107,7 @@ class QuestionCalls:
 
     @operation("GET /messages/{id}", "read", json_object)
     def message(self, message_id: str) -> None:
-        """What became of a message up to now."""
+        """The outcome and the later life of a message."""
 
     @operation("GET /messages/{id}/content", "read", lambda response: response.content)
     def message_content(self, message_id: str) -> None:
@@ -135,12 +132,12 @@ class QuestionCalls:
 
     @operation("POST /sparql", "ask", _text_and_type)
     def _sparql(self, text: str, accept: str, **scope: Unpack[AskedOf]) -> Options:
-        """Any query: the media type of the answer, and its text."""
+        """Ask any query; returns the media type of the answer, and its text."""
         return asked(text, accept, scope)
 
     @operation("POST /sparql/plan", "ask", json_object)
     def plan(self, text: str, **scope: Unpack[AskedOf]) -> Options:
-        """How a query would be answered: ``algebra``, ``sql`` and ``plan``, each of lines."""
+        """The plan of a query: ``algebra``, ``sql`` and ``plan``, each as lines."""
         return asked(text, None, scope)
 
     @operation("POST /sql", "ask", read_table)
@@ -150,7 +147,7 @@ class QuestionCalls:
 
     @operation("POST /sql", "ask", read_arrow)
     def sql_arrow(self, text: str, *, on: str = "history") -> Options:
-        """All rows of an SQL query over history, as an Arrow table (extra "frames").
+        """The rows of an SQL query over history, as an Arrow table (extra "frames").
 
         Raises:
             MissingExtra: the extra "frames" is not installed.
@@ -160,7 +157,7 @@ class QuestionCalls:
 
     @operation("POST /queries", "operate", json_object)
     def register(self, text: str, name: str | None = None) -> Options:
-        """Start a continuous query; its name and present state."""
+        """Start a continuous query; returns its name and present state."""
         headers = {"Content-Type": _SPARQL}
         return {**params(name=name), "content": text.encode(), "headers": headers}
 
@@ -170,7 +167,7 @@ class QuestionCalls:
 
     @operation("GET /queries", "read", listed("queries"))
     def queries(self) -> None:
-        """All continuous queries, in the order of their registration."""
+        """The continuous queries, in the order of their registration."""
 
     @operation("GET /queries/{name}", "read", json_object)
     def query_state(self, name: str) -> None:
@@ -210,20 +207,19 @@ class QuestionCalls:
         during: str | None = None,
         plan: bool = False,
     ) -> Options:
-        """Put a long question to Spark into the server's queue; the job, with its ``id``.
-
-        ``language`` is ``sql`` or ``sparql``. With ``plan`` the result is not the answer, but how
-        Spark would find it: rows of ``part`` and ``text``.
+        """Put a long question to Spark into the server's queue; returns the job, with its ``id``.
+        ``language`` is ``sql`` or ``sparql``. With ``plan`` the result is not the answer, but
+        Spark's plan for it: rows of ``part`` and ``text``.
         """
         return {"json": given(language=language, text=text, at=at, during=during, plan=plan)}
 
     @operation("GET /jobs", "read", listed("jobs"))
     def jobs(self) -> None:
-        """All jobs that the server keeps, newest first."""
+        """The jobs that the server keeps, newest first."""
 
     @operation("GET /jobs/{job_id}", "read", json_object)
     def job(self, job_id: str) -> None:
-        """One job: its ``state``, its ``progress``, the ``rows`` of its answer, its ``error``."""
+        """A job: its ``state``, its ``progress``, the ``rows`` of its answer, its ``error``."""
 
     @operation("DELETE /jobs/{job_id}", "start", nothing)
     def delete_job(self, job_id: str) -> None:
@@ -231,10 +227,8 @@ class QuestionCalls:
 
     @operation("GET /jobs/{job_id}/result", "read", _job_rows)
     def job_results(self, job_id: str) -> Options:
-        """The rows of a job that is done; if it failed, its error is raised.
-
-        Of ASK it is one row with the column ``boolean``; of a graph there are no rows, see
-        ``GET /jobs/{id}/result``.
+        """The rows of a job that is done; if it failed, its error is raised. ASK gives one row with
+        the column ``boolean``; a graph has no rows, see ``GET /jobs/{id}/result``.
         """
         return {"headers": {"Accept": f"{SOLUTIONS}, application/json;q=0.9"}}
 

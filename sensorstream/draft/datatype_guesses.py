@@ -1,4 +1,4 @@
-"""Guesses the datatype of values."""
+"""Guesses of the datatype of values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from sensorstream.model import xsd
 from sensorstream.model.terms import Literal
 
-# A number with zeros before it is a code, and nobody counts as far as a number of 19 digits.
+# A number with leading zeros is a code, and no count has 19 digits.
 _INTEGER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 _DECIMAL: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 _DATE_TIME: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T\S+")
@@ -31,7 +31,7 @@ _PICTURE: Final = re.compile(
 
 
 def pictures_of(values: Iterable[str]) -> tuple[str, ...]:
-    """The formats of times written in digits alone (20240501140500); empty: others are there."""
+    """The formats of times in digits alone (20240501140500); empty if any value is no such time."""
     found = dict[str, None]()
     for value in values:
         match = _PICTURE.fullmatch(value)

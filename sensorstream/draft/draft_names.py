@@ -12,7 +12,7 @@ _STARTS_WELL: Final = re.compile(r"[^\W\d]")
 
 
 def words(local: str) -> list[str]:
-    """The words of an XML name; what is no letter or digit parts them."""
+    """The words of an XML name; any character but letters and digits separates them."""
     found = _WORD.findall(local) or ["x"]
     return found if _STARTS_WELL.match(found[0]) else ["n", *found]
 
@@ -36,7 +36,7 @@ def rule_name(local: str) -> str:
 
 
 class DraftNames:
-    """Gives names that have not been given before: the second ``x`` is ``x2``."""
+    """A source of names, each given once: the second ``x`` is ``x2``."""
 
     def __init__(self, *taken: str) -> None:
         self._taken = set(taken)

@@ -1,9 +1,8 @@
-"""From the shape of messages to individuals: what is one, its name, its time, its properties.
+"""The plan of a draft: the individuals in messages of a shape, their names, times and properties.
 
-An individual is a root, whatever occurs several times with something inside, and whatever has an
-identifier. What tells them apart is found, or guessed and then said to be a guess.
-Elements that only wrap others are seen through: what they hold belongs to the individual around
-them.
+An individual is a root, any element that occurs several times and holds others, and any with an
+identifier. Its key is found, or guessed and then reported as a guess. Elements that only wrap
+others are skipped: their content belongs to the individual around them.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ _LONGEST_ID: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class ValueSpot:
-    """Where values stand, seen from their individual: ``steps`` down, then an attribute or text."""
+    """The place of values below their individual: ``steps`` down, then an attribute or text."""
 
     steps: tuple[ElementKind, ...]
     attribute: Tag | None
@@ -73,12 +72,12 @@ class Drafted:
     alone: bool = False
     """Whether the identifier tells all of them apart in each message."""
     guess: str = ""
-    """Why the identifier may be another one; "": it is one by its name."""
+    """The reason why the identifier may be another one; "": its name says that it is one."""
     time: tuple[Drafted, ValueSpot] | None = None
     other_times: tuple[ValueSpot, ...] = ()
 
     def outward(self) -> Iterator[Drafted]:
-        """This one and those around it, up to the root."""
+        """Yield this individual and those around it, up to the root."""
         yield self
         if self.around is not None:
             yield from self.around.outward()
@@ -86,7 +85,7 @@ class Drafted:
 
 @dataclass(frozen=True, slots=True)
 class RulesDraft:
-    """What is drafted for messages; ``ranges`` are those of the datatype properties, by name."""
+    """The plan for messages; ``ranges`` are those of the datatype properties, by name."""
 
     individuals: tuple[Drafted, ...]
     ranges: Mapping[str, str]
@@ -114,7 +113,7 @@ def plan_of(roots: Iterable[ElementKind]) -> RulesDraft:
             each.properties.append((name, place))
             seen.setdefault(name, []).extend(place.values.seen)
             codes[name] = codes.get(name, True) and bool(_CODE.fullmatch(place.local))
-    # Nobody calculates with identifiers, even if they are numbers today.
+    # Identifiers are texts, even if all of them are numbers today: nobody calculates with them.
     ranges = {
         name: xsd.STRING if codes[name] else range_of(values) for name, values in seen.items()
     }
@@ -164,7 +163,7 @@ def _is_individual(kind: ElementKind) -> bool:
 
 
 def _set_identifier(drafted: Drafted) -> None:
-    """What tells the individuals of a kind apart, and whether it does so in the whole message."""
+    """Find what identifies the individuals of a kind, and whether it does in a whole message."""
     found: list[tuple[tuple[bool, bool, int, bool], int, ValueSpot, bool]] = []
     for number, place in enumerate(drafted.places):
         strong = _is_id(place)
@@ -172,11 +171,11 @@ def _set_identifier(drafted: Drafted) -> None:
             continue
         alone = _tells_apart(drafted, (place,), each_message=True)
         if alone or strong:
-            # Of VehicleRef and LineRef, the first is that of a VehicleActivity.
+            # In a VehicleActivity, VehicleRef is preferred to LineRef.
             akin = _first_word(place.local) == _first_word(drafted.kind.tag[1])
             rank = (not strong, not akin, len(place.steps), place.attribute is None)
             found.append((rank, number, place, alone))
-    # One root stands in each message: whatever it has would tell it apart there.
+    # There is one root in each message, so any value of it would be unique there.
     if found and not (drafted.around is None and min(found)[0][0]):
         _, _, place, drafted.alone = min(found, key=lambda each: each[:2])
         drafted.identifier = (place,)
@@ -185,7 +184,7 @@ def _set_identifier(drafted: Drafted) -> None:
 
 
 def _guess_identifier(drafted: Drafted) -> None:
-    """Name an individual without an identifier by what it is of, and its time."""
+    """Name an individual without an identifier by what it belongs to, and its time."""
     likely = sorted(
         (each for each in drafted.places if _may_name(each) and _likeness(each) < 2), key=_likeness
     )[:1]
@@ -274,7 +273,7 @@ def _near_names(place: ValueSpot) -> list[str]:
 
 
 def _set_time(drafted: Drafted, timeline: Timeline) -> None:
-    """Where the time of an individual stands: in itself, or in those around it."""
+    """Find the time of an individual: its own, or one of the individuals around it."""
     for at in drafted.outward():
         fits = sorted((each for each in at.places if _is_time(each, timeline)), key=_time_rank)
         if fits:

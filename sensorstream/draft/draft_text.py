@@ -114,7 +114,7 @@ def _rule(drafted: Drafted, plan: RulesDraft, prefixes: Mapping[str, str]) -> It
         read = " or ".join(f'"{each}"' for each in pictures)
         counted = plan.timeline is Timeline.INTEGER or not read
         at = f" at {{{paths.place(*drafted.time)}{'' if counted else f' |> date {read}'}}}"
-    # What is told of again has new values; what is named by its place in a message does not last.
+    # Later messages update an individual with an identifier; one named by its place exists once.
     word = "update" if drafted.alone else "insert"
     lines = [f"  {word} individual {_name(drafted, paths)} a :{drafted.class_name}{at}"]
     for name, place in drafted.properties:
@@ -168,7 +168,7 @@ def _paths(drafted: Drafted, prefixes: Mapping[str, str]) -> _Paths:
 
 @dataclass(frozen=True, slots=True)
 class _Paths:
-    """Writes XPaths; ``root`` is the individual whose element is the context node."""
+    """A writer of XPaths; ``root`` is the individual whose element is the context node."""
 
     root: Drafted
     prefixes: Mapping[str, str]
@@ -177,7 +177,7 @@ class _Paths:
         return self._tag(kind.tag)
 
     def down(self, drafted: Drafted) -> str:
-        """From the individual around to this one."""
+        """The path from the individual around to this one."""
         assert drafted.around is not None
         return "/".join((*self._from(drafted.around), *map(self.step, drafted.steps)))
 
@@ -196,7 +196,7 @@ class _Paths:
     def _tag(self, tag: Tag) -> str:
         uri, local = tag
         if not _PLAIN.fullmatch(local):
-            # A name of XML that is none in the language's XPath; it holds no quote.
+            # A name of XML that XPath in the rule language cannot write; it holds no quote.
             where = f" and namespace-uri()={_quoted(uri)}" if uri else ""
             return f"*[local-name()='{local}'{where}]"
         if not uri:

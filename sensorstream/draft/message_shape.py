@@ -25,7 +25,7 @@ class ValuesAtPlace:
 
     seen: list[str] = field(default_factory=list)
     messages: list[int] = field(default_factory=list)
-    """Of each value, the number of its message."""
+    """The number of each value's message."""
     always: bool = True
     """Whether each element of the kind has exactly one."""
 
@@ -37,7 +37,7 @@ class ValuesAtPlace:
 
 @dataclass(slots=True, eq=False)
 class ElementKind:
-    """All elements with the same path of names."""
+    """The elements that have the same path of names."""
 
     tag: Tag
     parent: ElementKind | None
@@ -56,7 +56,7 @@ class ElementKind:
         return not self.children and not self.attributes
 
     def walk(self) -> Iterator[ElementKind]:
-        """This kind and all below it, in the order of the message."""
+        """Yield this kind and all below it, in the order of the message."""
         yield self
         for child in self.children.values():
             yield from child.walk()
@@ -71,10 +71,8 @@ class MessageShape:
 
 
 def shape_of(roots: Iterable[Element]) -> MessageShape:
-    """The shape of documents, in time linear in their size.
-
-    At most :data:`MOST_KINDS` kinds are kept; elements of others are left out, with all below
-    them.
+    """The shape of documents, in time linear in their size; it has :data:`MOST_KINDS` kinds at
+    most. Elements of further kinds are left out, with all below them.
     """
     shape, kinds = MessageShape(), 0
     for number, root in enumerate(roots):
@@ -87,7 +85,7 @@ def shape_of(roots: Iterable[Element]) -> MessageShape:
 
 
 def _note(root: Element, start: ElementKind, number: int, shape: MessageShape, kinds: int) -> int:
-    """Note a message; how many kinds there are then."""
+    """Note a message; return how many kinds there are then."""
     waiting: list[tuple[Element, ElementKind, int]] = [(root, start, 1)]
     while waiting:
         element, kind, nth = waiting.pop()

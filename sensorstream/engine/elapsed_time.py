@@ -1,10 +1,10 @@
-"""Time that passes without a message: when something happens by it, and what comes of it.
+"""Time that passes without a message: when something is due, and what happens then.
 
-Each rule that waits is evaluated at the time it waits for. What is due before a message is done
-before it, so that what comes of a stream does not depend on whether the clock or the next message
-told that the time had come. What is due at one time happens together; if that fails, each has a
-turn of its own, and what then fails is passed over. A rule that waits for an answer of the history
-is tried with its solutions, at the present.
+Each rule that waits is evaluated at the time it waits for. Whatever is due before a message is done
+before it, so that the result of a stream does not depend on whether the clock or the next message
+brought the time. All that is due at one time happens together; if that fails, each rule has a turn
+of its own, and the ones that then fail are passed over. A rule that waits for an answer of the
+history is tried with its solutions, at the present.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from sensorstream.rules.rule_effects import RulesRun
 from sensorstream.rules.rule_memory import Answer, HistoryQuestion, RuleMemoryChange
 
 _MOST_STEPS: Final = 1000
-"""Times at which something was due that one entry works off one by one; the rest at once."""
+"""Due times that one entry works off one by one; the rest at once."""
 
 
 class Dues:
-    """Says from when on an engine has something to do in silence; it changes nothing."""
+    """The times from which an engine has something to do in silence; it changes nothing."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
 
     @property
     def tick(self) -> Instant | None:
-        """From which time of arrival on :meth:`.Engine.tick` changes something; None: never."""
+        """The first time of arrival at which :meth:`.Engine.tick` has work; None: never."""
         return _first((self._of_arrival, self._of_queries, self._of_rules))
 
     @property
     def waits(self) -> Waits:
-        """From which times on :meth:`.Engine.pass_time` changes something."""
+        """The first times at which :meth:`.Engine.pass_time` has work."""
         core, received = self._core, self._of_arrival
         if core.held:
             return Waits(received)
@@ -56,14 +56,13 @@ class Dues:
         )
         quiet = core.order.quiet
         if quiet is not None and (moved is not None or present is not None):
-            # While a source of this engine is waited for, application time is what it says.
+            # While a source of this engine is waited for, it decides the application time.
             return Waits(quiet if received is None else min(received, quiet))
         return Waits(received, moved, present)
 
     def tick_content(self, received: Instant) -> bytes:
-        """How far application time has come in silence; empty if it stands still.
-
-        It is said in the tick, for a replay cannot know how long the server did not run.
+        """The application time reached in silence, for a tick; empty if it stands still. The tick
+        holds it, for a replay cannot know how long the server did not run.
         """
         told: list[Instant | None] = []
         for due, clock in (
@@ -77,30 +76,30 @@ class Dues:
 
     @property
     def _of_arrival(self) -> Instant | None:
-        """From which time of arrival on messages are released, or load shedding ends."""
+        """The first time of arrival at which messages are released, or load shedding ends."""
         shedder = self._core.shedder
         return _first((self._core.order.due, None if shedder is None else shedder.due))
 
     @property
     def _by_clock(self) -> Instant | None:
-        """When rules, or the window, change something in silence."""
+        """The application time at which rules, or the window, change something in silence."""
         clock = self._core.clock
         return self._core.due(with_window=clock.for_window) if clock.for_rules else None
 
     @property
     def _of_rules(self) -> Instant | None:
-        """From which time of arrival on that has come."""
+        """The first time of arrival at which :attr:`_by_clock` has come."""
         return None if self._core.held else self._core.clock.wake(self._by_clock)
 
     @property
     def _of_queries(self) -> Instant | None:
-        """From which time of arrival on silence makes a query's window move, or a report due."""
-        # While a source is waited for, application time is what it says.
+        """The first time of arrival at which silence moves a query's window, or a report is due."""
+        # While a source is waited for, it decides the application time.
         return None if self._core.held else self._core.queries.due
 
 
 def times_of(content: bytes) -> tuple[Instant | None, Instant | None]:
-    """How far a tick says that time has come, for queries and for rules; None: it does not."""
+    """The application times of a tick, for queries and for rules; None: it stands still."""
     found = [None if each == b"-" else int(each) for each in content.split()]
     return found[0] if found else None, found[1] if len(found) > 1 else None
 
@@ -120,9 +119,9 @@ def elapse(
     """Let application time come to ``time``; None: nothing was due.
 
     Args:
-        core: what it passes for.
-        entry: what tells of it; names and alert ids derive from its id.
-        time: how far it has come.
+        core: the engine.
+        entry: the entry that brings the time; names and alert ids derive from its id.
+        time: the new application time.
         with_window: whether the window moves, too.
         waiting_only: leave out rules that a message tells when it is their time.
     """
@@ -142,13 +141,12 @@ def elapse(
 def step(
     core: Core, entry: Message, now: Instant, names: str, late: str, *, with_window: bool
 ) -> Outcome:
-    """Let time come to ``now``, of which ``entry`` tells.
-
-    All or nothing; if it fails, the window and each rule of which something is due have a turn
-    of their own. What then fails is not tried again: it is passed over.
+    """Let time come to ``now``, by ``entry``. All or nothing; if it fails, the window and each rule
+    that is due have a turn of their own. The ones that then fail are not tried again: they are
+    passed over.
 
     Args:
-        core: what it passes for.
+        core: the engine.
         entry: the entry of the journal.
         now: not before the present.
         names: what new names and alert ids begin with.
@@ -187,10 +185,9 @@ def asked(core: Core) -> list[HistoryQuestion]:
 
 
 def answer(core: Core, entry: Message, answer: Answer) -> Outcome:
-    """Let a rule have an answer of the history, once; nothing happens if it waits for none.
-
-    It happens at the present, for the moment that the answer is of has passed. What fails is told,
-    and not tried again.
+    """Let a rule have an answer of the history, once; nothing happens if it waits for none. It
+    happens at the present, since the moment of the answer has passed. A failure is reported, and
+    not tried again.
     """
     wanted = [each for each in asked(core) if _of(each) == _of(answer)]
     if not wanted:
@@ -209,7 +206,7 @@ def answer(core: Core, entry: Message, answer: Answer) -> Outcome:
         if isinstance(made, Exception):
             outcome = _passed_over(core, entry, now, made, entry.id, (rule,), with_window=False)
         else:
-            # It works again, also if it found nothing to tell of.
+            # It works again, even if it found nothing.
             worked = core.notices.worked([rule])
             ends = (Cleared("", RULE_FAILED, each, now, entry.id) for each in worked)
             made.cleared = (*ends, *made.cleared)
@@ -233,10 +230,8 @@ def _turn(
     with_window: bool = False,
     answer: Answer | None = None,
 ) -> Outcome | Exception:
-    """What comes of it that the time of rules has come; an error has left no trace.
-
-    ``rules``: only what of these is due is done now. ``answer``: what the history has answered to
-    one of them.
+    """Evaluate the rules whose time has come; return the outcome, or an error that left no trace.
+    ``rules``: only these are evaluated now. ``answer``: that of the history to one of them.
     """
     run = MessageRun(core, entry.id, Timings())
     work = RulesRun(
@@ -263,7 +258,7 @@ def _passed_over(
     *,
     with_window: bool,
 ) -> Outcome:
-    """Tell that what was due could not be done."""
+    """Give up all that was due, and report the error."""
     core.rules.give_up(core.memory, now, rules)
     if with_window:
         core.stuck = now
@@ -278,6 +273,6 @@ def _passed_over(
 
 
 def _ended(core: Core, outcome: Outcome, now: Instant, before: str) -> Outcome:
-    """What time that has come to ``now`` comes to; ``before``: why the reasoner was away then."""
+    """Finish an outcome at ``now``; ``before``: why the reasoner was away before."""
     core.memory.time = now
     return core.with_reasoner(core.with_queries(outcome), before)

@@ -43,9 +43,9 @@ def adopt(
 ) -> None:
     """Exchange ontology, reasoner, rules, filters and policies between two messages.
 
-    Static and inferred graph become those of ``aside``; window and memories stay. No rule
-    runs: new axioms count from the next message on. Messages that wait were mapped already.
-    ``cause`` is the id of the journal's entry.
+    Static and inferred graph become those of ``aside``; window and memories stay. No rule runs: new
+    axioms count from the next message on. Messages that wait were mapped already. ``cause`` is the
+    id of the journal's entry.
 
     Raises:
         Inconsistent: the window contradicts the new ontology; nothing was changed.
@@ -63,10 +63,10 @@ def adopt(
 def adopt_rules(core: Core, rules: Sequence[CompiledRule], received: Instant | None = None) -> None:
     """Exchange the semantic rules; the window stays, and no rule runs now.
 
-    What is remembered of a rule is remembered of its name. A rule that is evaluated every so
-    often begins anew if that time has changed: its ticks were counted in the old one; one that
-    waits if anything of its trigger has changed. ``received`` is the time of arrival: a rule that
-    is new has no moments from before it.
+    The memory of a rule belongs to its name. A rule that is evaluated every so often begins anew if
+    that time has changed, for its ticks were counted in the old one; one that waits, if anything of
+    its trigger has changed. ``received`` is the time of arrival: a new rule has no moments from
+    before it.
     """
     before = {rule.name: (rule.every, rule.waits) for rule in core.rules.rules}
     core.rules = RuleIndex(rules)
@@ -91,10 +91,9 @@ def _begin(core: Core, received: Instant | None) -> None:
 
 
 def readmit(core: Core, message: Message, aside: Aside) -> Outcome:
-    """Exchange a reasoner that failed for a new one, which catches up with the window.
-
-    What was taken in without it and contradicts the ontology leaves the window for history,
-    message by message in the order of their times. No rule runs.
+    """Exchange a reasoner that failed for a new one, which catches up with the window. Statements
+    that were taken in without it and contradict the ontology leave the window for history, message
+    by message in the order of their times. No rule runs.
 
     Args:
         message: the journal's entry of this event; its content is empty.
@@ -129,9 +128,8 @@ def readmit(core: Core, message: Message, aside: Aside) -> Outcome:
 
 
 def expel(core: Core, stays: Collection[int]) -> None:
-    """Take individuals out of the window whose departure is in history already.
-
-    Nobody hears of it but rules and queries: history does not get it twice.
+    """Take individuals out of the window whose departure is in history already. Only rules and
+    queries see it: history does not get it twice.
     """
     gone = [t for each in core.window if each.stay in stays for t in each.statements]
     if not gone:
@@ -169,7 +167,7 @@ def _follow(core: Core, inferred: Delta, cause: str, left: Iterable[Individual] 
 
 
 def _by_message(window: Window) -> list[list[Triple]]:
-    """What each message said of the window, in the order of their times."""
+    """The statements of each message in the window, in the order of the messages' times."""
     parts: dict[tuple[Instant, int, str], list[Triple]] = {}
     for individual in window:
         for triple, said in individual.statements.items():

@@ -1,13 +1,13 @@
 """Continuous queries over the events that an engine takes in.
 
-The default graph of the queries is the knowledge base: static, window and inferred graph. Their
-own windows hold what accepted messages say, each message as one event of the stream of its
+The default graph of the queries is the knowledge base: static, window and inferred graph. Their own
+windows hold the statements of accepted messages, each message as one event of the stream of its
 source. The queries see a message when it is sure to stay; one that is rejected leaves no trace.
 
-Time of the queries is application time. It moves by the events; in silence by as much as time
-of arrival has passed (docs/decisions/010). An event that is older than the present of the
-queries, because events are taken as they come or because the clock has closed a window, happens
-at the present: nothing that was taken in is lost to them.
+Time of the queries is application time. It moves by the events; in silence by as much as time of
+arrival has passed (docs/decisions/010). An event that is older than the present of the queries,
+because events are taken as they come or because the clock has closed a window, happens at the
+present: no event that was taken in is lost to them.
 """
 
 from __future__ import annotations
@@ -64,9 +64,8 @@ _ALWAYS: Final = int(Origin.STATIC | Origin.STATIC_INFERRED)
 
 @dataclass(frozen=True, slots=True)
 class EngineReport:
-    """One report; ``number`` counts those of its registration from 1.
-
-    ``entry`` is the journal's id of the registration: :attr:`id` is never given twice.
+    """A report; ``number`` counts those of its registration from 1. ``entry`` is the journal's id
+    of the registration: :attr:`id` is never given twice.
     """
 
     entry: str
@@ -80,13 +79,13 @@ class EngineReport:
 
 @dataclass(frozen=True, slots=True)
 class QueryTerms:
-    """What queries may count on, as a deployment or a caller sets it.
+    """The terms of queries, as a deployment or a caller sets them.
 
-    ``longest_gap`` bounds the instants between two events at which queries report, so that a
-    wrong time in one message does not stop a server for hours; None: there is no bound.
-    ``graphs`` are those that GRAPH may match; None: queries must name no graph. What takes more
-    than ``limits`` is stopped. ``anew``: whether a new one may be evaluated anew at every change,
-    which costs every message time.
+    ``longest_gap`` bounds the instants between two events at which queries report, so that a wrong
+    time in one message does not stop a server for hours; None: there is no bound. ``graphs`` are
+    those that GRAPH may match; None: queries must name no graph. Queries above ``limits`` are
+    stopped. ``anew``: whether a new one may be evaluated anew at every change, which costs every
+    message time.
     """
 
     longest_gap: int | None = 10_000
@@ -116,7 +115,7 @@ class _Counted:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """A query that runs no more though nobody has removed it, and why."""
+    """A query that was stopped though nobody has removed it, and the reason."""
 
     name: str
     text: str
@@ -141,9 +140,8 @@ Fault: TypeAlias = tuple[str, str, Exception]
 
 
 def stream_of(source: str) -> IRI | None:
-    """The stream of a source's messages; None for messages that name none.
-
-    A source that is named by an IRI (``http``, ``https``, ``urn``) is that stream itself.
+    """The stream of a source's messages; None for messages that name none. A source that is named
+    by an IRI (``http``, ``https``, ``urn``) is that stream itself.
     """
     if not source:
         return None
@@ -153,10 +151,9 @@ def stream_of(source: str) -> IRI | None:
 
 
 class LiveQueries:
-    """The queries of one engine; owned by its thread.
-
-    Patterns outside WINDOW match the whole ``knowledge``; those in time the part of it that does
-    not come from messages, and what happens. With a triple its ``conclusions`` happen.
+    """The queries of one engine; owned by its thread. Patterns outside WINDOW match the whole
+    ``knowledge``; those in time match events, and the part of it that does not come from messages.
+    The ``conclusions`` from a triple happen with it.
     """
 
     def __init__(
@@ -186,26 +183,25 @@ class LiveQueries:
         self._registered: dict[str, _Counted] = {}
         self._reports: list[EngineReport] = []
         self.lost: list[Fault] = []
-        """Queries that could not be started again, or not with all they knew, and nobody knows."""
+        """Queries that could not be started again with their whole state, not reported yet."""
         self.stopped: dict[str, Stopped] = {}
         """Those that were stopped, by name, until another one has the name."""
         self._overruns: list[Stopped] = []
-        # Whence it goes on is no part of the state: what that leads to is in the journal, as ticks.
+        # Its start is no part of the state: the effects are in the journal, as ticks.
         self.clock = StreamClock(SilentSource.QUERIES, timeline, disorder, resumed=0)
         """Their time while no message comes."""
 
     # -- queries ----------------------------------------------------------------------------
 
     def check(self, name: str, text: str, *, replaces: bool = False) -> None:
-        """Whether a query could be registered now; no operator is made.
-
-        ``replaces``: instead of one of this name, if there is one.
+        """Check that a query could be registered now; no operator is made. ``replaces``: instead of
+        one of this name, if there is one.
 
         Raises:
             QueryError: the text is not a valid query, or asks for a graph that is not there.
             UnsupportedQuery: no stream can answer it, or only by what the terms do not allow, or
                 the name is taken.
-            InternalFault: a fault of ours; nothing has changed.
+            InternalFault: a defect of SensorStream; nothing has changed.
         """
         parsed = self._parsed(name, text)
         plan = self.processor.check(name, parsed, self._graphs(parsed), replaces=replaces).plan
@@ -221,7 +217,6 @@ class LiveQueries:
         self, name: str, text: str, entry: str = "", *, replaces: bool = False
     ) -> ContinuousQuery:
         """Start a query; ``entry`` is the journal's id of its registration, if there is one.
-
         ``replaces``: instead of one of this name, which goes on if the new one cannot start.
 
         Raises:
@@ -247,7 +242,7 @@ class LiveQueries:
         return parse_query(text)
 
     def _graphs(self, query: Meaning) -> Mapping[IRI, TripleIndex] | None:
-        """What GRAPH matches in a query: the graphs of its FROM NAMED, without it all there are.
+        """The graphs that GRAPH matches in a query: those of its FROM NAMED, or all without it.
 
         Raises:
             QueryError: one that it names is not there.
@@ -272,7 +267,7 @@ class LiveQueries:
         return found
 
     def lose(self, name: str, entry: str, error: Exception) -> None:
-        """A query of an earlier life cannot be run any more: all else must go on."""
+        """Leave out a query that cannot run any more after a restart: all others go on."""
         _LOG.error("the query '%s' cannot be run any more, it is left out: %s", name, error)
         known = self._registered.get(name)
         if known is not None and known.entry == entry:
@@ -298,7 +293,7 @@ class LiveQueries:
         return name in self._registered or name in self.stopped
 
     def stop(self, name: str, entry: str, reason: str) -> None:
-        """Stop a query, if that registration still runs, as it was stopped in an earlier life."""
+        """Stop a query, if that registration still runs, as it was stopped before a restart."""
         counted = self._registered.get(name)
         if counted is not None and counted.entry == entry:
             self.processor.unregister(name)
@@ -310,7 +305,7 @@ class LiveQueries:
         return overruns
 
     def lift_limits(self, lifted: bool) -> None:
-        """Let queries take what they take, or not: they took it in an earlier life."""
+        """Lift the limits of queries that were accepted before, or restore them."""
         self.processor.network.budget.lifted = lifted
 
     def _note_stop(self, name: str, reason: str) -> Stopped:
@@ -351,22 +346,22 @@ class LiveQueries:
     def take_in(
         self, events: Sequence[Event], changes: Sequence[Delta], now: Instant, received: Instant
     ) -> None:
-        """The events of a message have been taken in.
+        """Take in the events of a message.
 
         Args:
             events: what it said, its times in any order.
-            changes: what it has changed in the knowledge base, in order; it stands there already.
+            changes: what it has changed in the knowledge base, in order; they are made already.
             now: the latest application time that the engine knows.
-            received: the time of arrival of what brought it in.
+            received: the time of arrival of the entry that brought it in.
         """
         processor = self.processor
-        # First of all: a replay stops them before this message, too.
+        # First of all, since a replay also stops them before this message.
         processor.relieve()
         said = self._by_time(events)
         first = said[0].time if said else self._present(now)
         longest_gap = self._terms.longest_gap
         if changes and processor.acts_before(first):
-            # What is reported before the message must not see what the message changed.
+            # Reports from before the message must not see its changes.
             with self._without(net_delta(first, changes)):
                 processor.complete(first, longest_gap)
         inferred = self._inferred(events, changes)
@@ -380,7 +375,7 @@ class LiveQueries:
         self.clock.heard(processor.now, received)
 
     def _inferred(self, events: Sequence[Event], changes: Sequence[Delta]) -> Sequence[Triple]:
-        """What a reasoner infers since this message, beyond what follows from single triples."""
+        """The statements inferred since this message, beyond what follows from single triples."""
         if not changes or not self.processor.patterns.reading:
             return ()
         told = {each for event in events for t in event.triples for each in self._conclusions(t)}
@@ -393,24 +388,24 @@ class LiveQueries:
         ]
 
     def settle(self) -> None:
-        """The knowledge base has changed by itself, at the present and between two messages."""
+        """Take in a change of the knowledge base between two messages, at the present."""
         if self.processor.now is None:
             self.processor.take_back()
         else:
             self.processor.settle(self.processor.now)
 
     def advance(self, time: Instant) -> None:
-        """Work off what is due before a time; nothing that is not sees its time pass."""
+        """Work off all that is due before a time; without that, time stands still."""
         while (due := self.processor.next_news) is not None and due < time:
             self.processor.advance(due + 1)
 
     def resume(self, received: Instant) -> None:
-        """The server runs from this time of arrival on: before it, silence says nothing."""
+        """Resume at this time of arrival: silence before it does not count."""
         self.clock.resumed = received
 
     @property
     def due(self) -> Instant | None:
-        """From which time of arrival on something is due in silence; None: never."""
+        """The first time of arrival at which something is due in silence; None: never."""
         news = self.processor.next_news
         return None if news is None else self.clock.wake(news + 1)
 
@@ -419,7 +414,7 @@ class LiveQueries:
         return time if now is None else max(now, time)
 
     def _by_time(self, events: Sequence[Event]) -> list[StreamEvent]:
-        """One event for each time and stream of a message, in order; none before the present."""
+        """The events of a message, one for each time and stream in order, none in the past."""
         if len(events) == 1:
             (event,) = events
             time = self._present(event.time)
@@ -452,7 +447,7 @@ class LiveQueries:
     # -- what it came to --------------------------------------------------------------------
 
     def take_reports(self) -> tuple[EngineReport, ...]:
-        """What was reported since the last call."""
+        """The reports since the last call."""
         if not self._reports:
             return ()
         reports = tuple(self._reports)
@@ -481,7 +476,6 @@ class LiveQueries:
     # -- at rest ----------------------------------------------------------------------------
 
     def state(self) -> QueriesState:
-        """All that must survive a restart."""
         registered = tuple(
             RunningQuery(name, each.entry, each.reports) for name, each in self._registered.items()
         )
@@ -495,7 +489,7 @@ class LiveQueries:
             each.name: _Counted(each.entry, each.reports) for each in state.registered
         }
         self.stopped = {each.name: each for each in state.stopped}
-        # They took it little by little then, and take it at once now.
+        # They used the time little by little then, and use it at once now.
         self.lift_limits(True)
         self.processor.restore(state.processor, self._start_again)
         self.lift_limits(False)

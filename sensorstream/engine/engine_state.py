@@ -1,4 +1,4 @@
-"""All that an engine holds, in one place, and what its stages ask of it.
+"""The state of an engine, in one place, and what its stages ask of it.
 
 The stages are functions of it: :mod:`.message_stages` puts messages into order, and lets each
 through filters, window, reasoner, rules and queries; :mod:`.elapsed_time` lets time pass before it.
@@ -36,7 +36,7 @@ from sensorstream.window.window_spec import WindowMove, WindowSpec, WindowUnitKi
 
 _LOG = logging.getLogger(__name__)
 _TOLD: Final = 3
-"""Open questions that a warning tells of."""
+"""Open questions that a warning names."""
 _EVERYTHING: Final = WindowSpec(WindowMove.LANDMARK, WindowUnitKind.INDIVIDUALS)
 
 
@@ -62,16 +62,16 @@ class Parts:
     counter: Callable[[], float] = no_time
     """Gives seconds for the phase times (:meth:`sensorstream.clock.Clock.counter`)."""
     turn: Callable[[str], None] | None = None
-    """Is told the id of each message whose turn it is, just before it is taken in."""
+    """Gets the id of each message, just before it is taken in."""
     disorder: Disorder | None = None
     """How late events may be; what is later is left out. None: events are taken as they come, one
     from before the present happens at the present."""
     filters: Sequence[EntryFilter] = ()
-    """What of a message enters the window."""
+    """Decide which individuals of a message enter the window."""
     shedding: Shedding | None = None
     """The load to be shed."""
     queries: QueryTerms = field(default_factory=QueryTerms)
-    """What continuous queries may count on."""
+    """The terms of continuous queries."""
     answers: bool = True
     """Whether senders wait for the outcome of their own message and see no other, so that the
     replies of a message that had to wait cannot be sent."""
@@ -142,15 +142,12 @@ class Core:
 
     @property
     def degraded(self) -> str:
-        """Why the plain profile stands in for HermiT or Pellet; "" while it does not."""
+        """The reason why the plain profile stands in for HermiT or Pellet; "" while it does not."""
         reasoner = self.reasoner
         return reasoner.degraded if isinstance(reasoner, ResilientReasoner) else ""
 
     def due(self, *, with_window: bool) -> Instant | None:
-        """From which application time on rules change something although no message comes.
-
-        ``with_window``: or the window.
-        """
+        """The application time at which rules (``with_window``: or the window) act in silence."""
         rules = self.rules.due(self.memory)
         window = self.window.due if with_window else None
         if window is not None and self.stuck is not None and window <= self.stuck:
@@ -159,7 +156,7 @@ class Core:
 
     @property
     def waiting_due(self) -> Instant | None:
-        """The same, of the rules whose time comes before the message that tells of it."""
+        """The :meth:`due` of rules that come before the message that brings their time."""
         return self.rules.due(self.memory, waiting_only=True)
 
     def present(self, time: Instant) -> Instant:
@@ -187,10 +184,7 @@ class Core:
         )
 
     def with_queries(self, outcome: Outcome) -> Outcome:
-        """The outcome with what queries have reported, and those that a fault has stopped.
-
-        Inferred statements that hold no more are told with it, too.
-        """
+        """Add the reports of queries, the queries stopped by a fault, and ended inferences."""
         queries, message, now = self.queries, outcome.message, self.now
         outcome.ended += self.inferences.take_ended()
         if self.dropped:
@@ -212,7 +206,7 @@ class Core:
         return outcome
 
     def with_reasoner(self, outcome: Outcome, before: str) -> Outcome:
-        """Tell what the reasoner did not decide, or that it is away: as an alert if that is new."""
+        """Add the reasoner's open questions, or its absence; as an alert if that is new."""
         reasoner, message = self.reasoner, outcome.message
         open_ = reasoner.take_left_open() if isinstance(reasoner, ResilientReasoner) else ()
         if open_:
@@ -226,7 +220,7 @@ class Core:
         return outcome
 
     def marked(self, outcome: Outcome) -> Outcome:
-        """The outcome, which says whether the plain profile stands in for the reasoner."""
+        """Mark an outcome while the plain profile stands in for the reasoner."""
         if self.degraded:
             outcome.degraded = True
         return outcome
@@ -235,9 +229,8 @@ class Core:
 def told_as(
     error: Exception, known: type[Exception] | tuple[type[Exception], ...], where: str
 ) -> SensorStreamError:
-    """An error as people are told of it: one of the ``known`` kinds, else a fault of the server.
-
-    One message must not stop all that come after it, nor be met again on recovery.
+    """The error to report: one of the ``known`` kinds, else a fault of the server. One message must
+    not stop all that come after it, nor be met again on recovery.
     """
     if isinstance(error, SensorStreamError) and isinstance(error, known):
         return error

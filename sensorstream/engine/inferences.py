@@ -1,10 +1,10 @@
-"""Since when each inferred statement holds, and whose stay it belongs to.
+"""The intervals of inferred statements, and the stays that they belong to.
 
-The reasoner says what begins and what ceases to be inferred; here that becomes intervals of
-application time, for history. An inferred statement belongs to the stay of the individual that is
-its subject (of a blank node, to its owner's), or to no stay, number 0, while that is not in the
-window. Where the subject enters or leaves, the interval ends and another one begins. What begins
-and ends at the same instant is not kept.
+The reasoner reports the beginnings and ends of inferences; here they become intervals of
+application time, for history. An inferred statement belongs to the stay of its subject (a blank
+node's to its owner's), or to no stay, number 0, while that is not in the window. Where the subject
+enters or leaves, the interval ends and another one begins. An interval that ends at the instant of
+its beginning is not kept.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sensorstream.window.window_change import Undo
 
 @frozen
 class BegunInterval:
-    """The beginning of an interval that is not over: whose it is, and what caused it, when."""
+    """The beginning of an interval that is not over: its stay, individual, cause and time."""
 
     stay: int
     name: Subject
@@ -34,7 +34,7 @@ class BegunInterval:
 
 @dataclass(frozen=True, slots=True)
 class InferredState:
-    """What is inferred of one subject since one moment, as (property, value), for a checkpoint."""
+    """The inferences about one subject since one moment, as (property, value), for a checkpoint."""
 
     subject: Subject
     stay: int
@@ -45,10 +45,7 @@ class InferredState:
 
 
 class Inferences:
-    """The beginnings of all that is inferred now; ``ended`` are the intervals to be told.
-
-    O(change) each.
-    """
+    """The beginnings of present inferences; ``ended`` are intervals to report. O(change) each."""
 
     __slots__ = ("_begun", "_newest", "ended")
 
@@ -59,7 +56,7 @@ class Inferences:
         self._newest = 0
 
     def take_ended(self) -> tuple[Ended, ...]:
-        """What has ended since the last call, in order; no change of before is undone then."""
+        """The intervals that ended since the last call, in order; earlier changes are final."""
         ended = tuple(self.ended)
         self.ended.clear()
         return ended
@@ -106,7 +103,7 @@ class Inferences:
         return MappingProxyType(self._begun)
 
     def state(self) -> tuple[InferredState, ...]:
-        """What :meth:`restore` needs, in an order that is the same in every process."""
+        """The state for :meth:`restore`, in an order that is the same in every process."""
         groups: dict[tuple[Subject, BegunInterval], list[tuple[IRI, Term]]] = {}
         for triple, begun in self._begun.items():
             groups.setdefault((triple[0], begun), []).append(triple[1:])
@@ -125,11 +122,9 @@ class Inferences:
     def restore(
         self, state: Sequence[InferredState] | None, window: Window, kb: KnowledgeBase
     ) -> None:
-        """Go on from a state; window and inferred graph are as they are now.
-
-        Rules and ontology may have changed since: what is inferred no more ends now, what is new
-        begins now. A state of None is older than this class: what is inferred then holds since
-        its individual's last time.
+        """Go on from a state; window and inferred graph are as they are now. Rules and ontology may
+        have changed since: lost inferences end now, new ones begin now. A state of None is older
+        than this class: its inferences hold since their individuals' last times.
         """
         now = window.now or 0
         cause = latest_message(window)
@@ -189,7 +184,7 @@ class Inferences:
 
 
 def latest_message(window: Window) -> str:
-    """The message that the window heard last, of those that it still holds something of."""
+    """The latest message of which the window still holds something."""
     return max(window, key=lambda each: each.arrival).message if len(window) else ""
 
 
@@ -207,7 +202,7 @@ def _written(value: tuple[IRI, Term]) -> tuple[str, str]:
 def _home(
     subject: Subject, homes: dict[Subject, BegunInterval], window: Window, cause: str, now: Instant
 ) -> BegunInterval:
-    """Where an inference of now about a subject belongs."""
+    """The interval of a present inference about a subject."""
     found = homes.get(subject)
     if found is None:
         name = window.owner(subject)

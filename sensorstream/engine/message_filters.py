@@ -1,8 +1,8 @@
-"""Filters before the window: what does not concern a deployment takes no place in it.
+"""Filters before the window, which keep out what does not concern a deployment.
 
-A filter looks at one individual of a message at a time, as the window would get it: at its
-classes, those asserted in the message and those known of it already, and at the values the
-message gives. What it compares with is the window itself, so it has no memory of its own.
+A filter looks at one individual of a message at a time, as the window would get it: at its classes,
+those asserted in the message and those known of it already, and at the values in the message. It
+compares them with the window itself, so it has no memory of its own.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from sensorstream.window.window import Window
 
 @dataclass(frozen=True, slots=True)
 class FilterCondition:
-    """What a filter asks of the values of ``properties``; all of it must hold.
+    """A condition on the values of ``properties``; all parts of it must hold.
 
-    ``below`` and ``above`` hold where a value lies outside of them, on either side; ``equal``
-    where a value is that text, or that number. ``band`` holds where every value differs from
-    the one in the window by no more than that, if the individual appeared there less than
-    ``within`` ago (None: whenever that was).
+    ``below`` and ``above`` hold where a value lies outside of them, on either side; ``equal`` where
+    a value is that text, or that number. ``band`` holds where every value differs from the one in
+    the window by no more than that, if the individual appeared there less than ``within`` ago
+    (None: whenever that was).
     """
 
     properties: frozenset[IRI]
@@ -39,7 +39,7 @@ class FilterCondition:
     within: int | None = None
 
     def holds(self, name: Subject, said: Sequence[Triple], time: Instant, window: Window) -> bool:
-        """Whether it holds for what a message says of an individual."""
+        """Whether the condition holds for the statements of a message about an individual."""
         values = [t for t in said if t[0] == name and t[1] in self.properties]
         if not values:
             return False
@@ -84,10 +84,9 @@ class FilterCondition:
 
 @dataclass(frozen=True, slots=True)
 class EntryFilter:
-    """Which individuals of ``classes`` do not enter the window.
-
-    Those that meet the condition, or with ``inverse`` those that do not; without a condition
-    all. ``store`` says whether history gets them.
+    """A filter that keeps individuals of ``classes`` out of the window: those that meet the
+    condition, or with ``inverse`` those that do not; without a condition all. ``store`` says
+    whether history gets them.
     """
 
     name: str
@@ -128,14 +127,14 @@ def number_of(value: Term) -> Fraction | None:
         return None
     try:
         number = value.value
-        # What a float writes is meant, not the dyadic fraction next to it.
+        # The decimal text of a float is meant, not the dyadic fraction next to it.
         return Fraction(Decimal(repr(number)) if isinstance(number, float) else number)  # type: ignore[arg-type]
     except (TermError, ValueError, OverflowError):
         return None
 
 
 def same(value: Term, text: str) -> bool:
-    """Whether a term is what a text says: the same number, lexical form or IRI."""
+    """Whether a term is the number, lexical form or IRI of a text."""
     number = number_of(value)
     if number is not None:
         try:

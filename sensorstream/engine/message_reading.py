@@ -1,8 +1,8 @@
-"""Before the engine: a message becomes events, or the reason why it gives none.
+"""The reading of messages before the engine: each becomes events, or the reason why it gives none.
 
-The engine takes events. Where they come from XML messages, a :class:`Mapper` stands before it;
-what it makes of a message is taken as one unit. It holds no state but the rules in force. What is
-no RDF stays out, whatever made it.
+The engine takes events. Where they come from XML messages, a :class:`Mapper` stands before it; its
+result for a message is taken as one unit. It holds no state but the rules in force. Terms that are
+no RDF stay out, whatever made them.
 """
 
 from __future__ import annotations
@@ -25,18 +25,16 @@ from sensorstream.model.timeline import Instant
 from sensorstream.processes.fork_once import run_apart
 
 STEPS: Final = 10
-"""Steps that must have been seen before a time is judged; and so many messages in a row that are
-too far ahead are no fault: the stream has moved."""
+"""Steps before the first judgement of a time; and so many messages in a row that are too far ahead
+are no fault: the stream has moved."""
 FARTHEST: Final = 1_000_000_000
 """A time may be so many mean steps ahead: of milliseconds, 11 days."""
 
 
 class Spacing:
-    """The mean step between the times that messages have brought, and what lies too far ahead.
-
-    For times that cannot be compared with the clock: integers may count seconds, milliseconds,
-    frames or rounds. What is no time of the stream is told from a pause by what the stream has said
-    before.
+    """The mean step between the times of messages, by which a time too far ahead is recognised. It
+    is for times that cannot be compared with the clock: integers may count seconds, milliseconds,
+    frames or rounds. The steps before distinguish a wrong time from a pause.
     """
 
     __slots__ = ("_first", "_in_a_row", "_latest", "_steps")
@@ -48,7 +46,7 @@ class Spacing:
         self._in_a_row = 0
 
     def hear(self, times: Iterable[Instant]) -> None:
-        """Take in the times of what was taken in, in any order."""
+        """Take in the times of accepted messages, in any order."""
         for time in sorted(times):
             if self._latest is None or (self._steps >= STEPS and time > self._limit):
                 self._first, self._latest, self._steps = time, time, 0
@@ -58,7 +56,7 @@ class Spacing:
             self._in_a_row = 0
 
     def refuses(self, time: Instant) -> str:
-        """Why a time is none of this stream; "": it may be one."""
+        """The reason why a time cannot be of this stream; "": it may be."""
         if self._latest is None or self._steps < STEPS or time <= self._limit:
             return ""
         self._in_a_row += 1
@@ -82,9 +80,8 @@ DEEPEST: Final = 64
 
 @frozen
 class Arrived:
-    """Events that are taken in as one unit: all of them or none, with one outcome.
-
-    ``seconds`` is what reading and mapping the message took.
+    """Events that are taken in as one unit: all of them or none, with one outcome. ``seconds`` is
+    what reading and mapping the message took.
     """
 
     message: Message
@@ -100,11 +97,9 @@ class Arrived:
 
 @dataclass(frozen=True, slots=True)
 class UnmappedMessage:
-    """A message that gives no events.
-
-    ``error`` is why it cannot be mapped; None: no rule matched it, ``root`` is then the name of
-    its document element and ``hint`` the likely cause. ``skipped``: it was passed over before, and
-    is again.
+    """A message that gives no events. ``error`` is why it cannot be mapped; None: no rule matched
+    it, ``root`` is then the name of its document element and ``hint`` the likely cause.
+    ``skipped``: it was skipped before, and is again.
     """
 
     message: Message
@@ -124,13 +119,13 @@ class ReadMessage:
 
 
 def no_time() -> float:
-    """The counter where no phase times are wanted."""
+    """Return 0: the counter where no phase times are wanted."""
     return 0.0
 
 
 @dataclass(slots=True, eq=False)
 class Mapper:
-    """Reads messages and applies the mapping rules."""
+    """The reader of messages, which applies the mapping rules."""
 
     plan: MappingPlan
     """It may be exchanged between two messages."""
@@ -140,8 +135,8 @@ class Mapper:
     max_bytes: int | None = None
     """Messages of more are refused; None: no limit."""
     seconds: float | None = None
-    """How long the rules may take for a message that is so large that they could take long
-    (:attr:`.MappingPlan.largest`): these are mapped in a fork. None: no limit."""
+    """How long the rules may take for a message above :attr:`.MappingPlan.largest`, which is mapped
+    in a fork. None: no limit."""
     ahead: int | Spacing | None = None
     """How far the times of a message may be after its arrival, or after the times of those before
     it: windows and lateness follow the latest time that any message has said. None: however far."""
@@ -164,10 +159,9 @@ class Mapper:
     def map(
         self, message: Message, reading: ReadMessage | None = None, *, again: bool = False
     ) -> Arrived | UnmappedMessage:
-        """What the mapping rules make of a message, for :meth:`.Engine.take`.
-
-        ``reading`` is what :meth:`read` made of its content; without it that is done here.
-        ``again``: it was mapped before, within the limits, and is now whatever it takes.
+        """Apply the mapping rules to a message; the result is for :meth:`.Engine.take`. ``reading``
+        is the result of :meth:`read` for its content; without it that is done here. ``again``: it
+        was mapped before within the limits, which do not count now.
         """
         start, seconds = self.counter(), 0.0
         try:
@@ -179,7 +173,7 @@ class Mapper:
             if not again:
                 self._check_times(mapped, message)
         except Exception as error:
-            # Its own fault or one of ours: the engine tells it, and goes on with the next.
+            # A fault of the message or an internal one: the engine reports it and goes on.
             return UnmappedMessage(message, error, seconds=seconds + self.counter() - start)
         seconds += self.counter() - start
         if mapped.matched:
@@ -188,7 +182,7 @@ class Mapper:
         return UnmappedMessage(message, None, root, mapped.hint, seconds)
 
     def hear(self, times: Iterable[Instant]) -> None:
-        """Learn how far apart the times of messages are from some that were taken in."""
+        """Learn the spacing of messages' times from some that were taken in."""
         if isinstance(self.ahead, Spacing):
             self.ahead.hear(times)
 
@@ -223,7 +217,7 @@ _MOST: Final = 65_536
 
 
 class TermCheck:
-    """The last look at terms before the window: refuses events with an invalid one.
+    """The last check of terms before the window: it refuses events with an invalid one.
 
     A term that Oxigraph refuses would make every later query of the knowledge base fail. Rules and
     mappings check their own terms; programs that build events, and functions of others, may not.
@@ -237,7 +231,7 @@ class TermCheck:
         self._languages: set[str] = set()
 
     def check(self, events: Iterable[Event]) -> None:
-        """Do nothing if all terms of the events are RDF.
+        """Check that all terms of the events are RDF.
 
         Raises:
             InvalidTerm: a name or literal is none that RDF has, or stands where it cannot.

@@ -1,4 +1,4 @@
-"""Messages through window, reasoner, rules and queries (Algorithm 1): all or nothing, in turn.
+"""The way of messages through window, reasoner, rules and queries (Algorithm 1): all or nothing.
 
 A message is taken in as it comes, or when nothing earlier can come any more. ``refused`` are,
 everywhere, the ids of messages that are rejected when their turn comes; ``received`` is the time of
@@ -39,10 +39,9 @@ def take_in(
     refused: Container[str],
     received: Instant | None = None,
 ) -> Outcome:
-    """Let window, reasoner and rules have a message; all or nothing.
-
-    Rules that wait for a time before it come first, whatever becomes of the message. ``received``
-    is the time of arrival of what released it, if it had to wait.
+    """Let window, reasoner and rules have a message; all or nothing. Rules that wait for a time
+    before it come first, whatever its outcome. ``received`` is the time of arrival of the entry
+    that released it, if it had to wait.
     """
     message, events = arrived.message, arrived.mapped.events
     heard = message.received if received is None else received
@@ -61,7 +60,7 @@ def take_in(
 
 
 def outcome_of(arrived: Arrived, status: Status, timings: Timings) -> Outcome:
-    """An outcome that tells what a message said, but not yet what came of it."""
+    """An outcome with the content of a message, but not yet its effects."""
     mapped = arrived.mapped
     return Outcome(
         arrived.message,
@@ -85,7 +84,7 @@ def _taken(
     closing = _closing(core, arrived)
     result = _attempt(core, arrived, timings, heard, closing)
     if closing and isinstance(result, Exception):
-        # Whose fault is it? A message must not be rejected for what others said before it.
+        # A message must not be rejected for a synopsis of earlier ones: try it without.
         alone = _attempt(core, arrived, timings, heard, {})
         result = alone if isinstance(alone, Exception) else _given_up(core, alone, result)
     if isinstance(result, Exception):
@@ -117,7 +116,7 @@ def _attempt(
     heard: Instant,
     closing: Mapping[IRI, Summary],
 ) -> Outcome | Exception:
-    """What a message comes to, and the synopses before it; an error has left no trace."""
+    """Take in a message after the synopses before it; an error has left no trace."""
     run = MessageRun(core, arrived.message.id, timings)
     outcome = run.whole(lambda: _react(core, arrived, run, closing))
     if isinstance(outcome, Outcome):
@@ -126,13 +125,13 @@ def _attempt(
 
 
 def tell_queries(core: Core, run: MessageRun, received: Instant) -> None:
-    """Let the queries take in what has changed, which arrived at a time."""
+    """Let the queries take in the changes, which arrived at a time."""
     if core.window.now is not None:
         core.queries.take_in(run.said, run.visible, core.window.now, received)
 
 
 def _given_up(core: Core, outcome: Outcome, error: Exception) -> Outcome:
-    """Tell that a message was taken in without the synopses that were due with it."""
+    """Report that a message was taken in without the synopses that were due with it."""
     _LOG.error("synopses given up at message %s", outcome.message.id, exc_info=error)
     told = f"the synopses of what was shed do not enter the window: {error}"
     outcome.alerts += core.notices.given_up(outcome.message, told, core.now)
@@ -175,7 +174,7 @@ def _react(
 
 
 def _unrepaired(core: Core, said: Sequence[Event], latest: Instant | None) -> Iterator[str]:
-    """What order would have given and a message from before the latest one does not."""
+    """Warn that a message from before the latest one has not all the effects of its order."""
     first = min((each.time for each in said), default=latest)
     if latest is None or first is None or first >= latest:
         return
@@ -194,7 +193,7 @@ def _unrepaired(core: Core, said: Sequence[Event], latest: Instant | None) -> It
 
 
 def _closing(core: Core, arrived: Arrived) -> Mapping[IRI, Summary]:
-    """What was shed in a period that ends with a message."""
+    """The summaries of a shedding period that ends with a message."""
     events = arrived.mapped.events
     if core.shedder is None:
         return {}
@@ -204,9 +203,8 @@ def _closing(core: Core, arrived: Arrived) -> Mapping[IRI, Summary]:
 def _entering(
     core: Core, arrived: Arrived, verdicts: Verdicts, closing: Mapping[IRI, Summary]
 ) -> Iterator[Event]:
-    """What filters and load shedding leave of a message, each event when its turn has come.
-
-    Before it come the synopses of a period that ends with the message.
+    """The rest of a message after filters and load shedding, each event when its turn has come. The
+    synopses of a period that ends with the message come before it.
     """
     for number, (about, summary) in enumerate(closing.items(), 1):
         yield summary.event(about, arrived.message.id, number, core.timeline)
@@ -217,7 +215,7 @@ def _entering(
 
 
 def _settle(core: Core, arrived: Arrived, verdicts: Verdicts) -> None:
-    """Remember what was decided of a message that has been taken in."""
+    """Remember the decisions about a message that has been taken in."""
     core.archived += len(verdicts.departures)
     if core.shedder is None:
         return
@@ -238,17 +236,17 @@ def take_in_turn(
     timings: Timings,
     refused: Container[str],
 ) -> Outcome:
-    """A message has come; an outcome, if it has been set aside already.
+    """Take in a message, or an outcome if it has been set aside already.
 
     Returns:
-        What became of it; ``released`` holds the outcomes of those whose turn it is now.
+        Its outcome; ``released`` holds the outcomes of those whose turn it is now.
     """
     order, own = core.order, arrived if isinstance(arrived, Outcome) else None
     released = [] if order.waits else [*release(core, message.received, refused)]
     if isinstance(arrived, Outcome):
         order.advance(message.received)
     elif not arrived.mapped.events:
-        # It says nothing of any time, so there is nothing to wait for.
+        # It has no time, so there is nothing to wait for.
         order.advance(message.received)
         own = take_in(core, arrived, timings, refused)
     else:
@@ -279,7 +277,7 @@ def take_in_turn(
 def release(
     core: Core, received: Instant | None = None, refused: Container[str] = _NONE
 ) -> tuple[Outcome, ...]:
-    """Take in what waits no more; ``received`` is the time of arrival that has released it."""
+    """Take in the released messages; ``received`` is the time of arrival that has released them."""
     return tuple(take_in(core, each, Timings(), refused, received) for each in core.order.release())
 
 
@@ -313,7 +311,7 @@ def _kept(arrived: Arrived) -> Arrived:
 
 
 def statements_of(event: Event) -> dict[Subject, list[Triple]]:
-    """What an event says, by individual, in order; blank nodes are with their owners."""
+    """The statements of an event by individual, in order; blank nodes are with their owners."""
     owners = owners_of(event, {})
     found: dict[Subject, list[Triple]] = {}
     for triple in event.triples:
@@ -322,10 +320,9 @@ def statements_of(event: Event) -> dict[Subject, list[Triple]]:
 
 
 def departure(event: Event, name: Subject, triples: Sequence[Triple], number: int) -> Departure:
-    """An individual as it departs without having stayed: the window never holds it.
-
-    It holds at the time of its message and no longer, because the window never held it. Its stay
-    is ``-number``: the window numbers its own from 1 upwards. Nothing is inferred for it.
+    """An individual that departs without having stayed in the window. It holds at the time of its
+    message and no longer. Its stay is ``-number``: the window numbers its own from 1 upwards.
+    Nothing is inferred for it.
     """
     said = Provenance(event.message, event.time)
     individual = Individual(
@@ -342,7 +339,7 @@ def departure(event: Event, name: Subject, triples: Sequence[Triple], number: in
 
 @dataclass(slots=True)
 class Verdicts:
-    """What became of one message's individuals; nothing is remembered of it elsewhere yet."""
+    """The decisions about the individuals of a message; nothing else remembers them yet."""
 
     archived: int
     """How many individuals went straight to history before this message."""
@@ -351,7 +348,7 @@ class Verdicts:
     departures: list[Departure] = field(default_factory=list)
     summaries: dict[IRI, Summary] = field(default_factory=dict)
     entered: dict[Subject, Instant] = field(default_factory=dict)
-    """Who enters while load is shed, and when the period of that ends."""
+    """The individuals that enter while load is shed, and the ends of their periods."""
 
     def archive(self, event: Event, name: Subject, said: Sequence[Triple]) -> None:
         """Send an individual straight to history."""
@@ -359,17 +356,16 @@ class Verdicts:
         self.departures.append(departure(event, name, said, number))
 
     def warnings(self) -> Iterator[str]:
-        """What did not enter the window, and why."""
+        """The individuals that did not enter the window, counted by cause."""
         for what, withheld in (("filter", self.filtered), ("load shedding for", self.shed)):
             for cause, count in Counter(each.cause for each in withheld).items():
                 yield f"{what} '{cause}' kept {count} out of the window"
 
 
 def admit(core: Core, event: Event, verdicts: Verdicts) -> Event | None:
-    """The part of an event that enters the window; None where nothing does.
-
-    Filters are asked in their order, the first that drops an individual decides. What they let
-    through may be shed, while there is too much of it.
+    """The part of an event that enters the window; None where nothing does. Filters are asked in
+    their order, the first that drops an individual decides. The others may be shed, while the load
+    is too high.
     """
     filters, shedder, window = core.filters, core.shedder, core.window
     if shedder is not None and not shedder.state.active:
@@ -408,7 +404,7 @@ def _shed(
     shedder: LoadShedder,
     verdicts: Verdicts,
 ) -> bool:
-    """Whether an individual stays out for there is too much."""
+    """Whether an individual stays out because of the load."""
     shedding, time = shedder.shedding, event.time
     earlier = verdicts.entered.get(name)
     known = shedder.state.entered.holds(name, time)

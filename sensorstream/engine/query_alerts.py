@@ -1,4 +1,4 @@
-"""What continuous queries with ALERT raise: an alert for each solution, until it is one no more."""
+"""The alerts of continuous queries with ALERT: one for each solution, until that is gone."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _HOLE: Final = re.compile(r"\{\?(\w+)\}")
 
 @frozen
 class SolutionCounts:
-    """How many solutions of a query have each key now."""
+    """The present numbers of solutions of a query by key."""
 
     query: str
     keys: Mapping[str, int]
@@ -37,7 +37,7 @@ class SolutionCounts:
 
 @dataclass(slots=True)
 class _Alerting:
-    """What a text raises; by rule over time, or of a query by None."""
+    """The ALERT clauses of a text; by rule over time, or by None for a query."""
 
     clauses: Mapping[str | None, AlertClause]
     relation: Relation | None
@@ -48,10 +48,10 @@ class _Alerting:
 class QueryAlerts:
     """The alerts of the queries of one engine.
 
-    A solution that comes raises one, and so does a graph that a rule over time makes; a solution
-    that stands in a whole result (RSTREAM) raises it again each time; with DSTREAM one that goes
-    raises it. Without such a word the alert of a key ends when the last solution with that key has
-    gone; those of rules over time end with their text only.
+    A new solution raises one, and so does a graph that a rule over time makes; a solution in a
+    whole result (RSTREAM) raises it again each time; with DSTREAM a removed one raises it. Without
+    such a word the alert of a key ends when the last solution with that key has gone; those of
+    rules over time end with their text only.
     """
 
     def __init__(self) -> None:
@@ -61,10 +61,9 @@ class QueryAlerts:
         self._over: list[tuple[str, str | None]] = []
 
     def begin(self, running: ContinuousQuery) -> None:
-        """A query runs from now on, maybe in place of one of its name.
-
-        What it finds already raises nothing. Open alerts of what it is in place of go on if it
-        says when they end, and finds them.
+        """Begin with a query, maybe in place of one of its name. Solutions that it finds already
+        raise nothing. Open alerts of the replaced query go on if the new one says when they end,
+        and finds them.
         """
         query, name = running.query, running.name
         before = self._alerting.pop(name, None)
@@ -92,11 +91,11 @@ class QueryAlerts:
             self._end(name, before)
 
     def end(self, name: str) -> None:
-        """A query runs no more: its open alerts end."""
+        """End a query and its open alerts."""
         self._end(name, self._alerting.pop(name, None))
 
     def lose(self, name: str) -> None:
-        """A query of an earlier life cannot be run any more: its open alerts end."""
+        """End the open alerts of a query that cannot run any more after a restart."""
         self._alerting.pop(name, None)
         self._over.append((name, None))
 
@@ -115,16 +114,14 @@ class QueryAlerts:
         return tuple(Cleared(name, KIND, key, time, message, place) for name, key in over)
 
     def take(self, id: str, report: Report) -> None:
-        """A query has reported; ``id`` is that of the report."""
+        """Take a report; ``id`` is its id."""
         alerting = self._alerting.get(report.query)
         if alerting is not None and report.rule in alerting.clauses:
             self._told.append((id, report))
 
     def raised(self, message: str, raised: int) -> tuple[tuple[Alert, ...], tuple[Cleared, ...]]:
-        """What came of the reports since the last call, in order.
-
-        ``message`` is the entry at which they were told; ``raised`` how many alerts of rules it
-        raised before.
+        """The alerts and ends from the reports since the last call, in order. ``message`` is the
+        entry at which they were reported; ``raised`` how many alerts of rules it raised before.
         """
         if not self._told:
             return (), ()
@@ -148,7 +145,6 @@ class QueryAlerts:
         return tuple(alerts), tuple(cleared)
 
     def state(self) -> tuple[SolutionCounts, ...]:
-        """What must survive a restart."""
         return tuple(
             SolutionCounts(name, dict(each.keys))
             for name, each in self._alerting.items()

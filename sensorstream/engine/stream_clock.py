@@ -17,18 +17,18 @@ _LATE: Final = 10
 
 @frozen
 class ClockMoved:
-    """When time last moved by an event: to which time, and its time of arrival."""
+    """The last move of time by an event: to which time, and its time of arrival."""
 
     time: Instant
     received: Instant
 
 
 class StreamClock:
-    """How far application time has come by time of arrival since the last message.
+    """The application time by time of arrival since the last message.
 
-    With a lateness it is behind by so much, and nothing passes while a source may be waited for.
-    It goes on also while the server does not run, so that what became due meanwhile is due at its
-    start; but for queries only from ``resumed`` on: before, silence says nothing to them.
+    With a lateness it is behind by so much, and nothing passes while a source may be waited for. It
+    goes on also while the server does not run, so that what became due meanwhile is due at its
+    start; but for queries only from ``resumed`` on: earlier silence does not count for them.
     """
 
     __slots__ = ("_late", "_line", "margin", "moved", "patience", "resumed", "silence")
@@ -53,7 +53,7 @@ class StreamClock:
         self._late = line.of_wall_time(_LATE) + self.patience
 
     def heard(self, time: Instant, received: Instant) -> None:
-        """A message has been taken in: application time is ``time`` then."""
+        """Record that a message has been taken in at application time ``time``."""
         self.moved = ClockMoved(time, received)
 
     def present(self, received: Instant) -> Instant | None:
@@ -82,7 +82,7 @@ class StreamClock:
         return self.silence is SilentSource.WINDOW
 
     def note(self, due: Instant, received: Instant) -> str:
-        """What an alert says that was due at ``due`` and is raised now; "" if it is in time."""
+        """The note of an alert that was due at ``due`` and is raised now; "" if it is in time."""
         present = self.present(received) if self.for_rules else None
         late = 0 if present is None else present - due
         if late <= self._late:

@@ -18,10 +18,9 @@ from sensorstream.model.events import Alert, Cleared, Departure, Ended
 
 
 def facts_of(outcome: Outcome) -> dict[str, Any]:
-    """The outcome of one message, ready for JSON.
-
-    Alerts are named by their ids, for they are kept themselves; contradictions are not here.
-    ``error`` has the code, the message and the position of what rejected it; None: nothing did.
+    """The outcome of one message, ready for JSON. Alerts, which are kept themselves, are named by
+    their ids; contradictions are left out. ``error`` has the code, the message and the position of
+    the error that rejected it; None: it was not rejected.
     """
     error = outcome.rejection
     return {
@@ -41,10 +40,9 @@ def facts_of(outcome: Outcome) -> dict[str, Any]:
 
 
 def effects_of(records: Sequence[Record], outcomes: Sequence[Outcome]) -> Effects:
-    """All effects of a group of entries, for one transaction.
-
-    The effects of a held message belong to the entry that released it: effects are stored once
-    because their entry passes the watermark once.
+    """The effects of a group of entries, for one transaction. The effects of a held message belong
+    to the entry that released it: effects are stored once because their entry passes the watermark
+    once.
     """
     every = [each for outcome in outcomes for each in in_order(outcome)]
     departures: list[Departure] = []
@@ -93,7 +91,7 @@ def _ontology(record: Record, outcome: Outcome) -> OntologyVersion:
 def _net(
     ended: Sequence[Ended], revoked: Sequence[Ended]
 ) -> tuple[Sequence[Ended], Sequence[Ended]]:
-    """What is to be stored, and what is to be deleted: what is both said and revoked is neither."""
+    """The intervals to store and those to delete; what is both ended and revoked is in neither."""
     if not revoked:
         return ended, revoked
     said, wrong = Counter(ended), Counter(revoked)
@@ -101,9 +99,8 @@ def _net(
 
 
 def merged(parts: Sequence[Effects]) -> Effects:
-    """The effects of several groups of entries as those of one group.
-
-    The groups may come from different engines; they are put in the order of their watermarks.
+    """The effects of several groups of entries as those of one group. The groups may come from
+    different engines; they are put in the order of their watermarks.
 
     Raises:
         ValueError: there is no group.
@@ -151,7 +148,7 @@ def alerts_of(outcome: Outcome) -> Iterator[Alert | Cleared]:
 
 
 def _told(outcome: Outcome) -> tuple[Status, str | None, Contradiction | None]:
-    """What became of a message, why, and what contradicts."""
+    """The status of a message, its warnings, and its contradiction."""
     error = outcome.rejection
     found = error.contradiction if isinstance(error, Inconsistent) else None
     return outcome.status, shortened("; ".join(outcome.warnings)) or None, found

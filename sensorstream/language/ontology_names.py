@@ -1,4 +1,4 @@
-"""Checks the names of a rule file against the ontology: known, and used as their kind?"""
+"""The check of a rule file's names against the ontology: known, and used as their kind."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _unknown(
 
 
 def why_unknown(file: syntax.RuleFile, what: str, iri: IRI, known: Iterable[IRI]) -> str:
-    """Why a class or property cannot be used, with a near name; "" if the ontology has it."""
+    """The reason why a class or property cannot be used, with a near name; "" if it can be."""
     if iri in known or iri.startswith(_BUILT_IN):
         return ""
     written = partial(shown, file)

@@ -1,8 +1,7 @@
 """The standard layout of a rule file's text: line breaks, indentation and spaces.
 
-Works on tokens, so that comments and the way in which names and texts are written stay as they
-are. Line breaks that a reader expects are always made (before ``on``, ``then``, actions and
-properties); inside of them a line break stays where somebody made one.
+It works on tokens, so comments and the notation of names and texts stay. A line break before
+``on``, ``then``, actions and properties is always made; within them the author's line breaks stay.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ class _Comment:
 
 @dataclass(frozen=True, slots=True)
 class _Gap:
-    """What stands between two tokens: a comment behind the first, then lines of their own."""
+    """The text between two tokens: a comment behind the first, then lines of their own."""
 
     trailing: str
     lines: tuple[_Comment, ...]
@@ -88,7 +87,7 @@ class _Gap:
 
 
 class _Layout:
-    """Takes the tokens of a file one by one, and writes lines."""
+    """A writer of lines, which takes the tokens of a file one by one."""
 
     def __init__(self, line_break: str) -> None:
         self._break = line_break

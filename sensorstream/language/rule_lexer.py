@@ -1,8 +1,8 @@
-"""Characters to tokens.
+"""The lexer of rule files: characters to tokens.
 
-Written by hand, because braces contain text of another language: XPath after most words, SPARQL
-after ``select``, ``ask``, ``sparql`` and ``delete``. Both may hold strings, IRIs and comments with
-braces of their own, which no single regular expression can balance.
+It is written by hand because braces contain another language: XPath after most words, SPARQL after
+``select``, ``ask``, ``sparql`` and ``delete``. Both may hold strings, IRIs and comments with braces
+of their own, which no single regular expression can balance.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ SPARQL_SKIP: Final = re.compile(
 
 
 DEEPEST: Final = 64
-"""How deep values may be nested; what handles trees calls itself for each level."""
+"""The limit of nested values; code that handles trees calls itself for each level."""
 
 _LEVELS: Final = frozenset(
     ("OPEN", "_CLOSE", "OPEN_LIST", "_CLOSE_LIST", "_OR", "_SEMICOLON", "_COMMA", "_DOT")
@@ -134,9 +134,8 @@ def tokens(source: LexedText) -> Iterator[Token]:
 
 
 def _level(levels: list[int], kind: str) -> int:
-    """How deep a value is nested behind a token; ``levels`` has one number for each open bracket.
-
-    An ``or`` nests, too: what follows it is the alternative of all before.
+    """The depth of nesting behind a token; ``levels`` has one number for each open bracket. An
+    ``or`` nests, too: the value after it is the alternative of all before.
     """
     if kind in ("OPEN", "OPEN_LIST"):
         levels.append(levels[-1] + 1)

@@ -40,10 +40,8 @@ def parse(text: str, file: str = "") -> syntax.RuleFile:
 def parse_with_faults(
     text: str, file: str = ""
 ) -> tuple[syntax.RuleFile, tuple[LanguageError, ...]]:
-    """The tree of a rule file, and all its faults.
-
-    After a syntax error, which is then the only fault, the tree is empty. A tree with faults can
-    only be printed.
+    """The tree of a rule file, and all its faults. After a syntax error, which is then the only
+    fault, the tree is empty. A tree with faults can only be printed.
     """
     try:
         parsed = syntax_tree(text, file)
@@ -100,7 +98,7 @@ def _unexpected(source: LexedText, error: UnexpectedToken) -> LanguageError:
     accepted = set(error.accepts or error.expected)
     if {"LOCAL_NAME", "NAMESPACE", "IRI"} <= accepted:
         accepted -= {"NAMESPACE", "IRI"}
-    # Keywords first, then the kinds of token, then the end of the file.
+    # Keywords come first, then the kinds of token, then the end of the file.
     words = sorted(
         (_PLAIN[kind] for kind in accepted),
         key=lambda word: (word == _PLAIN["$END"], word[0] != "'", word),
@@ -125,13 +123,13 @@ def _node(kind: type[syntax.SyntaxNode]) -> Callable[[_Builder, list[Any]], synt
 
 
 class _Builder(Transformer[Token, Any]):
-    """One method for each rule of the grammar, bottom up."""
+    """The transformer of the parse tree: a method for each rule of the grammar, bottom up."""
 
     def __init__(self, source: LexedText) -> None:
         super().__init__()
         self._source = source
 
-    # Nodes of the fields that stand behind a word, which is their place
+    # Nodes that keep a word's place and the fields behind it
 
     message_each = _node(syntax.MessageEach)
     on_change, on_message = _node(syntax.OnChange), _node(syntax.OnMessage)
@@ -148,7 +146,7 @@ class _Builder(Transformer[Token, Any]):
     known_name, known_by = _node(syntax.KnownName), _node(syntax.KnownBy)
 
     def _maybe(self, children: list[Any]) -> Any:
-        """What may be missing, behind its words."""
+        """The optional field behind a word, or None."""
         return self._field(children[-1]) if children else None
 
     named = old = new = asked = until = key = graph = at = _maybe
@@ -482,10 +480,8 @@ def rule_starts(text: str) -> list[int]:
 def parse_with_recovery(
     text: str, file: str = ""
 ) -> tuple[syntax.RuleFile | None, tuple[LanguageError, ...]]:
-    """The tree of the rules without faults, and the faults of the others.
-
-    A syntax error ends where the next rule begins. The tree is None if the fault is in the head of
-    the file, on which all rules depend.
+    """The tree of the rules without faults, and the faults of the others. A syntax error ends where
+    the next rule begins. The tree is None if the fault is in the head, on which all rules depend.
     """
     found: list[LanguageError] = []
     try:
@@ -514,7 +510,7 @@ def _pieces(
         try:
             tree = syntax_tree(piece, file)
         except LanguageError as error:
-            # For the first one the error of the whole file says more about what follows.
+            # The first rule keeps the error of the whole file, which says more about what follows.
             error.message = error.message.replace("the file ends here", "the rule ends here")
             found.append(error if found else first)
             continue

@@ -1,11 +1,11 @@
 """The syntax tree of a rule file, before names are resolved.
 
-Every node that an error may point at carries its position; positions are not compared, so a tree
-equals the tree of its own printed text.
+Each node that an error may point at has its position; positions are not compared, so a tree equals
+the tree of its own printed text.
 
 Two kinds of braces share the node :class:`Hole`. In a mapping rule a hole holds XPath 1.0, in a
-semantic rule it holds ``?variable`` or ``new`` (paper section 4.1: the rules of the annotation
-layer and of the knowledge layer are both event-condition-action rules).
+semantic rule ``?variable`` or ``new`` (paper section 4.1: both kinds of rules are
+event-condition-action rules).
 """
 
 from __future__ import annotations
@@ -24,15 +24,14 @@ NOWHERE: Final = Position("", 1, 1)
 
 
 class SyntaxNode(Frozen):
-    """A part of a document of rules, and where it begins: the same elsewhere is an equal node."""
+    """A part of a document of rules, and its place; nodes with equal parts are equal anywhere."""
 
     position: Position = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
 
 
 class Argument(SyntaxNode):
-    """An argument of a value function: ``"text"``, ``12.5`` or a ``word``.
-
-    ``text`` is without quotes; it never contains both kinds of quotes.
+    """An argument of a value function: ``"text"``, ``12.5`` or a ``word``; ``text`` is without
+    quotes, and never contains both kinds of quotes.
     """
 
     kind: Literal["text", "number", "word"]
@@ -68,7 +67,6 @@ class TextTemplate(SyntaxNode):
 
 class WrittenName(SyntaxNode):
     """An IRI, written ``prefix:local`` or ``<iri>`` (then ``prefix`` is None); may have holes.
-
     ``<{…}>``, with nothing but one hole, is a whole IRI; in other names the values of holes are
     parts of an IRI, which are percent-encoded.
     """
@@ -99,9 +97,8 @@ class RuleVariable(SyntaxNode):
 
 
 class XPathValue(SyntaxNode):
-    """``{xpath}``, ``{xpath}^^datatype`` or ``{xpath}@language``: one value per node found.
-
-    A ``language`` that the message gives, ``@{xpath}``, is a hole.
+    """``{xpath}``, ``{xpath}^^datatype`` or ``{xpath}@language``: one value per node found. A
+    ``language`` that the message gives, ``@{xpath}``, is a hole.
     """
 
     xpath: Hole
@@ -150,9 +147,8 @@ class BlankName(SyntaxNode):
 
 
 class ListValue(SyntaxNode):
-    """``( VALUE VALUE … )``: an ``rdf:List``, owned by the individual (mapping rules).
-
-    ``items`` is not empty; an item that finds several values makes several members.
+    """``( VALUE VALUE … )``: an ``rdf:List``, owned by the individual (mapping rules). ``items`` is
+    not empty; an item that finds several values makes several members.
     """
 
     items: tuple[Value, ...]
@@ -246,9 +242,8 @@ class Let(SyntaxNode):
 
 
 class MappingRule(SyntaxNode):
-    """``mapping NAME on message {…} for each … let … if {…} and {…} then …``.
-
-    ``guards`` must all hold; ``actions`` is not empty. ``position`` is that of the name.
+    """``mapping NAME on message {…} for each … let … if {…} and {…} then …``. All ``guards`` must
+    hold; ``actions`` is not empty. ``position`` is that of the name.
     """
 
     name: str
@@ -263,9 +258,8 @@ class MappingRule(SyntaxNode):
 
 
 class Sparql(SyntaxNode):
-    """SPARQL text from between two braces, outer space cut.
-
-    The prefixes of the file apply. ``position`` is that of the first character of ``text``.
+    """SPARQL text from between two braces, without outer space; the prefixes of the file apply.
+    ``position`` is that of the first character of ``text``.
     """
 
     text: str
@@ -286,7 +280,7 @@ class OnMessage(SyntaxNode):
 
 
 class OfClass(SyntaxNode):
-    """What is of the members of a class."""
+    """A part of a rule that concerns the members of a class."""
 
     class_name: WrittenName
 
@@ -305,7 +299,6 @@ class OnExpire(OfClass):
 
 class OnSilence(OfClass):
     """``on silence of CLASS as ?variable for "PT1H"``: for each member that says nothing so long.
-
     Without ``as`` the variable is ``?individual``; ``?last`` is when it last said something.
     """
 
@@ -314,9 +307,8 @@ class OnSilence(OfClass):
 
 
 class OnUpdate(SyntaxNode):
-    """``on update NAME as ?variable old ?old new ?new``: a value came in place of another.
-
-    ``name`` is a property, or a class whose members are meant, with any property of theirs.
+    """``on update NAME as ?variable old ?old new ?new``: a value came in place of another. ``name``
+    is a property, or a class: then any property of its members.
     """
 
     name: WrittenName
@@ -326,7 +318,7 @@ class OnUpdate(SyntaxNode):
 
     @property
     def variables(self) -> tuple[RuleVariable, ...]:
-        """All that it gives a value."""
+        """The variables to which it gives a value."""
         return tuple(each for each in (self.variable, self.old, self.new) if each is not None)
 
 
@@ -345,8 +337,8 @@ class LocalTime(SyntaxNode):
 class Every(SyntaxNode):
     """``every "PT10S"`` or ``every day at …``, with ``from history select { SELECT … }`` or not.
 
-    Each time application time has moved on by that much, or has come to such a time. With
-    ``question`` the history is asked then, and the rule is tried with each of its solutions.
+    Fires each time that application time has moved on by that much, or has come to such a time.
+    With ``question`` it then asks the history, and the rule is tried with each solution.
     """
 
     schedule: WrittenDuration | LocalTime
@@ -390,8 +382,8 @@ Condition: TypeAlias = ExistsCondition | CountCondition | SelectCondition | AskC
 class When(SyntaxNode):
     """``when CONDITION becomes true [for "PT10M"] [until CONDITION]``.
 
-    Once for each solution of the condition that did not hold before. ``until`` is the end of one;
-    without it, one ends when it holds no longer.
+    Fires once for each solution of the condition that did not hold before. A solution ends with
+    ``until``; without it, when the condition holds no longer.
     """
 
     condition: Condition
@@ -450,10 +442,8 @@ Action: TypeAlias = (
 
 
 class SemanticRule(SyntaxNode):
-    """``rule NAME on … if … and … then …``.
-
-    All conditions must hold (there may be none); ``actions`` is not empty. ``position`` is
-    that of the name.
+    """``rule NAME on … if … and … then …``. All conditions must hold (there may be none);
+    ``actions`` is not empty. ``position`` is that of the name.
     """
 
     name: str
@@ -473,7 +463,7 @@ class Prefix(SyntaxNode):
 
 
 class Base(SyntaxNode):
-    """``base <iri>``: what the relative IRIs of the file, and of its messages, are relative to."""
+    """``base <iri>``: the base of relative IRIs, in the file and in its messages."""
 
     iri: str
 
@@ -486,9 +476,8 @@ class XmlNamespace(SyntaxNode):
 
 
 class LookupTable(SyntaxNode):
-    """``table NAME from "file.csv" key "column" value "column"``: a lookup table.
-
-    ``path`` is relative to the rule file.
+    """``table NAME from "file.csv" key "column" value "column"``: a lookup table; ``path`` is
+    relative to the rule file.
     """
 
     name: str
@@ -504,8 +493,7 @@ class MessageEach(SyntaxNode):
 
 
 class RuleFile(Frozen):
-    """One file: its declarations, then its rules in order; ``file`` is for error messages.
-
+    """A rule file: its declarations, then its rules in order; ``file`` is for error messages.
     ``bases`` has one member at most, once the file is checked.
     """
 
@@ -532,7 +520,7 @@ class RuleFile(Frozen):
 
     @property
     def base(self) -> str | None:
-        """What relative IRIs are relative to; None: the file has only absolute ones."""
+        """The base of relative IRIs; None: the file has only absolute ones."""
         return self.bases[0].iri if self.bases else None
 
     @property
@@ -554,7 +542,7 @@ class RuleFile(Frozen):
             return (self.prefix_map[name.prefix], *name.parts)
         first, *rest = name.parts
         assert isinstance(first, str), "parse refuses an IRI that begins with a hole"
-        # With a digit for the hole, so that no dot before it is taken for a whole segment.
+        # A digit stands for the hole, so that no dot before it is taken for a whole segment.
         return (self.absolute(f"{first}0")[:-1], *rest)
 
     def absolute(self, iri: str) -> str:

@@ -1,6 +1,5 @@
-"""The value functions in a hole: ``{xpath |> function argument … |> …}``.
-
-XPath 1.0 has no ``|>``: its ``|`` must be followed by a path. So no XPath changes its meaning.
+"""The value functions in a hole: ``{xpath |> function argument … |> …}``. In XPath 1.0 a path must
+follow ``|``, so ``|>`` changes the meaning of no XPath.
 """
 
 from __future__ import annotations

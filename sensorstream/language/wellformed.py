@@ -116,7 +116,7 @@ def _names(rule: syntax.Rule, file: syntax.RuleFile) -> Iterator[LanguageError]:
         else:
             start = "" if name.prefix is None else prefixes[name.prefix]
             if name.prefix is None or not any(_invalid(start, name.position)):
-                # A digit may stand nearly everywhere in an IRI.
+                # A digit may stand nearly everywhere in an IRI, so it stands for the hole.
                 parts = (part if isinstance(part, str) else "0" for part in name.parts)
                 yield from _invalid(file.absolute(start + "".join(parts)), name.position, file)
 

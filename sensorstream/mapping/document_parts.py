@@ -1,4 +1,4 @@
-"""The messages of a document: each is mapped at its place, as if it came alone in there."""
+"""The messages of a document: each is mapped at its place, as if the document had no other."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ Split: TypeAlias = Callable[[Element], Sequence[Element]]
 
 
 def compile_split(files: Iterable[RuleFile]) -> Split | None:
-    """The declarations ``message each``; None if there are none.
-
-    The first declaration that finds elements defines the messages of a document.
+    """The declarations ``message each``; None if there are none. The first declaration that finds
+    elements defines the messages of a document.
     """
     paths = tuple(
         etree.XPath(part.xpath.text, namespaces=file.namespace_map or None)
@@ -40,11 +39,11 @@ def compile_split(files: Iterable[RuleFile]) -> Split | None:
 
 
 def in_turn(parts: Sequence[Element]) -> Iterator[Element]:
-    """Each message at its place in the document, while the others are taken out of it.
+    """Yield each message at its place in the document, while the others are taken out of it.
 
-    So a path that goes up passes what surrounds the messages, not all of them each time, and the
-    time for a document is linear in their number. A message inside another one stays in it. In the
-    end the document is as before.
+    So a path that goes up passes the surroundings of the messages, not all messages, and the time
+    for a document is linear in their number. A message inside another one stays in it. In the end
+    the document is as before.
     """
     places = _places(parts)
     for part, (parent, _) in places.items():
@@ -67,12 +66,12 @@ def in_turn(parts: Sequence[Element]) -> Iterator[Element]:
 
 
 def alone(part: Element) -> Element:
-    """The root of a document that holds nothing but a message, with its namespaces and lines."""
+    """The root of a document with one message only, with its namespaces and lines."""
     return part if part.getparent() is None else deepcopy(part)
 
 
 def _places(parts: Sequence[Element]) -> dict[Element, tuple[Element, Element | None]]:
-    """The outermost messages with their parents, and what follows them that is no message."""
+    """The outermost messages with their parents and the next sibling that is no message."""
     members = set(parts)
     outermost = {
         part: parent

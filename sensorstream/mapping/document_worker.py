@@ -1,6 +1,5 @@
-"""Works on documents in a process of its own: libxml2 has no limit of time, and a thread no end.
-
-The process is started with the first message, and again after it was ended.
+"""Work on documents in a process of its own, since libxml2 has no limit of time and a thread cannot
+be ended. The process is started with the first message, and again after it was ended.
 """
 
 from __future__ import annotations
@@ -25,21 +24,17 @@ _HANGS: Final = 60.0
 _MEMORY: Final = 1 << 30
 """Bytes of memory that the process may take."""
 _AGAIN_SECONDS: Final = 3600.0
-"""For what was in time once: the watchdog ends the server long before."""
+"""The limit for a document that was in time once; the watchdog ends the server long before."""
 
 
 class DocumentWorker:
-    """A process of ``module``, which may take ``seconds`` for a message, its parts together.
-
-    Thread-safe.
-    """
+    """A process of ``module``, which may take ``seconds`` for a whole message. Thread-safe."""
 
     def __init__(
         self, module: str, given: Sequence[bytes], what: str, seconds: float, setting: str
     ) -> None:
-        """The ``main`` of ``module`` calls :func:`serve`.
-
-        ``given`` is what the process gets first; ``what`` it does and ``setting`` are for errors.
+        """Prepare the process; the ``main`` of ``module`` calls :func:`serve`. ``given`` is sent to
+        it first; ``what`` it does and ``setting`` are for errors.
         """
         self._module = module
         self._given = given
@@ -52,9 +47,8 @@ class DocumentWorker:
         self._left = seconds
 
     def ask(self, document: bytes, message: str, *, again: bool = False) -> bytes:
-        """What the process makes of a document; ``message`` is the id of the message.
-
-        ``again``: it was made before, within the limit, and is now however long it takes.
+        """The answer of the process to a document; ``message`` is the id of the message. ``again``:
+        it was answered before, within the limit, and has none now.
 
         Raises:
             Overrun: it takes too long, or makes too much; the process was ended.
@@ -68,7 +62,7 @@ class DocumentWorker:
                 raise self._too_slow()
             try:
                 spent, answer = self._asked(document, left)
-                # The system ends what takes much longer.
+                # The system ends a process that takes much longer.
                 if spent > left:
                     raise TimeoutError
                 self._left = left - spent
@@ -89,7 +83,8 @@ class DocumentWorker:
             self._process = Child(self._module)
             self._process.send(pickle.dumps(list(self._given)))
             self._process.receive(_HANGS, works=True)
-        # It reads all before it does anything, so that this does not wait for its work.
+        # The process reads the whole message before it works, so sending does not wait for the
+        # work.
         self._process.send(_SECONDS.pack(seconds) + document)
         try:
             answer = self._process.receive(_HANGS, works=True)
@@ -117,9 +112,8 @@ class DocumentWorker:
 
 
 def serve(owner: Connection, prepare: Callable[[list[bytes]], Callable[[bytes], bytes]]) -> None:
-    """Answer to each document that comes; in the process.
-
-    ``prepare`` makes of what the process is given the function that answers.
+    """Answer each document that comes; runs in the process. ``prepare`` makes the function that
+    answers of the data that the process is given.
     """
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     answer = prepare(pickle.loads(owner.recv_bytes()))
@@ -130,7 +124,7 @@ def serve(owner: Connection, prepare: Callable[[list[bytes]], Callable[[bytes], 
         except EOFError:
             return
         (seconds,) = _SECONDS.unpack_from(asked)
-        # Of processor time: then the system ends this process, also where the owner is gone.
+        # A limit of processor time: the system ends this process then, even if its owner is gone.
         signal.setitimer(signal.ITIMER_PROF, seconds)
         begun = process_time()
         found = answer(asked[_SECONDS.size :])

@@ -1,7 +1,7 @@
 """The part of XPath's location paths that can be looked up: names, ``//``, ``*`` and comparisons.
 
-Source: XPath 1.0, section 2. What a path holds beyond it is left out here, so that what is read
-finds nodes wherever the path does: it can tell which messages a rule need not look at.
+Source: XPath 1.0, section 2. Other parts of a path are left out, so that the rest finds nodes
+wherever the path does: it tells which messages a rule need not look at.
 """
 
 from __future__ import annotations
@@ -20,10 +20,8 @@ TEXT: Final = "text()"
 
 @dataclass(frozen=True, slots=True)
 class LocationTarget:
-    """Where a condition looks, from an element: down ``steps``, then there.
-
-    ``there`` is ``@name`` for an attribute, ``text()`` for the texts, empty for the element's own
-    string value.
+    """The place that a condition looks at, from an element: down ``steps``, then ``there``, which
+    is ``@name`` for an attribute, ``text()`` for the texts, empty for the string value.
     """
 
     steps: tuple[str, ...]
@@ -60,11 +58,11 @@ _SELF: Final = LocationTarget(())
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """What of a path can be looked up.
+    """The part of a path that can be looked up.
 
-    Wherever the path finds a node, one of ``paths`` does. ``left_out`` is the first part of the
-    path that they lack; empty: the only path finds exactly the same nodes. Without ``paths``
-    every message must be looked at.
+    If the path finds a node, one of ``paths`` does. ``left_out`` is the first part of the path that
+    they lack; empty: the only path finds exactly the same nodes. Without ``paths`` every message
+    must be looked at.
     """
 
     paths: tuple[LocationPath, ...]
@@ -80,7 +78,7 @@ EVERY_MESSAGE: Final = Lookup((), "/")
 
 
 def lookup_of(path: str, namespaces: Mapping[str, str]) -> Lookup:
-    """What of an XPath that finds nodes can be looked up; its context is the root element."""
+    """The part of a node-finding XPath that can be looked up; its context is the root element."""
     tree = parse(path)
     if tree is None:
         return Lookup((), path)
@@ -91,7 +89,7 @@ def lookup_of(path: str, namespaces: Mapping[str, str]) -> Lookup:
 
 
 def any_of(lookups: Sequence[Lookup], left_out: str) -> Lookup:
-    """What may match where one of several may, for a reason that must not be empty."""
+    """The lookup for alternatives, any of which may match; ``left_out`` is a reason, not empty."""
     if not all(each.paths for each in lookups):
         return Lookup((), left_out)
     return Lookup(tuple(path for each in lookups for path in each.paths), left_out)
@@ -110,7 +108,7 @@ _LONGEST: Final = 100
 
 
 class _Reader:
-    """Reads the alternatives of a path, as far as they can be looked up."""
+    """A reader of the alternatives of a path, as far as they can be looked up."""
 
     def __init__(self, text: str, namespaces: Mapping[str, str]) -> None:
         self._text = text
@@ -150,7 +148,7 @@ class _Reader:
         conditions: dict[PathCondition, None] = {}
         for predicate in step.predicates:
             conditions |= dict.fromkeys(self._predicate(predicate))
-        # Rules whose conditions are the same share them: the order has no meaning.
+        # Rules with the same conditions share them: their order has no meaning.
         return ChildStep(name, step.deep, tuple(sorted(conditions, key=_order)))
 
     def _value(self, step: PathStep) -> str:
@@ -213,6 +211,6 @@ class _Reader:
 
 
 def _order(condition: PathCondition) -> tuple[bool, tuple[str, ...], str, str]:
-    """Comparisons first: they tell most rules apart."""
+    """A sort key that puts comparisons first: they tell most rules apart."""
     place = condition.place
     return condition.value is None, place.steps, place.there, condition.value or ""

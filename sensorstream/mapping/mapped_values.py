@@ -1,4 +1,4 @@
-"""Converts the texts that an XPath found to RDF terms."""
+"""The conversion of texts that an XPath found to RDF terms."""
 
 from __future__ import annotations
 
@@ -33,9 +33,8 @@ _SHARED_MAKERS: Final = 128
 
 def encode_segment(text: str) -> str:
     """Text as part of an IRI: all but RFC 3987's iunreserved characters is percent-encoded.
-
-    This is the IRI-safe version of RML-Core (term maps, "IRI encoding"), so that rules and RML
-    give an individual the same name. Different texts give different IRIs.
+    Different texts give different IRIs. This is the IRI-safe version of RML-Core (term maps, "IRI
+    encoding"), so that rules and RML give an individual the same name.
     """
     return _ENCODED.sub(_percent, text)
 
@@ -52,9 +51,8 @@ def _percent(match: re.Match[str]) -> str:
 
 @lru_cache(maxsize=_SHARED_MAKERS)
 def iri_maker(base: str | None, join: Callable[[str, str], str] = resolve) -> Callable[[str], IRI]:
-    """A function from text to absolute IRI, with a small cache; it raises ``TermError``.
-
-    Relative texts are joined to ``base``, if there is one.
+    """A function from text to absolute IRI, with a small cache; it raises ``TermError``. Relative
+    texts are joined to ``base``, if there is one.
     """
 
     @lru_cache(maxsize=_CACHED_TERMS)
@@ -65,17 +63,15 @@ def iri_maker(base: str | None, join: Callable[[str, str], str] = resolve) -> Ca
 
 
 def append(base: str, text: str) -> str:
-    """A text that is no absolute IRI, behind a base, as RML has it."""
+    """A base followed by a text that is no absolute IRI, as in RML."""
     return text if HAS_SCHEME.match(text) else base + text
 
 
 @lru_cache(maxsize=_SHARED_MAKERS)
 def literal_maker(datatype: str | None, language: str | None) -> Callable[[str], Literal]:
-    """A function from text to literal, with a small cache; it raises ``TermError``.
-
-    White space around a value of an XSD datatype other than a text is no part of its lexical form.
-
-    Source: XML Schema 1.1, part 2, section 4.3.6 (whiteSpace: collapse).
+    """A function from text to literal, with a small cache; it raises ``TermError``. Outer white
+    space is no part of the lexical form, unless the XSD datatype is a text (XML Schema 1.1, part 2,
+    section 4.3.6, whiteSpace: collapse).
     """
     kind = xsd.STRING if datatype is None or datatype in _ANY_LITERAL else datatype
     cut = kind.startswith(XSD) and kind not in _TEXTS

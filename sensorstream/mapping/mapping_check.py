@@ -26,9 +26,8 @@ from sensorstream.sparql.walk import nodes
 def check(
     files: Iterable[syntax.RuleFile], schema: Schema, reference: ReferenceData = NO_REFERENCE
 ) -> list[LanguageError]:
-    """All faults of several parsed files, each with its position, file by file.
-
-    The names in semantic rules are looked up too; their SPARQL is checked when it is compiled.
+    """The faults of several parsed files, each with its position, file by file. The names in
+    semantic rules are looked up too; their SPARQL is checked when it is compiled.
     """
     listed = list(files)
     found = list(same_names(listed))
@@ -69,7 +68,7 @@ def _xpaths(rule: syntax.MappingRule, namespaces: dict[str, str]) -> Iterator[La
 
 
 def _not_at_part(rule: syntax.MappingRule) -> Iterator[LanguageError]:
-    """Paths that a message cannot have which is a part of a document."""
+    """Faults of paths that a message cannot have if it is a part of a document."""
     for hole in nodes(rule, syntax.Hole):
         try:
             at_part(hole.text)
@@ -80,14 +79,14 @@ def _not_at_part(rule: syntax.MappingRule) -> Iterator[LanguageError]:
 def _literals(
     file: syntax.RuleFile, rule: syntax.MappingRule, schema: Schema, library: Library
 ) -> Iterator[LanguageError]:
-    """Constants and results of value functions must be valid for their datatype."""
+    """Faults of constants and results of value functions that are not valid for their datatype."""
     typed: set[int] = set()
     for values in nodes(rule.actions, syntax.PropertyValues):
         for name, value in _stated(file, file.resolve(values.property), values.values):
             kind = datatype_of(file, name, value, schema)
             language = None if isinstance(value, syntax.WrittenNumber) else value.language
             if isinstance(language, syntax.Hole):
-                # Any language: which one it is, only a message tells.
+                # Any language will do: the message gives the real one.
                 language = "en"
             try:
                 make = literal_maker(kind, language)

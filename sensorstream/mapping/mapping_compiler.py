@@ -1,4 +1,4 @@
-"""Compiles syntax trees of mapping rules to closures; everything constant is computed once."""
+"""The compiler of mapping rules' syntax trees to closures, which compute all constants once."""
 
 from __future__ import annotations
 
@@ -48,9 +48,8 @@ def compile_mapping(
 ) -> MappingPlan:
     """The mapping rules of several files as one plan, in their order.
 
-    Every document must conform to ``schemas`` before a rule sees it.
-    A ``recorder`` is called for every expression that is evaluated; without one the plan contains
-    no code for tracing.
+    Every document must conform to ``schemas`` before a rule sees it. A ``recorder`` is called for
+    every expression that is evaluated; without one the plan contains no code for tracing.
 
     Raises:
         LanguageError: the first of the faults that ``check`` lists.
@@ -84,7 +83,7 @@ _NOTHING: Final[tuple[Term, ...]] = ()
 
 
 class _Compiler(TermCompiler):
-    """Compiles one rule; its methods return closures that do not depend on the syntax tree."""
+    """A compiler of one rule; its methods return closures that do not depend on the syntax tree."""
 
     def __init__(
         self,
@@ -113,7 +112,7 @@ class _Compiler(TermCompiler):
         path = self._rule.message.text
         lookup = lookup_of(path, self._namespaces)
         if self._recorder is not None:
-            # All rules for this kind of message are tried, to record what they find.
+            # All rules for this kind of message are tried, to record their results.
             lookup = only_root(lookup)
         return PlannedRule(
             self._rule.name,
@@ -216,7 +215,7 @@ class _Compiler(TermCompiler):
     def _named(
         self, name: syntax.WrittenName | syntax.RuleVariable | syntax.BlankName
     ) -> Callable[[Turn], Subject]:
-        """The subject of an action, which is reported if somebody wants to know."""
+        """The subject of an action, which is reported to the recorder, if any."""
         find, named = self._subject(name), self._expressions.named
         holes = tuple(nodes(name, syntax.Hole))
         if named is None:
@@ -289,7 +288,7 @@ class _Compiler(TermCompiler):
         return say
 
     def _classes(self, names: Sequence[syntax.WrittenName]) -> Say:
-        """State the classes of a subject, first those that the rule itself has."""
+        """State the classes of a subject, constant ones first."""
         ordered = sorted(names, key=lambda each: not each.is_constant)
         return self._stated(rdf.TYPE, ordered, update=False)
 
@@ -434,7 +433,7 @@ class _Compiler(TermCompiler):
 
 
 def _holes(value: syntax.Value) -> Sequence[syntax.Hole]:
-    """Where a value comes from; that of a node without a name comes from its properties."""
+    """The holes that a value comes from; a node without a name comes from its properties."""
     if isinstance(value, syntax.BlankValue | syntax.ListValue):
         return ()
     return tuple(nodes(value, syntax.Hole))

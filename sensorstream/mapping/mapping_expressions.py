@@ -1,4 +1,4 @@
-"""Compiles holes and templates to closures that return texts, and report what they find."""
+"""The compiler of holes and templates to closures that return texts and report results."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _Found = TypeVar("_Found")
 
 
 class ExpressionRecorder:
-    """Called for every expression, each time it is evaluated; by default it does nothing."""
+    """A listener that is called for every evaluated expression; by default it does nothing."""
 
     def selected(self, rule: str, hole: Hole, turn: Turn, count: int) -> None:
         """``on message`` or ``for each`` found so many nodes."""
@@ -48,14 +48,14 @@ class ExpressionRecorder:
         """A hole returned values, after its value functions."""
 
     def named(self, rule: str, name: Subject, holes: Sequence[Hole], turn: Turn) -> None:
-        """An individual got its name from some holes; the statements about it follow."""
+        """An individual got its name from some holes; statements about it follow."""
 
     def stated(self, rule: str, triple: Triple, holes: Sequence[Hole], turn: Turn) -> None:
         """A property got a value from some holes; none: the rule itself has the value."""
 
 
 class HoleCompiler:
-    """Compiles the holes of one rule, or of one map of RML; its methods return closures."""
+    """A compiler of the holes of one rule, or of one map of RML; its methods return closures."""
 
     def __init__(
         self,
@@ -65,9 +65,8 @@ class HoleCompiler:
         placed: Callable[[str], str],
         produced: Callable[[Hole, Turn, Sequence[str]], None] | None = None,
     ) -> None:
-        """``placed`` is the expression that means the same where it is evaluated.
-
-        ``produced`` is told the values of each hole; None: nobody wants to know.
+        """Prepare the compiler; ``placed`` returns the expression with the same meaning at its
+        place of evaluation, ``produced`` is called with the values of each hole, if it is given.
         """
         self._name = rule
         self._produced = produced
@@ -76,7 +75,7 @@ class HoleCompiler:
         self._placed = placed
 
     def xpath(self, hole: syntax.Hole, text: str = "") -> Callable[[Turn], object]:
-        """What XPath finds, without the value functions."""
+        """The result of the XPath, without the value functions."""
         return self._possible(
             hole, compile_xpath(self._placed(text or hole.text), self._namespaces)
         )
@@ -93,9 +92,8 @@ class HoleCompiler:
         return find
 
     def texts(self, hole: syntax.Hole, *, valid: bool = False) -> Texts:
-        """The values of a hole, after its value functions.
-
-        With ``valid``, here and below, what is invalid is left out and not refused.
+        """The values of a hole, after its value functions. With ``valid``, here and below, an
+        invalid value is left out and not refused.
         """
         find, produced = self.found(hole, valid=valid), self._produced
         if produced is None:
@@ -103,7 +101,7 @@ class HoleCompiler:
         return told(find, lambda turn, found: produced(hole, turn, found))
 
     def found(self, hole: syntax.Hole, *, valid: bool = False) -> Texts:
-        """The same, without telling anybody."""
+        """The values as :meth:`texts`, without reporting them."""
         text = self._placed(hole.text)
         find = self._possible(hole, compile_texts(text, self._namespaces))
         return self.called(hole, find, hole.calls, valid=valid) if hole.calls else find
@@ -187,7 +185,7 @@ class HoleCompiler:
 
 
 class MappingExpressions(HoleCompiler):
-    """Compiles the expressions of one rule; its methods return closures."""
+    """A compiler of the expressions of one rule; its methods return closures."""
 
     def __init__(
         self,
@@ -214,13 +212,13 @@ class MappingExpressions(HoleCompiler):
 
     @property
     def stated(self) -> Callable[[Triple, Sequence[syntax.Hole], Turn], None] | None:
-        """Reports a statement and the holes of its value; None: nobody wants to know."""
+        """The reporter of a statement and the holes of its value; None: nobody wants to know."""
         recorder, rule = self._recorder, self._rule.name
         return None if recorder is None else partial(recorder.stated, rule)
 
     @property
     def named(self) -> Callable[[Subject, Sequence[syntax.Hole], Turn], None] | None:
-        """Reports the name of an individual and its holes; None: nobody wants to know."""
+        """The reporter of an individual's name and its holes; None: nobody wants to know."""
         recorder, rule = self._recorder, self._rule.name
         return None if recorder is None else partial(recorder.named, rule)
 
@@ -246,9 +244,9 @@ class MappingExpressions(HoleCompiler):
         return told(test, lambda turn, held: recorder.tested(rule, hole, turn, bool(held)))
 
     def _once(self, hole: syntax.Hole, find: Callable[[Turn], _Found]) -> Callable[[Turn], _Found]:
-        """The same, found once for all turns of the rule's loops where it does not differ.
-
-        Otherwise a rule for thousands of elements looks through all of them in each turn.
+        """The same function, evaluated once for all turns of the rule's loops if its result does
+        not depend on them. Otherwise a rule for thousands of elements would look at all of them
+        each time.
         """
         if not self._is_fixed(hole):
             return find
@@ -269,9 +267,8 @@ class MappingExpressions(HoleCompiler):
         return "$" not in hole.text
 
     def value(self, let: syntax.Let) -> Callable[[Turn], Bound]:
-        """The value of a variable, as XPath has it: nodes, text, number or boolean.
-
-        Texts of attributes and of value functions are nodes too, so that there may be any number.
+        """The value of a variable, as XPath has it: nodes, text, number or boolean. Texts of
+        attributes and of value functions are nodes too, so that there may be any number.
         """
         hole = let.value
         find = self.found(hole) if hole.calls else self.xpath(hole)
@@ -330,7 +327,7 @@ class MappingExpressions(HoleCompiler):
 def told(
     find: Callable[[Turn], _Found], tell: Callable[[Turn, _Found], None]
 ) -> Callable[[Turn], _Found]:
-    """The same, which tells somebody what it finds."""
+    """The same function, which also reports its results."""
 
     def find_and_tell(turn: Turn) -> _Found:
         found = find(turn)
@@ -341,7 +338,7 @@ def told(
 
 
 def _node(text: str) -> Element:
-    """An element with a text, which stands for it in a list of nodes."""
+    """An element with a text, which represents it in a list of nodes."""
     element = etree.Element("value")
     element.text = text
     return element

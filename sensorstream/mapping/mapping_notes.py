@@ -25,10 +25,9 @@ _ASIDE: Final = re.compile(r"""\"[^"]*"|'[^']*'|\[[^\]]*\]""")
 
 
 def mapping_notes(files: Iterable[RuleFile], own: Container[str] = ()) -> Iterator[Note]:
-    """The rules whose paths cannot be looked up whole, and those not linear in the message; values
-    in the order of the message where another is meant.
-
-    The first cost more with every message. ``own`` are the user's own functions.
+    """Notes on rules whose paths cannot be looked up whole, which cost more with every message; on
+    those not linear in the message; and on values in document order where another order is meant.
+    ``own`` are the user's own functions.
     """
     for file in files:
         yield from _steep(file, own)
@@ -47,7 +46,7 @@ def mapping_notes(files: Iterable[RuleFile], own: Container[str] = ()) -> Iterat
 
 
 def _in_document_order(rule: MappingRule) -> Iterator[Note]:
-    """The values that stand in the order of the message, where a function takes them by place."""
+    """Notes on values in document order that a function takes by place."""
     for hole in dict.fromkeys(nodes(rule, Hole)):
         by_place = next((each for each in hole.calls if each.function in _BY_PLACE), None)
         if by_place is not None and "|" in _ASIDE.sub("", hole.text):
@@ -61,7 +60,7 @@ def _in_document_order(rule: MappingRule) -> Iterator[Note]:
 
 
 def _steep(file: RuleFile, own: Container[str]) -> Iterator[Note]:
-    """One note for all of a file, at its costliest expression."""
+    """A note for a whole file, at its costliest expression."""
     found = {
         rule: steep
         for rule in file.mapping_rules
@@ -90,9 +89,8 @@ def sample_notes(
     samples: Iterable[Element],
     reference: ReferenceData,
 ) -> Iterator[Note]:
-    """``finds-nothing``: what has no value in any of some sample messages.
-
-    A property with several expressions has one if any of them has.
+    """``finds-nothing``: notes on properties without a value in any of some sample messages. A
+    property with several expressions has one if any of them has.
     """
     found: dict[tuple[str, str, str], list[ExpressionReport]] = {}
     for number, root in enumerate(samples, 1):
@@ -121,5 +119,5 @@ def sample_notes(
 
 
 def _whose(rule: str, role: str, written: str) -> tuple[str, str, str]:
-    # A name needs all of its expressions.
+    # A name needs a value of each of its expressions.
     return rule, role, written if role == "name" else ""

@@ -1,4 +1,4 @@
-"""Compiled mapping rules, applied to one message after the other."""
+"""Compiled mapping rules, applied to messages one by one."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class MappedMessage:
     """The result of the rules for a message.
 
     ``matched`` names the rules whose ``on message`` found something, even if their conditions were
-    then false. ``events`` are in time order, one for each distinct time.
-    ``individuals`` are the named ones, in order of appearance. ``hint`` is empty unless no
-    rule matched; then it is the likely cause. Of a document of several messages, each is
-    mapped on its own: ``events`` are one for each distinct time of each, and ``warnings`` name
-    the messages that were left out, and why. ``notes`` tell of what was mapped, but hardly meant.
+    then false. ``events`` are in time order, one for each distinct time. ``individuals`` are the
+    named ones, in order of appearance. ``hint`` is empty unless no rule matched; then it is the
+    likely cause. In a document of several messages each is mapped on its own: it has an event for
+    each of its times, and ``warnings`` name the messages that were left out, and why. ``notes``
+    report results that are hardly meant.
     """
 
     matched: tuple[str, ...]
@@ -50,8 +50,7 @@ class MappedStatements:
     """The statements of a message for one time, in order.
 
     ``triples`` are those of the default graph, ``named`` those of named graphs; a triple may be in
-    several graphs. What is ``repeated`` was replaced twice: the values of both stand beside each
-    other.
+    several graphs. ``repeated`` are properties replaced twice, which have the values of both.
     """
 
     triples: dict[Triple, None] = field(default_factory=dict)
@@ -66,9 +65,8 @@ class MappedStatements:
         self.replaces.update(pairs)
 
     def add(self, more: MappedStatements, graph: IRI | None = None) -> None:
-        """Add other statements; what they say in the default graph is said in ``graph``.
-
-        None is the default graph; a named one has passed :func:`.check_graph_name`.
+        """Add other statements; those in the default graph are said in ``graph``. None is the
+        default graph; a named one has passed :func:`.check_graph_name`.
         """
         self.graph(graph).update(more.triples)
         for name, triples in more.named.items():
@@ -102,10 +100,9 @@ class MappedStatements:
 
 @dataclass(slots=True)
 class Harvest:
-    """The result of the rules for a message so far.
-
-    ``sought`` is for reports: the XPaths of triples maps, and whether each has found anything.
-    ``again``: the message was mapped before, within the limits of time, and has none now.
+    """The result of the rules for a message so far. ``sought`` is for reports: the XPaths of
+    triples maps, and whether each has found anything. ``again``: the message was mapped before,
+    within the limits of time, and has none now.
     """
 
     message: Message
@@ -124,7 +121,7 @@ class Harvest:
         return statements
 
     def events(self) -> tuple[Event, ...]:
-        """One event for each time, in time order."""
+        """The events, one for each time, in time order."""
         message, by_time = self.message, self.by_time
         events = []
         for time in sorted(by_time) if len(by_time) > 1 else by_time:
@@ -138,7 +135,7 @@ class Harvest:
         return tuple(events)
 
     def notes(self) -> Iterator[str]:
-        """What was told twice of one individual for one time, some of it."""
+        """Notes on properties that were updated twice for one time; only the first few."""
         repeated = ((time, *each) for time, said in self.by_time.items() for each in said.repeated)
         for time, subject, name in islice(repeated, _MOST_NOTES):
             said = self.by_time[time].merged()
@@ -151,7 +148,7 @@ class Harvest:
                 )
 
     def blank_node(self) -> BlankNode:
-        """A label that is the same each time the message is mapped, and unique to the message."""
+        """A label that is unique to the message and the same each time the message is mapped."""
         self.blank_nodes += 1
         return BlankNode(f"_:{self.message.id}b{self.blank_nodes}")
 
@@ -165,8 +162,7 @@ class Harvest:
 
 @dataclass(slots=True)
 class Turn:
-    """One run of a rule, or an iteration of RML: a node that its path found, and variables.
-
+    """A run of a rule, or an iteration of RML: a node that its path found, and variables.
     ``statements`` are those of the individual at hand, to be added to.
     """
 
@@ -175,7 +171,7 @@ class Turn:
     variables: dict[str, Bound] = field(default_factory=dict)
     # The results of holes that occur more than once in the rule, for these variables.
     found: dict[str, list[str]] = field(default_factory=dict)
-    # The results of what does not depend on the variables, by what finds them.
+    # The results that do not depend on the variables, by the functions that find them.
     fixed: dict[object, Any] = field(default_factory=dict)
     statements: MappedStatements = field(init=False)
 
@@ -186,19 +182,19 @@ Terms: TypeAlias = Callable[[Turn], Sequence[Term]]
 
 
 class _Updates:
-    """What the messages of one document have updated so far, and at which time."""
+    """The updates by the messages of one document so far, with their times."""
 
     def __init__(self) -> None:
         self._latest: dict[tuple[Instant, Subject, IRI], tuple[int, list[Term]]] = {}
 
     def again(self, number: int, events: Iterable[Event]) -> Iterator[str]:
-        """Take in those of a message, by its number; yields what replaces values of an earlier
-        one that were said for the same time.
+        """Take in the events of the message with this number; yield notes on values that replace
+        those of an earlier message for the same time.
         """
         for event in events:
             said: dict[tuple[Subject, IRI], list[Term]] = {}
             for subject, name, value in event.triples:
-                # The label of a blank node is another one in each message.
+                # Blank nodes have other labels in each message.
                 if (subject, name) in event.replaces and not isinstance(value, BlankNode):
                     said.setdefault((subject, name), []).append(value)
             for (subject, name), values in said.items():
@@ -227,10 +223,10 @@ are not known yet.
 
 @dataclass(frozen=True, slots=True)
 class PlannedRule(Landmarks):
-    """A compiled rule. ``lookup`` is what of its paths tells which messages it may match.
+    """A compiled rule. ``lookup`` is the part of its paths that tells which messages it may match.
 
     A rule ``at_part`` takes a message at its place in a document; any other one needs a document of
-    the message alone. ``looks_up``: it may read what surrounds the message. ``steep``: its
+    the message alone. ``looks_up``: it may read the surroundings of the message. ``steep``: its
     expressions that are not linear in the message.
     """
 
@@ -245,10 +241,10 @@ class PlannedRule(Landmarks):
 class MappingPlan:
     """The mapping rules of a deployment, ready to run; it holds no state of any message.
 
-    ``split`` finds the messages of a document that may carry several; None where each document
-    is a message, and ``steep`` what of that is not linear. ``schemas`` validate the documents;
-    None: no validation. ``largest`` is the size (:func:`.size_of`) up to which a message is mapped
-    at once; None: any size.
+    ``split`` finds the messages of a document that may carry several; None if each document is a
+    message. ``steep`` are the parts of the split that are not linear. ``schemas`` validate the
+    documents; None: no validation. ``largest`` is the size (:func:`.size_of`) up to which a message
+    is mapped at once; None: any size.
     """
 
     rules: tuple[PlannedRule, ...]
@@ -265,7 +261,6 @@ class MappingPlan:
 
     def apply(self, document: Document, message: Message, *, again: bool = False) -> MappedMessage:
         """Apply the rules to the message (paper, section 4.1: on event if condition then action).
-
         ``again``: that was done before, within the limits of time, and has none now.
 
         Raises:
@@ -299,7 +294,7 @@ class MappingPlan:
         )
 
     def in_turn(self, parts: Sequence[Element]) -> Iterator[Element]:
-        """The messages of a document, each as the rules are to see it."""
+        """The messages of a document, each as the rules must see it."""
         if any(rule.looks_up for rule in self.rules):
             return in_turn(parts)
         return iter(parts)

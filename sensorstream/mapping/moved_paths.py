@@ -1,9 +1,9 @@
-"""XPath expressions written anew for another context node, and what they read from there.
+"""XPath expressions rewritten for another context node, and the paths that they read from there.
 
-Three need it. A message that is a part of a document: XPath's own absolute paths begin at the
-document, those of a rule at its message, so ``/a/b`` becomes ``$message.root[self::a]/b``; going up
-relative paths reach the envelope. RML has no variables: a rule's ``$person/@x`` beside
-``TimeStamp/@value`` becomes ``@x`` beside ``../TimeStamp/@value``. Reports tell the nodes that an
+There are three uses. A message that is a part of a document: absolute paths of XPath begin at the
+document, those of a rule at its message, so ``/a/b`` becomes ``$message.root[self::a]/b``; relative
+paths that go up reach the envelope. RML has no variables: a rule's ``$person/@x`` beside
+``TimeStamp/@value`` becomes ``@x`` beside ``../TimeStamp/@value``. Reports show the nodes that an
 expression reads, even if its value is a number.
 """
 

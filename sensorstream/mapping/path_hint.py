@@ -24,7 +24,7 @@ _NAME: Final = re.compile(r"@?(?:[\w.-]+:(?!:))?[^\W\d][\w.-]*\Z")
 
 @dataclass(frozen=True, slots=True)
 class Landmarks:
-    """What a rule expects of a message: its path and the namespaces of its file."""
+    """The parts of a rule that a hint needs: its path and the namespaces of its file."""
 
     name: str
     path: str
@@ -40,9 +40,8 @@ def why_unmatched(root: Element, rules: Sequence[Landmarks]) -> str:
 
 
 def why_nothing(path: str, start: Sequence[Element], namespaces: Mapping[str, str]) -> str:
-    """The likely cause why a path finds nothing from any of the nodes; empty if unknown.
-
-    A ``$variable`` at its beginning stands for the nodes.
+    """The likely cause why a path finds nothing from any of the nodes; empty if unknown. A
+    ``$variable`` at its beginning is one of the nodes.
     """
     miss = _miss(path, start, namespaces)
     return "" if miss is None else miss.text
@@ -61,13 +60,13 @@ def _namespace(root: Element, rules: Sequence[Landmarks]) -> str:
 
 
 def _nearest(root: Element, rules: Sequence[Landmarks]) -> str:
-    """How far the best rule gets in the message, and what is there instead."""
+    """A text on how far the best rule gets in the message, and what is there instead."""
     misses = [
         (rule, miss)
         for rule in rules
         if rule.path.startswith("/") and (miss := _miss(rule.path, [root], rule.namespaces))
     ]
-    # Of several equally good rules, the first.
+    # The first of several equally good rules.
     nearest = max(misses, key=lambda each: (each[1].step, each[1].likeness), default=None)
     if nearest is None:
         return f"the message's root element is {root.tag}, which no rule expects"
@@ -77,7 +76,7 @@ def _nearest(root: Element, rules: Sequence[Landmarks]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Miss:
-    """Where a path leaves a message; ``likeness`` 2: only a predicate, 1: a near name."""
+    """The place where a path leaves a message; ``likeness`` 2: only a predicate, 1: a near name."""
 
     step: int
     likeness: int
@@ -116,7 +115,7 @@ def _told(
     around: Sequence[Element],
     namespaces: Mapping[str, str],
 ) -> _Miss | None:
-    """What is where a step finds nothing: among elements ``there``, attributes of ``around``."""
+    """Describe what a step misses, among elements ``there`` and attributes of ``around``."""
     wanted = step.partition("[")[0]
     if not _NAME.match(wanted):
         return None
@@ -147,7 +146,7 @@ def _close(wanted: str, names: Sequence[str]) -> str:
     for name in names:
         if name.casefold() == wanted.casefold():
             return name
-    # For short names almost every other name would be one edit away.
+    # Short names are left out, since almost every other name is one edit away.
     edited = [name for name in names if len(name.removeprefix("@")) > 2 and _one_edit(wanted, name)]
     return next(iter(edited or get_close_matches(wanted, names, n=1)), "")
 
@@ -166,7 +165,7 @@ def _one_edit(one: str, other: str) -> bool:
 
 
 def _of_namespace(wanted: str, node: Element, namespaces: Mapping[str, str]) -> str:
-    """How to write an element whose local name is right and whose namespace is different."""
+    """The advice how to write an element whose local name is right, but not its namespace."""
     name = etree.QName(node)
     uri = name.namespace
     if uri is not None and uri not in namespaces.values():
@@ -177,14 +176,14 @@ def _of_namespace(wanted: str, node: Element, namespaces: Mapping[str, str]) -> 
             f"{local} is here, but in no namespace: the sender has left out "
             f'xmlns="{namespaces.get(prefix, "")}", or the rule should say {local}'
         )
-    # The words of a near name: with or without a prefix that is declared.
+    # A near name: with or without a prefix that is declared.
     return f"did you mean {written_name(node.tag, namespaces)}?"
 
 
 def _find(
     nodes: Iterable[Element], step: str, namespaces: Mapping[str, str]
 ) -> list[object] | None:
-    """What a step finds; None if the path cannot be split into simple steps."""
+    """The nodes that a step finds; None if the path cannot be split into simple steps."""
     found: list[object] = []
     for node in nodes:
         try:

@@ -1,7 +1,5 @@
-"""Reference data: values that rules may look up beside the message.
-
-It is fixed when the rules are compiled, so that mapping depends only on rules and message, and
-gives the same result in the server, on replay and in bulk.
+"""Reference data: values that rules may look up beside the message. It is fixed when the rules are
+compiled, so that mapping gives the same result in the server, on replay and in bulk.
 """
 
 from __future__ import annotations
@@ -30,10 +28,8 @@ NO_FUNCTIONS: Final[Mapping[str, Definition]] = {}
 
 @dataclass(frozen=True, slots=True)
 class ReferenceData:
-    """Lookup tables by rule file, the user's own functions, and the ontology's individuals.
-
-    An individual is a name to which the ontology gives one of its own classes as type (or
-    ``owl:NamedIndividual``, or ``owl:Thing``).
+    """Lookup tables by rule file, the user's own functions, and the ontology's individuals: names
+    with one of its own classes as type (or ``owl:NamedIndividual``, or ``owl:Thing``).
     """
 
     tables: Mapping[str, Tables] = field(default_factory=dict)
@@ -53,9 +49,8 @@ class ReferenceData:
         )
 
     def members_by(self, name: IRI, key: IRI, schema: Schema) -> Find:
-        """A function from a value of ``key`` to the members of a class that have it.
-
-        Values are the same if they are the same number or time, or the same text.
+        """A function from a value of ``key`` to the members of a class that have it. Values are the
+        same if they are the same number or time, or the same text.
         """
         members = self.members(name, schema)
         found: dict[object, dict[IRI, None]] = {}
@@ -159,7 +154,7 @@ def parse_table(table: LookupTable, text: str) -> Mapping[str, str]:
 
 def _column(table: LookupTable, header: list[str], name: str) -> int:
     if name not in header:
-        # The first line of what is no table may be a secret.
+        # The first line of a file that is no table may be a secret.
         known = table.path.lower().endswith(TABLE_SUFFIX)
         there = shortened(", ".join(header)) or "nothing"
         told = f"one of {there}" if known else "a line with the names of the columns first"

@@ -1,4 +1,4 @@
-"""Where in a message its statements come from: the rule, its XPath, and the nodes that it found."""
+"""The places in a message that statements come from: the rule, its XPath, and the nodes found."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ class Expression:
 
 @dataclass(frozen=True, slots=True)
 class StatementPlace:
-    """Where a statement comes from.
+    """The place that a statement comes from.
 
-    ``value`` are the expressions of its value, ``name`` those of the name of its subject; a part
-    that the rule itself has comes from no expression. ``at`` is the node for which the rule was
-    applied. Of RML and stylesheets only the rule is known.
+    ``value`` are the expressions of its value, ``name`` those of the name of its subject; constants
+    of the rule come from no expression. ``at`` is the node for which the rule was applied. For RML
+    and stylesheets only the rule is known.
     """
 
     rule: str
@@ -79,10 +79,8 @@ def places(
     reference: ReferenceData = NO_REFERENCE,
     others: Sequence[PlannedRule] = (),
 ) -> Mapping[Triple, Sequence[StatementPlace]]:
-    """The places of the statements that the rules, or ``others``, make of a message.
-
-    ``others`` are RML maps and stylesheets. The message has been mapped before, so there are no
-    limits of time.
+    """The places of the statements that the rules, or ``others`` (RML maps and stylesheets), make
+    of a message. The message has been mapped before, so there are no limits of time.
 
     Raises:
         LanguageError: as :func:`.compile_mapping`.
@@ -113,7 +111,7 @@ def places(
 
 @dataclass(slots=True)
 class _Seeker(ExpressionRecorder):
-    """The recorder: notes the places of the statements that are wanted."""
+    """A recorder that notes the places of the sought statements."""
 
     wanted: frozenset[Triple]
     about: frozenset[Subject]
@@ -126,16 +124,16 @@ class _Seeker(ExpressionRecorder):
         self._subjects = self.about | {triple[0] for triple in self.wanted}
 
     def seeks(self, triple: Triple) -> bool:
-        """Whether a statement is one of those that are sought."""
+        """Whether a statement is sought."""
         return triple in self.wanted or triple[0] in self.about
 
     def named(self, rule: str, name: Subject, holes: Sequence[syntax.Hole], turn: Turn) -> None:
-        """Note where an individual has its name from."""
+        """Note the places that an individual's name comes from."""
         if name in self._subjects:
             self._named[rule, name] = self._expressions(rule, holes, turn, "")
 
     def stated(self, rule: str, triple: Triple, holes: Sequence[syntax.Hole], turn: Turn) -> None:
-        """Note where a statement has its value from."""
+        """Note the places that a statement's value comes from."""
         if not self.seeks(triple):
             return
         value = triple[2].lexical if isinstance(triple[2], Literal) else ""
@@ -152,7 +150,7 @@ class _Seeker(ExpressionRecorder):
     def _expressions(
         self, rule: str, holes: Sequence[syntax.Hole], turn: Turn, value: str
     ) -> tuple[Expression, ...]:
-        """The expressions; of several nodes those with the text of the value, if there are any."""
+        """The expressions; of several nodes those with the text of the value, if any."""
         file, lets = self._rule(rule)
         told = []
         for hole in dict.fromkeys(holes):
@@ -185,7 +183,7 @@ def _path(hole: syntax.Hole, lets: Mapping[str, syntax.Hole]) -> str:
 
 
 def _node(found: object, turn: Turn) -> Node | None:
-    """A node of the message; None: it is none, but a value that was computed."""
+    """A node of the message; None for a computed value."""
     if isinstance(found, Element):
         element, path, text = found, "", "".join(map(str, found.itertext()))
     else:

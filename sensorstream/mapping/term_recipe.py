@@ -1,4 +1,4 @@
-"""How a term is made: the one description that mapping rules and RML have, in the words of RML."""
+"""The recipe of a term: the common description for mapping rules and RML, in the words of RML."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class StringTemplate(SyntaxNode):
 class FunctionValue(SyntaxNode):
     """``rml:functionExecution``: the values of an expression, changed by a value function.
 
-    ``arguments`` are names and texts of the other parameters, and ``function`` is its IRI: as
-    written, while ``call`` is what they mean. Rules have their functions in the holes.
+    ``arguments`` are names and texts of the other parameters, and ``function`` is its IRI, as
+    written; ``call`` is their meaning. Rules have their functions in the holes.
     """
 
     value: Expression
@@ -64,7 +64,7 @@ class TermMap(SyntaxNode):
 
     ``expression`` is None only for blank nodes: then each iteration has a new one. ``datatype`` and
     ``language`` belong to literals. ``if_valid`` treats an invalid value as a missing one.
-    ``where`` names in errors what the map is in, and, behind a comma, the map itself.
+    ``where`` names the map in errors: its surroundings, a comma, and the map itself.
     """
 
     expression: Expression | None
@@ -77,7 +77,7 @@ class TermMap(SyntaxNode):
 
     @property
     def constant(self) -> IRI | None:
-        """The IRI that it makes always; None: it makes others."""
+        """The IRI that it always makes; None: it makes others."""
         expression = self.expression
         if isinstance(expression, ConstantTerm) and isinstance(expression.term, IRI):
             return expression.term
@@ -93,7 +93,7 @@ LiteralValue: TypeAlias = syntax.XPathValue | syntax.TextValue | syntax.WrittenN
 def name_map(
     file: syntax.RuleFile, name: syntax.WrittenName | syntax.BlankName, *, valid: bool = False
 ) -> TermMap:
-    """How a name in a rule becomes an IRI or a blank node."""
+    """The map from a name in a rule to an IRI or a blank node."""
     expression: Expression
     if isinstance(name, syntax.BlankName):
         expression = StringTemplate(_joined(name.parts))
@@ -126,7 +126,7 @@ def literal_map(
     *,
     valid: bool = False,
 ) -> TermMap:
-    """How a value of the property ``name`` of a rule becomes literals."""
+    """The map from a value of the property ``name`` of a rule to literals."""
     kind = datatype_of(file, name, value, schema)
     language = None if isinstance(value, syntax.WrittenNumber) else value.language
     tag: TermMap | None = None

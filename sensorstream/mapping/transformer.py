@@ -1,4 +1,4 @@
-"""Runs a stylesheet in a process of its own, with limits of time, memory and output."""
+"""The run of a stylesheet in a process of its own, with limits of time, memory and output."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from sensorstream.mapping.stylesheet import StylesheetFailure, output_of, read_s
 from sensorstream.mapping.xml_document import Element
 
 _OUTPUT: Final = b"+"
-"""Before an output; a failure has another sign before it."""
+"""The sign before an output; a failure has another one."""
 _MOST_OUTPUT: Final = 64 << 20
 """Bytes that a stylesheet may make of a message."""
 
 
 class Transformer:
-    """One stylesheet, which may take ``seconds`` for a message, its parts together. Thread-safe."""
+    """A stylesheet, which may take ``seconds`` for a message and its parts. Thread-safe."""
 
     def __init__(self, content: bytes, file: str, seconds: float) -> None:
         self._worker = DocumentWorker(
@@ -34,9 +34,8 @@ class Transformer:
     def transform(
         self, root: Element, message: str, *, again: bool = False
     ) -> bytes | StylesheetFailure:
-        """What the stylesheet makes of a document.
-
-        ``message`` and ``again`` are those of :meth:`.DocumentWorker.ask`.
+        """The output of the stylesheet for a document; ``message`` and ``again`` are those of
+        :meth:`.DocumentWorker.ask`.
 
         Raises:
             Overrun: it takes too long, or makes too much.
@@ -52,7 +51,7 @@ def main(owner: Connection) -> None:
 
 
 def _prepare(given: list[bytes]) -> Callable[[bytes], bytes]:
-    """The stylesheet as a function of documents; given are the name of its file, and its text."""
+    """The stylesheet as a function of documents; ``given`` are its file's name and its text."""
     file, content = given
     transform = read_stylesheet(content, file.decode()).transform
 

@@ -16,9 +16,9 @@ from sensorstream.errors import MalformedMessage
 Element: TypeAlias = etree._Element  # noqa: SLF001
 Document: TypeAlias = etree._ElementTree  # noqa: SLF001
 
-# A DOCTYPE stands before the document element, after processing instructions and comments.
+# A DOCTYPE comes before the document element, after processing instructions and comments.
 _DOCTYPE: Final = re.compile(r"\ufeff?(?>\s|<\?(?>.*?\?>)|<!--(?>.*?-->))*+<!DOCTYPE", re.S)
-# How documents begin that do not contain ASCII (XML 1.0, appendix F).
+# The beginnings of documents that do not contain ASCII (XML 1.0, appendix F).
 _ENCODINGS: Final = (
     (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
@@ -34,16 +34,15 @@ _LAST_PLACE: Final = re.compile(r",? line \d+, column \d+$")
 
 
 def parse_document(content: bytes, *, max_depth: int) -> Document:
-    """The XML document of a message, without comments and processing instructions.
-
-    Elements may be nested ``max_depth`` deep (the root is 1 deep; libxml2 itself allows 256).
+    """The XML document of a message, without comments and processing instructions. Elements may be
+    nested ``max_depth`` deep (the root is 1 deep; libxml2 itself allows 256).
 
     Raises:
         MalformedMessage: not well-formed (with line and column), too deep, or with a DOCTYPE (which
             could define entities; messages need none).
     """
-    # Before parsing, since entities in attributes are expanded while parsing; and afterwards, for
-    # encodings that are none of Unicode's and none that contain ASCII.
+    # Once before parsing, which expands entities in attributes; and again after it, for encodings
+    # that are none of Unicode's and do not contain ASCII.
     if _has_doctype(content):
         raise _doctype()
     try:
@@ -65,7 +64,7 @@ def encoded(text: str) -> bytes:
 
 
 def written_name(name: str | bytes, namespaces: Mapping[str, str]) -> str:
-    """A name of lxml, ``{uri}local``, as XPath has it if its namespace has a prefix."""
+    """A name of lxml, ``{uri}local``, as in XPath if its namespace has a prefix."""
     qualified = etree.QName(name)
     prefixes = (prefix for prefix, uri in namespaces.items() if uri == qualified.namespace)
     prefix = next(prefixes, None)
@@ -73,7 +72,7 @@ def written_name(name: str | bytes, namespaces: Mapping[str, str]) -> str:
 
 
 def _has_doctype(content: bytes) -> bool:
-    """Whether a DOCTYPE stands at its place; in a comment or a CDATA section it is text."""
+    """Whether a DOCTYPE is at its place; in a comment or a CDATA section it is text."""
     # Nearly all messages begin with two characters of ASCII.
     encoding = "latin-1"
     if not content[:2].isascii() or b"\0" in content[:2]:

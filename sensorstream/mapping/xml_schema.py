@@ -34,14 +34,14 @@ class SchemaFiles:
 
 
 class _Resolver(etree.Resolver):
-    """Gives texts for the references of a schema: libxml2 reads and downloads nothing."""
+    """A resolver of a schema's references to given texts: libxml2 reads and downloads nothing."""
 
     def __init__(self, texts: Mapping[str, bytes]) -> None:
         self._texts = texts
 
     def resolve(self, system_url: str, public_id: str, context: Any = None) -> Any:
         path = str(Path(unquote(urlsplit(system_url).path)).resolve())
-        # What else is asked for is as if it were empty, which is no schema.
+        # Any other file is taken as empty, which is no schema.
         text = self._texts.get(path, b"")
         return self.resolve_string(text, context, base_url=quote(path))
 
@@ -59,7 +59,7 @@ def compile_schema(files: SchemaFiles) -> etree.XMLSchema:
 
 
 def violations(schema: etree.XMLSchema, document: Document) -> list[str]:
-    """What in a document does not conform to a schema, each with its line; at most some fifty."""
+    """The violations of a schema in a document, each with its line; at most some fifty."""
     try:
         if schema.validate(document):
             return []
@@ -72,7 +72,7 @@ def violations(schema: etree.XMLSchema, document: Document) -> list[str]:
 
 
 class MessageSchema:
-    """One schema. Thread-safe.
+    """A schema for messages. Thread-safe.
 
     libxml2 takes a time that grows with the square of a message's violations, and more for some
     patterns: so messages are validated in a process of their own, which may take ``seconds``; None:
@@ -118,9 +118,8 @@ class MessageSchemas:
     by_source: Mapping[str, MessageSchema] = field(default_factory=dict)
 
     def check(self, document: Document, message: Message, *, again: bool = False) -> None:
-        """Validate a message by the schema of its source, else by the common one.
-
-        ``again``: it was validated before, within the limit of time, and has none now.
+        """Validate a message by the schema of its source, else by the common one. ``again``: it was
+        validated before, within the limit of time, and has none now.
 
         Raises:
             InvalidMessage: it does not conform; every violation with its line.
@@ -140,7 +139,7 @@ def main(owner: Connection) -> None:
 
 
 def _prepare(given: list[bytes]) -> Callable[[bytes], bytes]:
-    """The violations of documents; given are paths and texts in turn, that of the schema first."""
+    """The violations of documents; ``given`` are paths and texts in turn, the schema's first."""
     paths, texts = given[::2], given[1::2]
     files = {path.decode(): text for path, text in zip(paths, texts, strict=True)}
     schema = compile_schema(SchemaFiles(next(iter(files)), files))

@@ -1,7 +1,7 @@
-"""XPath 1.0 as a tree: one reader for all that is told of an expression before it is run.
+"""XPath 1.0 as a tree, for all checks of an expression before it is run.
 
-Source: XPath 1.0 (W3C, 1999), sections 2 and 3. Each node knows where it stands in the text: an
-expression is written anew by changing only what must change.
+Source: XPath 1.0 (W3C, 1999), sections 2 and 3. Each node has its place in the text, so a rewritten
+expression keeps the rest of it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _REMEMBERED: Final = 4096
 
 
 class Token(NamedTuple):
-    """``kind`` is a group of :data:`TOKEN`; that of an operator is the operator itself."""
+    """A token; ``kind`` is a group of :data:`TOKEN`; that of an operator is the operator itself."""
 
     kind: str
     text: str
@@ -102,9 +102,8 @@ class XPathFilter(XPathNode):
 
 @dataclass(frozen=True, slots=True)
 class XPathStep(XPathNode):
-    """A step of a path, from the slash before it, which is double if it is ``deep``.
-
-    Abbreviations are written out in ``axis`` and ``test``; ``written`` is what stands there.
+    """A step of a path, from the slash before it, which is double if it is ``deep``. Abbreviations
+    are expanded in ``axis`` and ``test``; ``written`` is the original text.
     """
 
     deep: bool
@@ -129,7 +128,7 @@ Expression: TypeAlias = (
 
 
 def tokens_of(text: str) -> Iterator[Token]:
-    """The tokens of a text without white space; the kind of what is no XPath is ``""``."""
+    """The tokens of a text without white space; a token that is not XPath has the kind ``""``."""
     offset = 0
     while offset < len(text):
         match = TOKEN.match(text, offset)
@@ -143,7 +142,7 @@ def tokens_of(text: str) -> Iterator[Token]:
 
 
 def parse(text: str) -> Expression | None:
-    """The tree of an expression; None if it is not XPath, or nested too deep to be told of."""
+    """The tree of an expression; None if it is not XPath, or nested too deep."""
     try:
         return _parsed(text)
     except RecursionError:  # how deep is too deep depends on the caller: it is not remembered
@@ -187,7 +186,7 @@ def walk(tree: XPathNode) -> Iterator[XPathNode]:
 
 
 def written(text: str, node: XPathNode, change: Callable[[XPathNode], str | None]) -> str:
-    """The text of a node, with another one for what ``change`` gives one."""
+    """The text of a node, with the texts that ``change`` gives for nodes in it."""
     if (made := change(node)) is not None:
         return made
     out: list[str] = []
@@ -199,7 +198,7 @@ def written(text: str, node: XPathNode, change: Callable[[XPathNode], str | None
 
 
 class _Parser:
-    """Reads the tokens of one expression; ``ValueError`` where they are no XPath."""
+    """A parser of the tokens of one expression; raises ``ValueError`` if they are not XPath."""
 
     def __init__(self, text: str, tokens: list[Token]) -> None:
         self.at = 0
@@ -243,7 +242,7 @@ class _Parser:
         return Path(start, steps[-1].end, origin, absolute, tuple(steps))
 
     def _primary(self) -> Expression | None:
-        """What a path may begin with beside a step; None: a step stands here."""
+        """The beginning of a path that is not a step; None: a step comes here."""
         token = self._tokens[self.at]
         kind, name, start, end = *token, token.end
         found: Expression
@@ -310,7 +309,7 @@ class _Parser:
         return self._tokens[self.at + further].kind
 
     def _before(self) -> int:
-        """Where the last token ends."""
+        """The end of the last token."""
         return self._tokens[self.at - 1].end
 
     def _take(self, kind: str = "") -> Token:

@@ -36,17 +36,15 @@ _NAMED: Final = "{http://www.w3.org/2003/g/data-view#}transformation"
 
 
 def rule_name(file: str) -> str:
-    """The rule that a stylesheet's file is."""
+    """The name of the rule for a stylesheet's file."""
     return re.sub(r"[^\w-]+", "-", PurePath(file).stem)
 
 
 def compile_stylesheet(
     stylesheet: Stylesheet, timeline: Timeline, seconds: float | None = None
 ) -> PlannedRule:
-    """The rule that a stylesheet is.
-
-    It runs in a process of its own, and may take ``seconds`` for a message; None: it runs in this
-    process, without a limit.
+    """The rule of a stylesheet. It runs in a process of its own, and may take ``seconds`` for a
+    message; None: it runs in this process, without a limit.
     """
     name = rule_name(stylesheet.file)
     declared = stylesheet.declaration
@@ -63,7 +61,7 @@ def compile_stylesheet(
 
 
 class _Transformation:
-    """One stylesheet, applied to messages; it has no state but its process."""
+    """A stylesheet, applied to messages; it has no state but its process."""
 
     def __init__(
         self, name: str, stylesheet: Stylesheet, timeline: Timeline, seconds: float | None
@@ -169,7 +167,7 @@ class _Transformation:
         raise self._error(found.reason, at)
 
     def _own(self, term: Term, labels: dict[Term, BlankNode], harvest: Harvest) -> Term:
-        """Blank nodes get labels that are the same each time the message is mapped."""
+        """A term; a blank node gets a label that is the same each time the message is mapped."""
         if not isinstance(term, BlankNode):
             return term
         node = labels.get(term)

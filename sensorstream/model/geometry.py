@@ -19,7 +19,7 @@ Point: TypeAlias = tuple[float, float]
 Ring: TypeAlias = tuple[Point, ...]
 
 MOST_CORNERS: Final = 10_000
-"""Of a polygon, its holes included: each test looks at all of them."""
+"""The most corners of a polygon, with its holes: each test looks at all of them."""
 _LONGEST: Final = 400_000
 _CRS84: Final = "http://www.opengis.net/def/crs/OGC/1.3/CRS84"
 _EPSG_4326: Final = "http://www.opengis.net/def/crs/EPSG/0/4326"
@@ -32,9 +32,8 @@ _POINT: Final = re.compile(rf"\s*({_NUMBER})\s+({_NUMBER})\s*\Z", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """Polygons, by their rings: what lies within an odd number of them is inside.
-
-    ``reference`` is the IRI of the coordinates' reference system; x and y are taken as of a plane.
+    """Polygons, by their rings; a point is inside that an odd number of rings surround.
+    ``reference`` is the IRI of the coordinates' reference system; x and y are taken as on a plane.
     """
 
     reference: str
@@ -70,9 +69,8 @@ def read_area(text: str) -> Area:
 
 
 def lies_within(point: Point, area: Area) -> bool:
-    """Whether a point lies inside polygons, not on their border; O(corners).
-
-    Casts a ray to the right and counts the sides that it crosses.
+    """Whether a point lies inside polygons, not on their border; O(corners). Casts a ray to the
+    right and counts the sides that it crosses.
     """
     x, y = point
     inside = False
@@ -87,10 +85,8 @@ def lies_within(point: Point, area: Area) -> bool:
 
 
 def read_position(text: str) -> Point:
-    """Longitude and latitude of ``POINT(x y)``, in degrees.
-
-    In CRS84, which is meant without a reference system, x is the longitude; in EPSG:4326 it is the
-    latitude.
+    """Longitude and latitude of ``POINT(x y)``, in degrees. In CRS84, the default reference system,
+    x is the longitude; in EPSG:4326 it is the latitude.
 
     Raises:
         TermError: another text, another reference system, or no place on the globe.
@@ -108,8 +104,8 @@ def read_position(text: str) -> Point:
 def metres_between(one: Point, other: Point) -> float:
     """The distance of two positions along the surface of a sphere, in metres.
 
-    The Earth is flatter than that: it is up to half a percent off. Source: the haversine formula
-    (R. W. Sinnott, Virtues of the Haversine, 1984).
+    The Earth is flatter: the error is up to half a percent. Source: the haversine formula (R. W.
+    Sinnott, Virtues of the Haversine, 1984).
     """
     (east, north), (other_east, other_north) = one, other
     latitude, other_latitude = radians(north), radians(other_north)

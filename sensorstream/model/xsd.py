@@ -77,7 +77,7 @@ EXACT: Final = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 """Sums of times are exact: a fraction of a second may have any number of digits."""
 DAY: Final = 86_400
 MOST_DIGITS: Final = 4_300
-"""Of a number: Python takes time that grows with their square, and refuses more."""
+"""The most digits of a number: Python's time grows with their square, and it refuses more."""
 UNORDERED: Final = 2
 """Neither equal nor in order."""
 
@@ -97,10 +97,8 @@ class Duration(NamedTuple):
 
 
 class TimelineMoment(NamedTuple):
-    """Seconds since 1970-01-01T00:00:00 in a clock that is ``zone`` minutes before UTC.
-
-    A date is its first second, a time of day that of 1970-01-01. ``zone`` is None without a time
-    zone.
+    """Seconds since 1970-01-01T00:00:00 in a clock that is ``zone`` minutes before UTC; ``zone`` is
+    None without a time zone. A date is its first second, a time of day that of 1970-01-01.
     """
 
     clock: Decimal
@@ -108,7 +106,7 @@ class TimelineMoment(NamedTuple):
 
     @property
     def utc(self) -> Decimal:
-        """The same in UTC; without a time zone, as if it were UTC."""
+        """The moment in UTC; without a time zone, as if it were UTC."""
         return EXACT.subtract(self.clock, self.zone * 60) if self.zone else self.clock
 
 
@@ -149,9 +147,8 @@ def added(one: Duration, other: Duration) -> Duration | None:
 
 
 def ordered(one: Time, other: Time) -> int:
-    """-1, 0, 1 or :data:`UNORDERED`, of two moments of one family or of two durations.
-
-    Which of two durations is longer may depend on when they begin (section 3.3.6.1).
+    """-1, 0, 1 or :data:`UNORDERED`, of two moments of one family or of two durations. Which of two
+    durations is longer may depend on when they begin (section 3.3.6.1).
     """
     if isinstance(one, TimelineMoment) and isinstance(other, TimelineMoment):
         a, b = one.utc, other.utc
@@ -189,7 +186,7 @@ def _ends(length: Duration) -> list[Decimal]:
 
 
 def _month_start(month: int) -> int:
-    """The day a month begins with, counted from a fixed day; months are counted from year 0."""
+    """The number of the day a month begins with; months are counted from year 0."""
     return days_from_civil(month // 12, month % 12 + 1, 1)
 
 
@@ -235,7 +232,7 @@ def fields(moment: TimelineMoment) -> tuple[int, int, int, int, int, Decimal]:
 
 
 def _parted(clock: Decimal) -> tuple[int, Decimal]:
-    """Whole days, and the seconds of the last one that has begun."""
+    """The whole days of a clock, and the seconds of the next day."""
     days, rest = EXACT.divmod(clock, DAY)
     # divmod of decimals rounds towards zero, and knows a negative zero.
     return (int(days) - 1, EXACT.add(rest, DAY)) if rest < 0 else (int(days), rest.copy_abs())
@@ -250,9 +247,8 @@ def zone_text(zone: int | None) -> str:
 
 
 def moved(moment: TimelineMoment, length: Duration) -> TimelineMoment:
-    """The moment a duration later (section E.3.3): months first, then seconds.
-
-    The day of a month that is shorter is its last one.
+    """The moment a duration later (section E.3.3): months first, then seconds. A day that a month
+    does not have becomes its last one.
     """
     clock = moment.clock
     if length.months:
@@ -278,7 +274,7 @@ class XsdDatatype:
     """A datatype: ``form`` is its lexical form, which ``read`` makes a value of.
 
     Without ``read`` each text is its own value. ``holds`` tells which values of the ``primitive``
-    datatype are among its own; None: all. ``expected`` is what an error says of the form.
+    datatype it has; None: all. ``expected`` describes the form in errors.
     """
 
     name: str
@@ -323,16 +319,13 @@ def parse_duration(text: str) -> timedelta:
 
 
 def primitive_of(datatype: str) -> str:
-    """The datatype that has its values and shares none with other primitive ones."""
+    """The primitive datatype that has its values; primitive datatypes share no values."""
     found = DATATYPES.get(datatype)
     return datatype if found is None else found.primitive
 
 
 def is_among(value: object, primitive: str, datatype: str) -> bool:
-    """Whether a value of a primitive datatype is one of a datatype.
-
-    Numbers are given as fractions.
-    """
+    """Whether a value of a primitive datatype is in a datatype; numbers are given as fractions."""
     found = DATATYPES.get(datatype)
     if found is None:
         return datatype == primitive
@@ -340,7 +333,7 @@ def is_among(value: object, primitive: str, datatype: str) -> bool:
 
 
 def is_valid(lexical: str, datatype: str) -> bool:
-    """Whether a text is in the lexical space: nowhere but in strings may white space stand."""
+    """Whether a text is in the lexical space; only in strings white space is allowed."""
     if datatype == RDF_XML_LITERAL:
         return _is_content(lexical)
     found = DATATYPES.get(datatype)
@@ -423,7 +416,7 @@ def _moment(match: re.Match[str]) -> TimelineMoment | None:
         whole = len(second) == 2
         clock = Decimal(seconds + int(second)) if whole else EXACT.add(Decimal(second), seconds)
     else:
-        # 24:00:00 is the first second of the next day; of a time of day, of the same.
+        # 24:00:00 is the first second of the next day, but a time of day stays on its day.
         clock = Decimal(seconds + (DAY if year and hour is None else 0))
     if not zone or zone == "Z":
         return TimelineMoment(clock, 0 if zone else None)

@@ -1,6 +1,6 @@
 """A process of one of our modules, as its owner sees it: started, asked, and ended.
 
-Whatever is beyond a limit costs that process only. It ends with its owner, in any way: the pair of
+Work beyond a limit ends that process only. It always ends with its owner, because the pair of
 sockets between them closes then.
 """
 
@@ -25,9 +25,8 @@ _STUCK: Final = 60.0
 
 
 class Child:
-    """A process of ``module``, whose ``main`` gets a connection and the ``arguments``.
-
-    Thread-safe but for :meth:`send` and :meth:`receive`.
+    """A process of ``module``, whose ``main`` gets a connection and the ``arguments``. Thread-safe
+    but for :meth:`send` and :meth:`receive`.
     """
 
     def __init__(
@@ -37,8 +36,8 @@ class Child:
         environment: Mapping[str, str] | None = None,
         said: IO[bytes] | None = None,
     ) -> None:
-        """``environment`` is set besides; ``said`` takes what it prints, else its errors are
-        those of this process.
+        """Start it; ``environment`` is added to that of this process, ``said`` receives what it
+        prints, else its errors go to those of this process.
         """
         self._owner = os.getpid()
         self.socket, there = socket.socketpair()
@@ -51,7 +50,7 @@ class Child:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL if said is None else said,
                 stderr=said,
-                # Its own group, which can end as one: a terminal's Ctrl-C is not for it.
+                # Its own group ends as one, and does not get the Ctrl-C of a terminal.
                 start_new_session=True,
                 env=os.environ
                 | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
@@ -63,28 +62,28 @@ class Child:
         self._end = weakref.finalize(
             self, _kill, self._process, self._owner, self.socket, self.connection
         )
-        # Where the owner ends otherwise, that it hangs up is what ends the process.
+        # If the owner ends in another way, the closed connection ends the process.
         self._end.atexit = False
         self._allowed = 0.0
         self._allow(_STUCK)
 
     @property
     def alive(self) -> bool:
-        """Whether it can be asked: a fork of its owner must not."""
+        """Whether it can be asked; a fork of its owner must not ask it."""
         return self._owner == os.getpid() and self._process.poll() is None
 
     def code(self, seconds: float | None = None) -> int:
-        """How it has ended, which is waited for; TimeoutError: it has not within the time."""
+        """Wait for its end and return its exit code; TimeoutError: it did not end in time."""
         try:
             return self._process.wait(seconds)
         except subprocess.TimeoutExpired:
             raise TimeoutError from None
 
     def send(self, message: bytes, seconds: float = _STUCK) -> None:
-        """Send a message; it may be stopped or hang, and read nothing for so long.
+        """Send a message; a process that is stopped or hangs may read nothing for so many seconds.
 
         Raises:
-            TimeoutError: it is.
+            TimeoutError: it read nothing.
             OSError: it has ended.
         """
         self._allow(seconds)
@@ -94,9 +93,8 @@ class Child:
             raise TimeoutError from None
 
     def receive(self, seconds: float, *, works: bool = False) -> bytes:
-        """The next message that comes, within so many seconds.
-
-        ``works``: it may take longer as long as the process works, or waits for a processor.
+        """Return the next message that comes within so many seconds; with ``works`` it may take
+        longer as long as the process works, or waits for a processor.
 
         Raises:
             TimeoutError: nothing comes.

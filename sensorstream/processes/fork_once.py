@@ -1,7 +1,7 @@
-"""Runs work that nothing can interrupt in a fork of this process, which can be ended.
+"""Work that nothing can interrupt, done in a fork of this process, which can be ended.
 
-A fork has all that the work needs, compiled and with its data, and gives back what it would have
-given here. It has one thread and no open files but its pipe, and leaves no trace.
+A fork has all that the work needs, compiled and with its data, and returns the same result as here.
+It has one thread and no open files but its pipe, and leaves no trace.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LOOK: Final = 1.0
 _LEAST: Final = 1e-6
 """Seconds of a timer; 0 would be none."""
 _ORPHAN: Final = 60
-"""How many times its seconds a fork may live whose owner does not end it."""
+"""The lifetime of a fork that its owner does not end, as a multiple of its seconds."""
 _OUT_OF_MEMORY: Final = 71
 _TOO_LARGE: Final = 72
 
@@ -85,9 +85,8 @@ def run_apart(
 
 
 class ForkTurns:
-    """Lets a few forks of one kind work at a time; thread-safe.
-
-    ``most`` at once; another one waits for up to ``seconds``. ``what`` they do is for errors.
+    """A limit of ``most`` forks of one kind at a time; thread-safe. Another one waits for up to
+    ``seconds``. ``what`` they do is for errors.
     """
 
     def __init__(self, most: int, seconds: float, what: str) -> None:
@@ -96,7 +95,7 @@ class ForkTurns:
         self._what = what
 
     def turn(self) -> AbstractContextManager[None]:
-        """The block may fork.
+        """A block that may fork.
 
         Raises:
             Busy: others took too long.
@@ -123,7 +122,7 @@ def held(lock: Lock | Semaphore, seconds: float, refusal: SensorStreamError) -> 
 def _answer(
     work: Callable[[], object], seconds: float, quiet: Callable[[], AbstractContextManager[None]]
 ) -> bytes:
-    """What a fork writes; TimeoutError, MemoryError or OSError tell why it does not."""
+    """The bytes that a fork writes; TimeoutError, MemoryError or OSError say why it wrote none."""
     with quiet():
         ours, pid = _forked(work, seconds)
     answer: bytes | None = None
@@ -153,7 +152,7 @@ def _answer(
 def _forked(work: Callable[[], object], seconds: float) -> tuple[Connection, int]:
     """Fork a process that does the work; the pipe from it, and its id."""
     ours, theirs = Pipe(duplex=False)
-    # A signal to the group of processes is for this one: its handlers would run in both.
+    # A signal to the group is for this process alone: the fork would run its handlers, too.
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     try:
         pid = os.fork()
@@ -166,7 +165,7 @@ def _forked(work: Callable[[], object], seconds: float) -> tuple[Connection, int
 
 
 def _received(pipe: Connection, pid: int, look: float) -> bytes:
-    """What comes; EOFError or OSError: nothing whole."""
+    """The whole message of a fork; EOFError or OSError: it sent none."""
     pulse = Pulse(pid)
     while not readable(pipe.fileno(), look):
         if not pulse.beats():
@@ -175,7 +174,7 @@ def _received(pipe: Connection, pid: int, look: float) -> bytes:
 
 
 def _work_and_exit(work: Callable[[], object], pipe: Connection, seconds: float) -> NoReturn:
-    """In the fork: never goes back into what it was forked from."""
+    """Do the work in the fork and end it; it never returns into the code that forked."""
     code = 1
     try:
         _confine(pipe.fileno(), seconds)
@@ -187,7 +186,7 @@ def _work_and_exit(work: Callable[[], object], pipe: Connection, seconds: float)
     except MemoryError:
         code = _OUT_OF_MEMORY
     except BaseException as error:
-        # Whoever asked is told the exit code.
+        # The owner gets the exit code in any case.
         with suppress(Exception):
             sys.stderr.write(f"{type(error).__name__}: {error}\n")
     finally:
@@ -197,11 +196,11 @@ def _work_and_exit(work: Callable[[], object], pipe: Connection, seconds: float)
 def _confine(pipe: int, seconds: float) -> None:
     gc.disable()
     end_first()
-    # Where this process is killed, its address and its clients must not wait for the fork.
+    # If this process is killed, its address and its clients must not wait for the fork.
     os.closerange(3, pipe)
     os.closerange(pipe + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
     limit_memory(MEMORY)
-    # What has taken its processor time ends; so does what hangs, if the owner is gone.
+    # A fork ends after its processor time; one that hangs ends too, if its owner is gone.
     for number, timer, least in (
         (signal.SIGPROF, signal.ITIMER_PROF, max(seconds, _LEAST)),
         (signal.SIGALRM, signal.ITIMER_REAL, _ORPHAN * max(seconds, _LOOK)),

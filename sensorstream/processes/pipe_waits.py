@@ -1,6 +1,5 @@
-"""Waiting for a pipe, whatever the number of its descriptor.
-
-``select`` takes descriptors below 1024 only, which a server with many connections is beyond.
+"""Waits for a pipe with a descriptor of any number: ``select`` takes those below 1024 only, and a
+server with many connections has higher ones.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ def wait_for_hang_up(descriptor: int) -> None:
 
 
 class Pulse:
-    """Tells whether a process works or hangs: a busy machine may let it wait for long."""
+    """The difference between work and a hang: on a busy machine a process may wait for long."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
@@ -33,7 +32,7 @@ class Pulse:
     def beats(self) -> bool:
         """Whether it has worked since the last look, or would if there were a processor for it."""
         told = Path(f"/proc/{self._pid}/stat").read_bytes()
-        # The name of a process, in parentheses, may hold anything.
+        # The name of a process, in parentheses, may hold any character.
         state, *fields = told.rpartition(b")")[2].split()
         before, self._spent = self._spent, int(fields[10]) + int(fields[11])
         return self._spent != before or state in (b"R", b"D")

@@ -1,4 +1,4 @@
-"""Limits that the system keeps for a process, set by itself before it works."""
+"""Limits of the system for a process, which it sets for itself before it works."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from pathlib import Path
 
 
 def limit_memory(more: int) -> None:
-    """Let this process take so many bytes beside what it has; asking for more then fails.
-
-    What is only reserved does not count: allocators and threads reserve much for each processor.
+    """Let this process take so many bytes beside what it has; asking for more then fails. Reserved
+    memory does not count: allocators and threads reserve much for each processor.
     """
     pages = int(Path("/proc/self/statm").read_text().split()[5])
     most = pages * resource.getpagesize() + more
@@ -21,6 +20,6 @@ def limit_memory(more: int) -> None:
 
 
 def end_first() -> None:
-    """Of all processes let this be the one to end if the machine has no memory left."""
+    """Make this process the first that the system ends if the machine has no memory left."""
     with suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000")

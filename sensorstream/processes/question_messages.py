@@ -1,7 +1,7 @@
-"""What an owner and a process that answers questions say to each other.
+"""The messages between an owner and a process that answers questions.
 
-The owner sends :class:`Tell`, :class:`AskQuestion` and :class:`End`. For each question there come
-back :class:`QuestionBegun`, then pieces of the answer, or news of it, then :class:`AnswerOver` or
+The owner sends :class:`Tell`, :class:`AskQuestion` and :class:`End`. For each question the process
+sends :class:`QuestionBegun`, then pieces of the answer, or news of it, then :class:`AnswerOver` or
 :class:`Failed`.
 """
 
@@ -15,14 +15,14 @@ from sensorstream.errors import SensorStreamError
 
 @dataclass(frozen=True, slots=True)
 class Tell:
-    """What counts for all questions that are asked later."""
+    """A message that counts for all questions that are asked later."""
 
     message: Any
 
 
 @dataclass(frozen=True, slots=True)
 class AskQuestion:
-    """Answer a question from what was told by now; ``number`` tells questions apart."""
+    """A question, answered from all that was told before; ``number`` tells questions apart."""
 
     number: int
     question: Any
@@ -30,19 +30,19 @@ class AskQuestion:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """End a question, if it is still being answered."""
+    """The request to end a question, if it is still being answered."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionBegun:
-    """The question is being answered."""
+    """The news that the question is being answered."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerOver:
-    """All of the answer has been sent; ``result`` is what remains to be said of it."""
+    """The end of an answer, all of which has been sent; ``result`` is the rest of it."""
 
     result: Any
 

@@ -1,4 +1,4 @@
-"""Reads one document of an ontology into triples, and finds the documents that it imports.
+"""The reader of an ontology's documents into triples, and the finder of the documents they import.
 
 A document may be in any syntax and encoding. The content decides the syntax, because suffixes
 mislead: many ``.owl`` files are Turtle, and a download may be a web page. Imports are among given
@@ -176,15 +176,14 @@ def _parse_xml_document(file: Path, content: bytes) -> Iterator[Triple]:
     root = parse_xml(file, content)
     if root.tag == f"{{{OWL}}}Ontology":
         return read_owl_xml(file, root)
-    # Written again: in UTF-8, and with every entity resolved.
+    # The document is written again: in UTF-8, and with every entity resolved.
     return _parse_rdf(file, etree.tostring(root, encoding="utf-8"), ox.RdfFormat.RDF_XML)
 
 
 def parse_xml(file: Path, content: bytes) -> etree._Element:
-    """The root of an XML file.
-
-    Entities that the file itself declares are resolved, which ontologies have for their
-    namespaces; libxml2 bounds how much text they make. Nothing outside the file is read.
+    """The root of an XML file. Entities that the file itself declares, as ontologies do for
+    namespaces, are resolved; libxml2 bounds how much text they make. Nothing outside the file is
+    read.
 
     Raises:
         OntologyError: it is not well-formed, with its place.
@@ -226,7 +225,7 @@ def _syntax_error(file: Path, content: bytes, error: SyntaxError) -> OntologyErr
     if error.lineno:
         position = Position(str(file), error.lineno, error.offset or 1)
         return OntologyError(told, position=position)
-    # The reader of RDF/XML gives no place, but quotes what is wrong.
+    # The reader of RDF/XML gives no place, but quotes the text at fault.
     quoted = _QUOTED.search(told)
     at = content.find(quoted[1].encode()) if quoted else -1
     if at < 0:
@@ -258,7 +257,7 @@ class Catalogs:
         self._read: dict[Path, dict[str, str]] = {}
 
     def file_of(self, missing: Missing) -> Path | None:
-        """The file that stands for an import; None: no catalog beside the importing file has it.
+        """The file that a catalog beside the importing file has for an import; None: there is none.
 
         Raises:
             OntologyError: the catalog cannot be read, or maps it to something that is no file.
@@ -278,7 +277,7 @@ class Catalogs:
         return file
 
     def entries(self, catalog: Path) -> dict[str, str]:
-        """What a catalog, and those it names as next, map; the first entry for a name counts.
+        """The entries of a catalog, and of those it names as next; the first one for a name counts.
 
         Raises:
             OntologyError: a catalog is not well-formed XML.
@@ -301,9 +300,8 @@ class Catalogs:
 
 
 def surroundings(files: Iterable[Path]) -> tuple[Path, ...]:
-    """The catalogs beside files, and all files that they map; what cannot be read is left out.
-
-    Cheaper than loading the ontologies, to see whether one of their files has changed.
+    """The catalogs beside files, and all files that they map, without unreadable ones. This is
+    cheaper than loading the ontologies, to see whether one of their files has changed.
     """
     found: dict[Path, None] = {}
     seen: set[Path] = set()

@@ -1,8 +1,8 @@
-"""What reasoning with an ontology comes to: a model, what joins individuals, what they cost.
+"""A survey of reasoning with an ontology: its model, what joins individuals, and the costs.
 
-Some contradictions an ontology states outright: these are found without HermiT or Pellet
-(:func:`clashes`). Sound and incomplete: what is found has no model; what is not found may have none
-either. Classes and links of the individuals are those of the plain profile.
+Contradictions that an ontology states outright are found without HermiT or Pellet
+(:func:`clashes`). That is sound and incomplete: what is found has no model; what is not found may
+have none either. Classes and links of the individuals are those of the plain profile.
 
 Source: OWL 2 Profiles, section 4.3: the rules eq-diff1 to 3, prp-npa1 and 2, cls-nothing2, cls-com,
 cax-dw and cax-adc, whose conclusion is ``false``.
@@ -178,7 +178,7 @@ class Spent(NamedTuple):
 
 
 def spent(reasoner: Reasoner) -> Spent:
-    """What this thread, and the process that the reasoner asks, have spent so far."""
+    """The time that this thread, and the process that the reasoner asks, have spent so far."""
     if not isinstance(reasoner, ResilientReasoner) or reasoner.pid is None:
         return Spent(thread_seconds())
     times = psutil.Process(reasoner.pid).cpu_times()
@@ -187,10 +187,8 @@ def spent(reasoner: Reasoner) -> Spent:
 
 
 class Style(NamedTuple):
-    """How a stream links ever more individuals to one: what each of its messages says.
-
-    ``fresh`` are those whom each message names anew; their values of the properties ``keys`` are
-    others each time, too.
+    """A way in which a stream links ever more individuals to one: the statements of its messages.
+    Each names the individuals of ``fresh`` anew, with new values of the properties ``keys``.
     """
 
     way: Way
@@ -214,10 +212,9 @@ class Style(NamedTuple):
 
 
 def sampled(messages: Sequence[Sequence[Triple]], ontology: Ontology) -> tuple[Style, ...]:
-    """How messages like these samples link individuals to one.
-
-    Who is in several messages is the same for all, others are new in each. Where neither end of a
-    link is in several, either may be the one.
+    """The styles in which sample messages link individuals to one. Individuals in several messages
+    are the same for all, others are new in each. If neither end of a link is in several, both are
+    tried.
     """
     known = Counter(one for said in messages for one in {end for t in said for end in (t[0], t[2])})
     keys = frozenset(prop for props in _keys(ontology).values() for prop in props)
@@ -261,10 +258,8 @@ def started(ontology: Ontology, reasoner: Reasoner) -> Iterator[Aside]:
 
 
 def hubs(ontology: Ontology, *, asks: bool) -> tuple[Style, ...]:
-    """The ways in which a stream may link individuals to one; for :func:`costs`.
-
-    These are the first few object properties and, if HermiT or Pellet ``asks``, all of which axioms
-    leave open what follows.
+    """The ways in which a stream may link individuals to one; for :func:`costs`. They are the first
+    few object properties and, if HermiT or Pellet ``asks``, all that axioms leave open.
 
     Raises:
         OntologyError: an axiom is none that HermiT and Pellet can be told.
@@ -297,7 +292,7 @@ def _left_open(ontology: Ontology) -> Iterator[Way]:
     schema, choices = terminology.schema, upper(stated).choices
     spoken = list(ways(Axioms(stated), schema, choices))
     links = dict.fromkeys((each.link, each.outward) for each in spoken)
-    # Who of which class is on which side, the axioms together decide.
+    # The axioms together decide which classes are on which side.
     subjects = (IRI(t[0]) for t in stated if t[0] in schema.classes and name_of(t) in choices)
     kinds = (each.kind for each in spoken if each.kind is not None)
     named = [None, *dict.fromkeys((*subjects, *kinds))]
@@ -308,17 +303,17 @@ def _left_open(ontology: Ontology) -> Iterator[Way]:
 def costs(
     aside: Aside, styles: Sequence[Style], most: int, counter: Callable[[], Spent]
 ) -> Iterator[str]:
-    """What a message costs beside so many that are linked to one like it, as sentences.
+    """Sentences on the cost of a message while many individuals are linked to one.
 
     Each step links more individuals to one, in each style, and then lets messages take the place of
-    the oldest, as in a stream; the window is empty again afterwards. The slowest style is told,
+    the oldest, as in a stream; the window is empty again afterwards. The slowest style is reported,
     with most individuals the slowest ones. It ends early when a step takes long.
 
     Args:
         aside: the reasoner, whose window is empty.
         styles: of the streams.
         most: how many individuals a window has.
-        counter: what was spent, from an arbitrary start.
+        counter: the costs so far, from an arbitrary start.
     """
     tried = list(styles)
     for size in sorted({*takewhile(lambda each: each < most, _SIZES), most}):
@@ -332,7 +327,7 @@ def costs(
                 return
             if spent is not None:
                 found[style] = spent
-        # Those that contradict the ontology do so in larger windows too.
+        # Styles that contradict the ontology do so in larger windows too.
         tried = sorted(found, key=lambda each: found[each].seconds, reverse=True)
         if not found:
             return
@@ -361,7 +356,7 @@ def _told(way: Way, size: int, spent: Spent) -> str:
 def _spent(
     aside: Aside, style: Style, size: int, moves: int, counter: Callable[[], Spent]
 ) -> Spent | None:
-    """What a message takes that comes for the oldest; None if they contradict the ontology."""
+    """The cost of a message that replaces the oldest; None if they contradict the ontology."""
     window = deque(style.message(number) for number in range(size))
     held = Counter(triple for said in window for triple in said)
     if not _fits(aside, Delta(0, added=tuple(held))):
@@ -399,7 +394,7 @@ def _fits(aside: Aside, delta: Delta) -> bool:
 
 
 def rules_left(reasoner: RuleReasoner) -> Iterator[str]:
-    """What the rules of a reasoner that was started cost at run time, as sentences."""
+    """Sentences on the cost at run time of the rules of a started reasoner."""
     equality, rest = apart(reasoner.rules)
     linear, others = parted(rest)
     yield (
@@ -417,8 +412,7 @@ def rules_left(reasoner: RuleReasoner) -> Iterator[str]:
 
 
 def without_rules(ontology: Ontology, left_out: frozenset[str]) -> Iterator[str]:
-    """Which axioms of HermiT and Pellet no rules bound, and what that means, as sentences.
-
+    """Sentences on axioms of HermiT and Pellet that no rules bound, and the consequences.
     ``left_out`` are the names of rules that the reasoner does not make.
 
     Raises:

@@ -1,6 +1,6 @@
-"""Names that axioms use and nothing declares, and what their use shows them to be.
+"""Names that axioms use and nothing declares, and the kinds that their use shows.
 
-Source: OWL 2 Mapping to RDF Graphs, section 3.2.1: a reader must know of each name what it is.
+Source: OWL 2 Mapping to RDF Graphs, section 3.2.1: a reader must know the kind of each name.
 """
 
 from __future__ import annotations
@@ -42,10 +42,8 @@ _RANGE_SIGNS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Undeclared:
-    """Undeclared names, each in the order in which it is met.
-
-    ``classes`` are used as classes; ``properties`` have what their use shows, None if it shows
-    nothing or both kinds.
+    """Undeclared names, each in the order in which it is met. ``classes`` are used as classes;
+    ``properties`` have the kind that their use shows, None if it shows none or both.
     """
 
     classes: tuple[IRI, ...]
@@ -66,7 +64,7 @@ def undeclared(triples: Sequence[Triple], schema: Schema) -> Undeclared:
 
 
 class _Uses:
-    """What the axioms say of properties and classes, by name."""
+    """The uses of properties and classes in the axioms, by name."""
 
     def __init__(self, triples: Sequence[Triple], schema: Schema) -> None:
         self._triples = triples
@@ -111,7 +109,7 @@ class _Uses:
         )
 
     def _new(self, *names: Term) -> Iterator[IRI]:
-        """Those that are names of the ontology's author and have no kind."""
+        """The names among these that are the ontology author's and have no kind."""
         for name in names:
             if (
                 isinstance(name, IRI)

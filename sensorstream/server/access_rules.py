@@ -1,4 +1,4 @@
-"""Who may do what: the roles of every operation, and the middleware that sees to it."""
+"""The roles of every operation, and the middleware that checks them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sensorstream.server.problems import http_problem, refusal, respond
 
 
 class AuditTrace(Enum):
-    """What the audit log keeps of a request."""
+    """The trace of a request in the audit log."""
 
     NONE = "none"
     QUESTION = "question"
@@ -35,7 +35,7 @@ class AuditTrace(Enum):
 
 @dataclass(frozen=True, slots=True)
 class AccessRule:
-    """Who may use an operation: whoever has one of ``roles``; without roles, everybody."""
+    """The roles that may use an operation; without roles, everybody may."""
 
     roles: tuple[Role, ...]
     trace: AuditTrace = AuditTrace.NONE
@@ -58,7 +58,7 @@ _OTHERS: Final[Mapping[tuple[str, str], Needs]] = {
     ("GET", "/docs"): "nothing",
     ("GET", "/openapi.json"): "nothing",
     ("GET", "/assets/{path:path}"): "nothing",
-    # The pages ask the server in the name of who looks at them.
+    # The pages ask the server with the credentials of their visitor.
     ("GET", "/console/{path:path}"): "nothing",
     ("POST", "/console/{path:path}"): "nothing",
     ("GET", "/soap"): "nothing",
@@ -101,9 +101,8 @@ class RoutedOperations:
         ]
 
     def find(self, path: str) -> tuple[str, Mapping[str, AccessRule]]:
-        """The path of :data:`RULES`, and its rules by method; "" and none: there is no such path.
-
-        It must be as the routes see it.
+        """The path of :data:`RULES` for a path as the routes see it, and its rules by method; ""
+        and none: there is no such path.
         """
         found = self._exact.get(path)
         if found is not None:
@@ -115,10 +114,9 @@ class RoutedOperations:
 
 
 class Guard:
-    """ASGI middleware: who makes the request is in ``scope["user"]``, an :class:`.Identity`.
-
-    401 without valid credentials, 403 without the role; what has no rule is answered by 404. It
-    must see the paths as the routes see them.
+    """ASGI middleware that checks the client: ``scope["user"]`` is then its :class:`.Identity`. It
+    answers 401 without valid credentials, 403 without the role; 404 where there is no rule. It must
+    see the paths as the routes see them.
     """
 
     def __init__(self, app: ASGIApp, access: Access) -> None:
@@ -150,7 +148,7 @@ class Guard:
         scope = {**scope, "user": user}
         named = {user.kind: user.name} if user.kind in ("key", "token") else {}
         if trace is AuditTrace.NONE and not named:
-            # Nothing is to be kept, and nobody's right to hear more can end.
+            # Nothing is logged, and there is no right that could end meanwhile.
             await app(scope, receive, send)
             return
         answer = _Answer(send, self._access, user, trace, self._change(scope, user))
@@ -164,7 +162,7 @@ class Guard:
             await answer.end()
 
     def _change(self, scope: Scope, user: Identity, status: int = 500) -> AuditedChange:
-        """What the audit log keeps; the status is that of an answer that never began."""
+        """The record for the audit log; the status is that of an answer that never began."""
         client = scope.get("client")
         address = client[0] if client else ""
         path = shortened_key(scope["path"], LONGEST_PATH)
@@ -181,7 +179,7 @@ class Guard:
 
 
 class _Answer:
-    """Sends an answer, writes down what is to be kept of it, and breaks off what lasts too long."""
+    """An answer that is logged, and broken off when the rights of its client end."""
 
     def __init__(
         self, send: Send, access: Access, user: Identity, trace: AuditTrace, change: AuditedChange
@@ -200,15 +198,15 @@ class _Answer:
             # First the log: a client that has its answer finds the change there.
             await self.end()
         elif not self._access.admits(self._user):
-            # The client of an event stream would listen for ever. An OSError is what a response
-            # gets from a connection that is closed.
+            # The client of an event stream would listen for ever. A response gets an OSError
+            # from a connection that is closed.
             self.broken_off = True
             await self._send({"type": "http.response.body", "body": b"", "more_body": False})
             raise OSError("the key is not valid any more")
         await self._send(message)
 
     async def end(self) -> None:
-        """Write down what is to be kept; a second call does nothing."""
+        """Write the logs of the request; a second call does nothing."""
         trace, self._trace = self._trace, AuditTrace.NONE
         if trace is AuditTrace.QUESTION:
             self._access.note(self._change)
@@ -218,7 +216,7 @@ class _Answer:
 
 
 def credentials(scope: Scope) -> str:
-    """What follows ``Bearer`` in a request; "" if it has no header ``Authorization``.
+    """The credentials after ``Bearer`` in a request; "" if it has no header ``Authorization``.
 
     Raises:
         Unauthenticated: the header is there twice, or says something else.
@@ -234,14 +232,14 @@ def credentials(scope: Scope) -> str:
 
 
 def user_of(request: Request) -> Identity:
-    """Who makes a request."""
+    """The client that makes a request."""
     user = request.scope["user"]
     assert isinstance(user, Identity)
     return user
 
 
 def check_source(request: Request, source: str) -> None:
-    """Whether messages may come from this source.
+    """Check that messages may come from this source.
 
     Raises:
         Forbidden: the key is limited to other sources.
@@ -255,7 +253,7 @@ def check_source(request: Request, source: str) -> None:
 
 
 def security_of(document: dict[str, Any], issuer: str) -> None:
-    """Write into an OpenAPI document how to show who one is, and the roles of each operation."""
+    """Write into an OpenAPI document the ways of authentication and the roles of each operation."""
     schemes: dict[str, Any] = {
         "key": {
             "type": "http",

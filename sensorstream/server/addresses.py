@@ -1,4 +1,4 @@
-"""Which addresses are one client, and which web sites may talk through a browser."""
+"""The addresses that count as one client, and the web sites whose pages may use the server."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def admitted(application: Application, scope: Scope, messages: int = 1) -> Messa
 
 
 def sender_of(scope: Scope) -> MessageSender:
-    """Who sends a request: who shows a key, else an address."""
+    """The sender of a request: the holder of its key, else an address."""
     host, port = scope.get("client") or ("", 0)
     user: Identity = scope.get("user", NOBODY)
     return MessageSender(client_of(host) if user.kind == "anonymous" else str(user), str(port))

@@ -31,10 +31,9 @@ from sensorstream.server.negotiation import choose, chosen, not_acceptable
 
 
 class ClientTurns:
-    """So many turns at once; a client may take one while it holds fewer than are free.
-
-    So one client alone has half of them, and one that comes later finds a turn. Those who may not
-    wait; what is given back goes to waiting clients in turn. For one event loop.
+    """A number of turns; a client may take one while it holds fewer than are free. So one client
+    alone has half of them, and one that comes later finds a turn. The others wait; returned turns
+    go to waiting clients in turn. For one event loop.
     """
 
     def __init__(self, most: int) -> None:
@@ -43,8 +42,8 @@ class ClientTurns:
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
 
     async def take(self, client: str) -> None:
-        """Wait for a turn, and take it; who is cancelled meanwhile has none."""
-        # Nobody waits who may take one.
+        """Wait for a turn, and take it; a cancelled call takes none."""
+        # No client waits that may take a turn.
         if self._may(client):
             self._held[client] += 1
             return
@@ -60,7 +59,7 @@ class ClientTurns:
             raise
 
     def give_back(self, client: str) -> None:
-        """The turn of a client has ended."""
+        """Give back a turn of a client."""
         self._held[client] -= 1
         if not self._held[client]:
             del self._held[client]
@@ -75,7 +74,7 @@ class ClientTurns:
                 given.set_result(None)
 
     def held(self, client: str | None = None) -> int:
-        """How many turns a client has; or all."""
+        """The number of turns that a client has; or all."""
         return self._held.total() if client is None else self._held[client]
 
     def _may(self, client: str) -> bool:
@@ -100,9 +99,8 @@ _T = TypeVar("_T")
 
 
 class QuestionTurns:
-    """Gives questions their turns; those to the cache, history and archive wait apart.
-
-    Clients are told apart as senders of messages are.
+    """The turns of questions; those to the cache, history and archive wait apart. Clients are told
+    apart as senders of messages are.
     """
 
     def __init__(self, application: Application) -> None:
@@ -116,10 +114,10 @@ class QuestionTurns:
         self._begun: dict[object, tuple[str, float]] = {}
 
     async def answer(self, request: Request, asked: AskedText, work: Callable[[Stop], _T]) -> _T:
-        """What ``work`` gives, done in a thread when it is the question's turn.
+        """Call ``work`` in a thread when it is the question's turn, and return its result.
 
         Raises:
-            Busy: it is not its turn for long.
+            Busy: its turn does not come for long.
             SensorStreamError: the question was ended, or cannot be answered.
         """
         async with self.turn(request, asked) as stop:
@@ -134,7 +132,7 @@ class QuestionTurns:
         """A block in which a question is answered; it ends soon when the client leaves.
 
         Raises:
-            Busy: it is not its turn for long.
+            Busy: its turn does not come for long.
             Unavailable: the server stops.
         """
         place = asked.on if asked.on in self._turns else HISTORY
@@ -196,7 +194,7 @@ ClientQuestions: TypeAlias = Annotated[QuestionTurns, Depends(_questions)]
 
 
 def client_of(request: Request) -> str:
-    """Who asks: the address of the client."""
+    """The client of a request: its address."""
     return "" if request.client is None else request.client.host
 
 
@@ -258,10 +256,9 @@ def cache_response(ask: Callable[[Formats, IO[bytes]], Answered], accept: str) -
 
 
 def _kept(write: Callable[[IO[bytes]], str]) -> Response:
-    """What is written, of the media type that comes back.
-
-    It is kept in memory while it is small, else in a file without a name. So a fault at its end
-    is still told, and a slow client keeps no question running.
+    """Write an answer and respond with it; ``write`` returns its media type. It is kept in memory
+    while it is small, else in a file without a name. So an error at its end still reaches the
+    client, and a slow client keeps no question running.
     """
     kept = _Kept(max_size=_IN_MEMORY)
     try:

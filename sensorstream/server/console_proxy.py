@@ -1,8 +1,8 @@
 """The web page: a process of its own, to which the server hands the requests for it.
 
-So what pages cost and keep is no part of the engine's process, and a fault of theirs ends no more
-than them. Server and process talk over two sockets in a folder that only this user may enter: by
-one the server asks for pages, by the other the pages ask the server, as any client does.
+So the cost and memory of pages are no part of the engine's process, and a fault of theirs ends only
+them. Server and process talk over two sockets in a folder that only this user may enter: by one the
+server asks for pages, by the other the pages ask the server, as any client does.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class ConsoleProcess:
         self._closed = False
 
     def close(self) -> None:
-        """End it, and remove the sockets; a second call does nothing."""
+        """End the process, and remove the sockets; a second call does nothing."""
         self._closed = True
         if self._process is not None:
             self._process.close()

@@ -1,4 +1,4 @@
-"""HTTP/1.1 on one connection, with limits of time and size; and how many there may be.
+"""HTTP/1.1 on one connection, with limits of time and size; and the number of connections.
 
 One sweep a second looks at all of them; no connection has a timer of its own.
 
@@ -27,13 +27,13 @@ from sensorstream.settings.settings import LimitSettings, Network
 _RESERVE: Final = 256
 """Open files that are not for connections: the database's, the reasoner's, logs, deliveries."""
 _MOST: Final = 10_000
-"""Connections at most by default, however many files may be open."""
+"""Connections by default, however many files may be open."""
 _SPARE: Final = 32
-"""Connections over the limit on which only health is answered."""
+"""More connections, on which only /healthz, /readyz and /metrics are answered."""
 
 
 class Connection(Protocol):
-    """What is kept here; see :class:`.protocol.Guarded`."""
+    """The part of :class:`.protocol.Guarded` that is used here."""
 
     def check(self, now: float) -> None:
         """End it if it has taken too long; ``now`` is the event loop's time."""
@@ -51,7 +51,7 @@ class ConnectionAdmission:
 
 
 class _Places:
-    """Some connections, with their clients, and which of them wait for a request."""
+    """A set of connections, with their clients, and which of them wait for a request."""
 
     def __init__(self) -> None:
         self._client_of: dict[Connection, str] = {}
@@ -97,7 +97,7 @@ class _Places:
 
 
 class Connections:
-    """All connections of a server. Used by the event loop only.
+    """The connections of a server. Used by the event loop only.
 
     A client, that is an address, may have as many places as are left: alone half of them, of two
     each a third. At its share, or when all places are taken, the connection that has waited longest
@@ -129,30 +129,27 @@ class Connections:
         return ConnectionAdmission(stays=False, whole=False)
 
     def begins(self, connection: Connection) -> None:
-        """It has sent the header of a request."""
+        """Record that a connection has sent the header of a request."""
         self._places.begins(connection)
         self._spare.begins(connection)
 
     def waits(self, connection: Connection) -> None:
-        """Its request is answered."""
+        """Record that the request of a connection is answered."""
         self._places.waits(connection)
         self._spare.waits(connection)
 
     def leave(self, connection: Connection) -> None:
-        """It is closed."""
+        """Remove a connection that is closed."""
         self._places.remove(connection)
         self._spare.remove(connection)
 
     def sweep(self, now: float) -> None:
-        """End what has taken too long."""
+        """End the connections that have taken too long."""
         for each in (*self._places, *self._spare):
             each.check(now)
 
     def _room(self, places: _Places, limit: int, client: str | None) -> bool:
-        """Whether there is a place for one more; closes one that waits, if that makes room.
-
-        ``client`` None has no share.
-        """
+        """Whether there is a place for one more; closes one that waits, if that makes room."""
         left = limit - len(places)
         if client is not None and places.of(client) >= max(left, 1):
             longest = places.longest_waiting(client)
@@ -174,7 +171,7 @@ def peer_of(transport: asyncio.BaseTransport) -> str:
 
 
 def default_limit() -> int:
-    """As many connections as the open files of the process allow, less a reserve."""
+    """The number of connections that the open files of the process allow, less a reserve."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if files == resource.RLIM_INFINITY:
         return _MOST
@@ -184,10 +181,11 @@ def default_limit() -> int:
 HEALTH: Final = frozenset({b"/healthz", b"/readyz", b"/metrics"})
 """The paths that are answered on connections over the limit, too."""
 _HEAD_BYTES: Final = 65_536
-"""Of the request line and all header fields together."""
+"""Bytes of the request line and all header fields together (431)."""
 _HEADERS: Final = 256
+"""Fields of a header (431)."""
 _AHEAD: Final = 100
-"""Requests that a client may send before it has the answer of the first one."""
+"""Requests that wait on a connection for the answer of the first one (400)."""
 _LEAST_RATE: Final = 10_240
 """Bytes a second that a body must have on average, once its time is over."""
 _FRAMING: Final = 8
@@ -331,7 +329,6 @@ class Guarded(HttpToolsProtocol):
         self._stalled = None
 
     def check(self, now: float) -> None:
-        """End the connection if it has taken too long."""
         spent = now - self._since
         if self._stalled is not None and now - self._stalled > _WRITE_SECONDS:
             self.transport.abort()
@@ -352,7 +349,7 @@ class Guarded(HttpToolsProtocol):
             self.transport.close()
 
     def give_way(self) -> None:
-        """Close it: it has no request, and another one needs the place."""
+        """Close the connection: it has no request, and another one needs the place."""
         self._refused = True
         self.transport.close()
 
@@ -400,7 +397,7 @@ class Guarded(HttpToolsProtocol):
 
 
 class _Refused(Exception):
-    """Ends the parsing of a request."""
+    """The end of the parsing of a request that is refused."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem

@@ -36,9 +36,8 @@ _LONGEST: Final = 255
 def origin_of(
     request: Request, position: int | None = None, *, enclosed: Sequence[str] = ()
 ) -> str:
-    """The origin of a request's message, or of one of its messages; "": it has no key.
-
-    ``enclosed`` are the keys that the body names; the same may stand in the header, too.
+    """The origin of a request's message, or of one of its messages; "": it has no key. ``enclosed``
+    are the keys that the body names; the same may stand in the header, too.
 
     Raises:
         HTTPException: the key is not one.
@@ -66,8 +65,7 @@ def again(
     early: bool = False,
 ) -> Mapping[str, Any]:
     """The body of the answer that a message had when it came first: :class:`.OutcomeBody`.
-
-    ``early``: it does not tell what became of it.
+    ``early``: it does not tell the outcome.
 
     Raises:
         ReusedKey: that was another message.

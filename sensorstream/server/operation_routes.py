@@ -1,4 +1,4 @@
-"""Routes of the table of operations: what they take, and what they tell."""
+"""Routes of the table of operations: their parameters and their answers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def routed(
     headers: Sequence[Mapping[str, Any]] = (),
     **told: Any,
 ) -> Callable[[Endpoint], Endpoint]:
-    """The function answers an operation of the table, or one written as its method and path.
+    """Make the function answer an operation of the table, or one written as its method and path.
 
     Args:
         routes: to which it is added.
@@ -56,7 +56,7 @@ def routed(
         types: the media types of its answer.
         body: those of the request that the function reads itself, as OpenAPI describes them.
         headers: what it reads of the header, in the same form.
-        told: what else FastAPI is told.
+        told: further arguments of FastAPI.
     """
     named = operation if isinstance(operation, str) else f"{operation.method} {operation.path}"
     method, path = named.split(" ")
@@ -91,7 +91,7 @@ def next_page(path: str, page: Sequence[object], limit: int, /, **asked: object)
 
 
 def _in_utc(time: datetime) -> datetime:
-    """PostgreSQL takes no zone beyond 15:59, which RFC 3339 allows."""
+    """Convert a time to UTC: PostgreSQL takes no zone beyond 15:59, which RFC 3339 allows."""
     try:
         return time.astimezone(UTC)
     except OverflowError:
@@ -128,10 +128,9 @@ class AskedBody(BaseModel):
 
 
 def check_known(request: Request) -> None:
-    """Check that the query of a request has no other parameters than those described.
-
-    A slip in a name must not change what is done: ``DELETE /quarantine?stauts=…`` would dismiss
-    everything, and ``PUT /rules?dryrun`` put the rules in force.
+    """Check that the query of a request has no other parameters than those described. A slip in a
+    name must not change the effect: ``DELETE /quarantine?stauts=…`` would dismiss everything, and
+    ``PUT /rules?dryrun`` put the rules in force.
 
     Raises:
         RequestValidationError: for the first parameter that is unknown.

@@ -40,9 +40,8 @@ _XML_NAMESPACE: Final = "http://www.w3.org/XML/1998/namespace"
 
 
 class SoapVersion(Enum):
-    """A SOAP version: the namespace of its envelope, and its media type.
-
-    ``sender`` and ``receiver`` are the fault codes for errors of the sender, and of the server.
+    """A SOAP version: the namespace of its envelope, and its media type. ``sender`` and
+    ``receiver`` are the fault codes for errors of the sender, and of the server.
     """
 
     SOAP_11 = ("http://schemas.xmlsoap.org/soap/envelope/", "text/xml", "Client", "Server")
@@ -97,9 +96,8 @@ class PostedMessage:
 
 
 def read_request(body: bytes, assumed: SoapVersion) -> PostedMessage:
-    """Read an envelope.
-
-    ``assumed`` is the version of the answer if the body has no readable version.
+    """Read an envelope. ``assumed`` is the version of the answer if the body has no readable
+    version.
 
     Raises:
         Fault: the envelope cannot be read, a header must be understood, or the operation is

@@ -82,7 +82,7 @@ class _Api(FastAPI):
     issuer = ""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        # What is no request, such as the events of a life cycle, is nothing to the middleware.
+        # Events of a life cycle, and all else that is no request, bypass the middleware.
         # FastAPI's own looks for a telemetry of the process, which there is not, at each request.
         if scope["type"] == "http":
             await Starlette.__call__(self, scope, receive, send)
@@ -125,10 +125,9 @@ def create_app(
     console: ASGIApp | None = None,
     given: Sequence[GivenSetting] = (),
 ) -> FastAPI:
-    """The ASGI application; the caller opens and closes ``application``.
-
-    ``host`` is the address it listens on; by default server.host of the settings. ``console`` has
-    the pages of :data:`.console.PATH`; ``given`` says where the settings come from.
+    """Make the ASGI application; the caller opens and closes ``application``. ``host`` is the
+    address it listens on; by default server.host of the settings. ``console`` has the pages of
+    :data:`.console.PATH`; ``given`` says where the settings come from.
     """
     app = _Api(
         title="SensorStream",
@@ -155,9 +154,8 @@ def create_app(
 
 
 def _add_middleware(app: FastAPI, application: Application, host: str | None) -> None:
-    """Add what each request goes through.
-
-    A batch may hold 16 messages of the largest size, a SOAP envelope one such message, escaped.
+    """Add the middleware of each request. A batch may hold 16 messages of the largest size; a SOAP
+    envelope holds one such message, escaped.
     """
     told = application.settings.server
     largest = told.max_message_bytes

@@ -146,7 +146,7 @@ class FilterSettings:
 
 @dataclass(frozen=True, slots=True)
 class SheddingSettings:
-    """``[shedding]``: what to do when more messages come than the deployment can process."""
+    """``[shedding]``: the handling of more messages than the deployment can process."""
 
     budget: int = _setting(0, "Messages a second that are taken in whole; 0 never sheds.")
     queue: int = _setting(
@@ -160,7 +160,7 @@ class SheddingSettings:
 
 @dataclass(frozen=True, slots=True)
 class PolicySettings:
-    """``[policies.NAME]``: what load shedding keeps of a class."""
+    """``[policies.NAME]``: the individuals of a class that load shedding keeps."""
 
     class_: str = _setting("", "The class: a full IRI; its subclasses are included.")
     keep: str = _setting(
@@ -233,7 +233,7 @@ class HistorySettings:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveSettings:
-    """``[archive]``: what was moved out of PostgreSQL, as Parquet files."""
+    """``[archive]``: the data that were moved out of PostgreSQL, as Parquet files."""
 
     folder: Path = _setting(ARCHIVE_FOLDER, "Where the archive keeps its Parquet files.")
 
@@ -256,7 +256,7 @@ class ServerSettings:
 
 @dataclass(frozen=True, slots=True)
 class HttpSettings:
-    """``[http]``: who may do what over HTTP; see docs/operate/security.md."""
+    """``[http]``: access over HTTP; see docs/operate/security.md."""
 
     keys: bool = _setting(
         False, "Whether requests need a key ('sensorstream keys') or a token of http.issuer."
@@ -284,7 +284,7 @@ class HttpSettings:
 
 @dataclass(frozen=True, slots=True)
 class LogSettings:
-    """``[log]``: what the server writes to stderr; see docs/operate/operations.md."""
+    """``[log]``: the server's lines on stderr; see docs/operate/operations.md."""
 
     format: str = _setting("text", "How a line is written: text, or a JSON object.", FORMATS)
     level: str = _setting("warning", "What is written: this, and what is worse.", LEVELS)
@@ -292,7 +292,7 @@ class LogSettings:
 
 @dataclass(frozen=True, slots=True)
 class LimitSettings:
-    """``[limits]``: what one client, one message or one query may take."""
+    """``[limits]``: the bounds of one client, one message or one query."""
 
     # Questions.
     question_seconds: float = _setting(30.0, "Seconds that a question of a client may take.")
@@ -308,9 +308,7 @@ class LimitSettings:
 
     # The engine.
     query_rows: int = _setting(
-        2_000_000,
-        "Rows an operator of a continuous query may visit in one instant, or keep.",
-        least=1,
+        2_000_000, "Rows that an operator of a query may visit in one instant, or keep.", least=1
     )
     query_seconds: float = _setting(
         5.0, "Seconds an operator of a continuous query may take in one instant."
@@ -321,9 +319,7 @@ class LimitSettings:
         "they take more than half of the engine's time; beyond that the costliest is stopped.",
     )
     message_rows: int = _setting(
-        2_000_000,
-        "Rows that conditions of semantic rules, or rule sets, may find for one message.",
-        least=1,
+        2_000_000, "Rows that semantic rules, or rule sets, may find for one message.", least=1
     )
     message_seconds: float = _setting(
         10.0, "Seconds that conditions of semantic rules, or rule sets, may take for one message."
@@ -390,23 +386,17 @@ class WebhookSettings:
 
 @dataclass(frozen=True, slots=True)
 class AlertSettings:
-    """``[alerts]``: what the wall clock does with open alerts."""
+    """``[alerts]``: the effects of the wall clock on open alerts."""
 
     clear_after: float = _setting(
-        7.0,
-        "Days without a repeat after which an alert that nothing clears is cleared; 0: never.",
-        or_zero=True,
+        7.0, "Days without a repeat after which an alert is cleared; 0: never.", or_zero=True
     )
     most_open: int = _setting(10_000, "Open alerts at a time; those repeated longest ago end.")
     remind_every: float = _setting(
-        0.0,
-        "Minutes between two reminders of an alert that nobody acknowledges; 0: none.",
-        or_zero=True,
+        0.0, "Minutes between reminders of an alert not acknowledged; 0: none.", or_zero=True
     )
     escalate_after: float = _setting(
-        0.0,
-        "Minutes after which one that nobody acknowledges escalates; 0: never.",
-        or_zero=True,
+        0.0, "Minutes after which an alert not acknowledged escalates; 0: never.", or_zero=True
     )
     flap_count: int = _setting(
         0, "Times that an alert may end within flap_span until it flaps; 0: it never does."
@@ -434,7 +424,7 @@ class SparkSettings:
 
 @dataclass(frozen=True, slots=True)
 class PipelineSettings:
-    """``[pipeline]``: what runs the engine."""
+    """``[pipeline]``: the runner of the engine."""
 
     runner: str = _setting(
         "engine",
@@ -452,7 +442,7 @@ class PipelineSettings:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All of one deployment. ``path`` is the file it was read from."""
+    """The settings of a deployment. ``path`` is the file they were read from."""
 
     path: Path
     ontology: OntologySettings = OntologySettings()

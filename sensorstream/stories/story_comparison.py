@@ -42,12 +42,12 @@ _ALERT: Final = re.compile(
 _REPORT: Final = re.compile(r"\s*(\S+)[ \t]+([-+=])[ \t]*(.*)\Z", re.S)
 _TOKEN: Final = re.compile(rf"{_TEXT}|'(?:[^'\\]|\\.)*'|<[^>\s]*>|\?(\w+)(?=\s)|\S", re.S)
 _SHOWN: Final = 20
-"""Of what there was instead, so much is shown."""
+"""The most statements that are shown of those there instead."""
 
 
 @dataclass(slots=True)
 class StorySpan:
-    """All that has happened since the expectations before."""
+    """The outcomes and statements since the last expectations."""
 
     outcomes: list[Outcome] = field(default_factory=list)
     asserted: dict[Triple, None] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class StorySpan:
 
     @property
     def alerts(self) -> list[Alert]:
-        """Those of semantic rules and continuous queries."""
+        """The alerts of semantic rules and continuous queries."""
         found = (alert for each in self.outcomes for alert in each.alerts)
         return [each for each in found if each.kind in ("rule", "query")]
 
@@ -70,7 +70,7 @@ class StorySpan:
 
     @property
     def reports(self) -> list[ReportedValues]:
-        """Each row, graph or answer that a query has reported."""
+        """The rows, graphs and answers that queries have reported."""
         reports = (told.report for each in self.outcomes for told in each.reports)
         return [row for report in reports for row in rows_of(report)]
 
@@ -102,7 +102,7 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What expectations are compared with."""
+    """The state that expectations are compared with."""
 
     kb: KnowledgeBase
     copy: Copy
@@ -110,7 +110,7 @@ class Scene:
     since: StorySpan
 
     def differences(self, expected: Expectation) -> StoryDifference | None:
-        """Where what there is differs from what is expected; None if it does not.
+        """Compare the state with what is expected; None if it agrees.
 
         Raises:
             StoryError: the expectation cannot be read.
@@ -161,7 +161,7 @@ class Scene:
         return expected.differs(triple_texts(lacking, self.prefixes), got=got)
 
     def _near(self, lacking: Collection[Triple], there: Collection[Triple]) -> tuple[str, ...]:
-        """What is said of the same subjects; of a statement that is elsewhere, where it is."""
+        """The statements of the same subjects, and the graphs that have missing ones."""
         subjects = {triple[0] for triple in lacking}
         texts = triple_texts((t for t in there if t[0] in subjects), self.prefixes)[:_SHOWN]
         elsewhere = []

@@ -1,4 +1,4 @@
-"""A worker's way to the process that holds the engines of its partition."""
+"""The connection of a worker to the process that holds the engines of its partition."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class HostClient:
     Args:
         folder: holds the sockets of the query's hosts on this machine; made if it is not there.
         partition: the number of the partition.
-        task: what a new host is told.
+        task: the task of a new host.
 
     Raises:
         SparkError: a host does not start.
@@ -41,7 +41,7 @@ class HostClient:
         """See :meth:`.EngineHost.work`; a host that has ended is replaced, once.
 
         Raises:
-            SparkError: it could not be done.
+            SparkError: the work failed.
         """
         try:
             answer = self._ask(work)
@@ -84,7 +84,7 @@ def start_hosts(folder: Path, task: HostTask, leader: int) -> None:
 
     Args:
         folder: for the sockets.
-        task: what the hosts are told.
+        task: the task of the hosts.
         leader: the process whose end ends it.
     """
     # It waits here for those that want a host already.

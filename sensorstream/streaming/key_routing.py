@@ -1,4 +1,4 @@
-"""Which engine an entry of the journal belongs to."""
+"""The key of an entry of the journal, which names its engine."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ KeyOf: TypeAlias = Callable[[str, str, bytes], str]
 
 
 def key_reader(text: str, prefixes: Mapping[str, str], max_depth: int) -> KeyOf:
-    """A function that gives the key of an entry.
+    """Make the function that gives the key of an entry.
 
     Args:
-        text: ``source``, or an XPath 1.0 expression; its first result, as text, is the key.
-            A message that is not well-formed, or has no result, has the empty text.
+        text: ``source``, or an XPath 1.0 expression; its first result, as text, is the key. A
+            message that is not well-formed, or has no result, has the empty text.
         prefixes: namespaces that the expression may use.
         max_depth: the deepest nesting of elements that is read.
 

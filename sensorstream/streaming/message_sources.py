@@ -1,4 +1,4 @@
-"""Where the messages of ``sensorstream stream`` come from.
+"""The sources of the messages of ``sensorstream stream``.
 
 Spark reads the journal only: it has all messages in one order, and keeps them. Another source is an
 input of the deployment, in the command's own process: it writes what it reads to the journal.

@@ -1,4 +1,4 @@
-"""Runs the pipeline: one query of Structured Streaming from the journal to the history."""
+"""The pipeline on Spark: one query of Structured Streaming from the journal to the history."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 
 
 class HistorySink:
-    """Writes each batch; runs in the driver.
+    """The writer of each batch; runs in the driver.
 
     A batch is all entries between two numbers, over all keys, so the watermark of the history tells
-    whether it is stored: Spark repeats the last batch after a crash, and then nothing is written.
-    A batch that begins below the watermark is stored in part already, by the server in another
-    mode or by a pipeline whose folder was deleted: the rest of it is written.
+    whether it is stored: Spark repeats the last batch after a crash, and then nothing is written. A
+    batch that begins below the watermark is stored in part already, by the server in another mode
+    or by a pipeline whose folder was deleted: the rest of it is written.
     """
 
     def __init__(self, store: PostgresStore, told: Callable[[int, int], None]) -> None:
@@ -52,7 +52,7 @@ class HistorySink:
         self._told = told
 
     def __call__(self, frame: DataFrame, _batch: int) -> None:
-        """Called by Spark for each batch.
+        """Write a batch; called by Spark for each.
 
         Raises:
             HistoryError: nothing was written.
@@ -155,7 +155,7 @@ def running_stream(settings: Settings, url: str, told: Told) -> Iterator[Running
 
 
 def _patient(master: str) -> str:
-    """On one machine Spark gives up at a worker's first end, unless the master says otherwise."""
+    """Allow retries on one machine, where Spark gives up at a worker's first end by default."""
     return re.sub(r"^local\[(\d+|\*)\]$", rf"local[\1,{_ATTEMPTS}]", master)
 
 

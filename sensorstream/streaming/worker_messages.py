@@ -1,4 +1,4 @@
-"""What the workers of Spark and the processes that hold the engines say to each other."""
+"""The messages between the workers of Spark and the processes that hold the engines."""
 
 from __future__ import annotations
 
@@ -20,10 +20,7 @@ PROTOCOL: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class EnginePlace:
-    """Where a key's engine is: ``last`` is its last entry, ``first`` that which it began with.
-
-    ``since`` counts the entries since its checkpoint.
-    """
+    """The first and the last entry of a key's engine; ``since`` counts from its checkpoint."""
 
     first: int
     last: int
@@ -32,10 +29,7 @@ class EnginePlace:
 
 @dataclass(frozen=True, slots=True)
 class HostTask:
-    """What a host is for.
-
-    ``ontology`` is one put in force, with its media type; ``rules`` is the entry that put rules.
-    """
+    """The task of a host. ``ontology`` and its media type, and ``rules``, were put by entries."""
 
     settings: Settings
     url: str
@@ -46,11 +40,11 @@ class HostTask:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The next entries of a key, packed; none where it is woken by what all engines hear.
+    """The next entries of a key, packed; none where an entry for all engines wakes it.
 
     ``place`` is where its engine must be; None: it is new. ``controls`` is the last entry for all
-    engines that it must have heard of then.
-    ``checkpoint`` and ``kept`` (packed as well) are sent when the host has asked for them.
+    engines that it must know. ``checkpoint`` and ``kept`` (packed as well) are sent when the host
+    has asked for them.
     """
 
     key: str
@@ -64,7 +58,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The packed effects, and what is to be kept: the entries, or a checkpoint instead of all."""
+    """The packed effects, and the data to keep: the entries, or a checkpoint instead of all."""
 
     place: EnginePlace
     effects: bytes
@@ -77,9 +71,8 @@ _WAITING: Final = 128
 
 
 def listening_at(path: Path) -> socket:
-    """A socket that takes connections, at a path where nobody else listens (any more).
-
-    The path stays when it is closed: another process may listen on it too.
+    """A socket that takes connections, at a path where nobody else listens (any more). The path
+    stays when it is closed: another process may listen on it too.
     """
     path.unlink(missing_ok=True)
     listening = socket(AF_UNIX)
@@ -96,7 +89,7 @@ def accepted(listening: socket, secret: bytes) -> Connection:
     """The next connection, when the other side has shown that it knows the secret.
 
     Raises:
-        AuthenticationError, EOFError, OSError: it has not, or has gone.
+        AuthenticationError, EOFError, OSError: it does not know it, or has gone.
     """
     found, _ = listening.accept()
     connection = Connection(found.detach())
@@ -110,10 +103,7 @@ def accepted(listening: socket, secret: bytes) -> Connection:
 
 
 def connected(path: Path, secret: bytes) -> Connection | None:
-    """A connection to the process that listens at a path; None: there is none (any more).
-
-    Waits until that process has time for it.
-    """
+    """A connection to the process that listens at a path, once it is free; None: there is none."""
     try:
         return Client(str(path), "AF_UNIX", authkey=secret)
     except (ConnectionError, EOFError, FileNotFoundError):
@@ -121,15 +111,14 @@ def connected(path: Path, secret: bytes) -> Connection | None:
 
 
 def pack(rows: Sequence[JournalRow]) -> bytes:
-    """The rows of the journal, in order; O(size): how they travel through Spark and are kept there.
-
-    As all that PySpark itself passes between the processes of a query they are a pickle, which is
-    read only by the processes of the query that wrote it, or of its next run.
+    """Pack rows of the journal, in order, for Spark; O(size). It is a pickle, as for all that
+    PySpark itself passes between the processes of a query: only processes of the query that wrote
+    it, or of its next run, read it.
     """
     return pickle.dumps(rows, PROTOCOL)
 
 
 def unpack(content: bytes) -> Sequence[JournalRow]:
-    """What :func:`pack` was given."""
+    """Return the rows that :func:`pack` was given."""
     rows: Sequence[JournalRow] = pickle.loads(content)
     return rows

@@ -1,14 +1,14 @@
-"""What updates have lately replaced, so that one that comes late finds its place in time.
+"""The latest updates and the values they replaced, to put a late update into its place in time.
 
-The past of a stay becomes what it would be if the events had come in order of their times: an
-update from between two others replaces the value of the first, until the second. What follows:
+The past of a stay becomes as if the events had come in order of their times: an update between two
+others replaces the value of the first, until the second. So:
 
-- a value that it replaces ended at its time; what has been handed out otherwise is revoked
+- a value that it replaces ended at its time; if it was handed out with another end, it is revoked
 - its own value ends with the next update of the property, or with a later value that is held
-- what the window holds changes only if no later update has replaced it
+- the content of the window changes only if no later update has replaced it
 
-What a rule or its age *removed* ended when that happened. To say again what holds already changes
-nothing, unless an update says it.
+A value that a rule or its age *removed* ended when that happened. Saying again a value that holds
+changes nothing, unless an update says it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _VALUES: Final = 4
 
 @frozen
 class IndividualUpdate:
-    """An update of an individual during a stay: when, by which message, of which properties."""
+    """An update of an individual during a stay: its time, its message and the properties."""
 
     stay: int
     name: Subject
@@ -54,7 +54,7 @@ class PastState:
 
 @dataclass(slots=True)
 class _Stay:
-    """Of one stay, by their numbers."""
+    """The updates and ended statements of one stay, by their numbers."""
 
     updates: dict[int, IndividualUpdate] = field(default_factory=dict)
     ended: dict[int, Ended] = field(default_factory=dict)
@@ -63,20 +63,20 @@ class _Stay:
 class UpdatesBefore:
     """The latest updates in order of arrival, and by stay.
 
-    It holds 64, and eight more for each individual in the window, but not more than 500 in all.
-    When one is forgotten its individual is marked: an update from before ``Individual.settled``
-    comes too late to be put into its place. O(1) per update that comes in order.
+    It holds 64, and eight more for each individual in the window, but not more than 500 in all. The
+    individual of a forgotten update is marked: an update from before ``Individual.settled`` comes
+    too late to be put into its place. O(1) per update that comes in order.
     """
 
     __slots__ = ("_ended", "_mixed", "_number", "_stays", "_updates")
 
     def __init__(self, state: PastState | None = None) -> None:
-        # By numbers that count up: the oldest is the first.
+        # By numbers that count up, so the oldest comes first.
         self._updates: dict[int, IndividualUpdate] = {}
         self._ended: dict[int, Ended] = {}
         self._stays: dict[int, _Stay] = {}
         self._number = 0
-        # The stays whose numbers are out of order since something was put back.
+        # The stays whose numbers are out of order since an undo.
         self._mixed: set[int] = set()
         if state is not None:
             for update in state.updates:
@@ -85,28 +85,27 @@ class UpdatesBefore:
                 self._add(ended)
 
     def state(self) -> PastState:
-        """What the constructor needs to make the same again."""
+        """The state from which the constructor makes an equal object."""
         self._sort()
         return PastState(tuple(self._updates.values()), tuple(self._ended.values()))
 
     def note_update(self, update: IndividualUpdate, record: WindowChange) -> None:
-        """Remember an update."""
         record.undo.append(partial(self._drop, self._add(update), update))
 
     def note_ended(self, ended: Ended, record: WindowChange) -> None:
-        """Remember what has ended while its individual stayed, and hand it out."""
+        """Remember a statement that ended while its individual stayed, and hand it out."""
         record.ended.append(ended)
         record.undo.append(partial(self._drop, self._add(ended), ended))
 
     def revoke(self, ended: Ended, record: WindowChange) -> None:
-        """Take back what was handed out."""
+        """Take back a statement that was handed out."""
         record.revoked.append(ended)
         self._sort()
         every = self._stays[ended.stay].ended
         self._remove(next(n for n, each in every.items() if each == ended), ended, record)
 
     def forget(self, stay: int, record: WindowChange) -> None:
-        """A stay is over: nothing can come late for it any more."""
+        """Forget a stay that is over: nothing can come late for it any more."""
         of_stay = self._stays.get(stay)
         if of_stay is not None:
             for number, update in list(of_stay.updates.items()):
@@ -122,7 +121,7 @@ class UpdatesBefore:
         of_stay = self._stays.get(stay)
         every = () if of_stay is None else of_stay.updates.values()
         later = (each for each in every if each.time > time and pair in each.replaced)
-        # Of several at one time the last one that came is in force.
+        # Of several updates at one time the one that came last is in force.
         return min(reversed(list(later)), key=lambda each: each.time, default=None)
 
     def ends_after(self, stay: int, time: Instant) -> bool:
@@ -131,14 +130,14 @@ class UpdatesBefore:
         return of_stay is not None and any(each.valid_to > time for each in of_stay.ended.values())
 
     def ended_at(self, stay: int, time: Instant) -> list[Ended]:
-        """The intervals of a stay that are over, and that a time lies in."""
+        """The intervals of a stay that are over, and that contain a time."""
         self._sort()
         of_stay = self._stays.get(stay)
         every = () if of_stay is None else of_stay.ended.values()
         return [each for each in every if each.valid_from <= time < each.valid_to]
 
     def trim(self, individuals: Mapping[Subject, Individual], record: WindowChange) -> None:
-        """Forget the oldest of what is too much."""
+        """Forget the oldest entries above the limit."""
         self._sort()
         most = min(_MOST, _LEAST + _EACH * len(individuals))
         while len(self._updates) > most:
@@ -181,7 +180,7 @@ class UpdatesBefore:
         self._mixed.add(each.stay)
 
     def _sort(self) -> None:
-        """Put in order what was put back, all of it at once."""
+        """Put restored entries back in order, all of them at once."""
         if not self._mixed:
             return
         self._updates = dict(sorted(self._updates.items()))
@@ -205,10 +204,8 @@ class UpdatesBefore:
 
 @dataclass(slots=True)
 class Latecomer:
-    """One individual's part of one event that comes late.
-
-    ``graphs`` are the event's named graphs. ``supersede`` takes a statement out of the window at a
-    time.
+    """The part of a late event that is about one individual. ``graphs`` are the event's named
+    graphs. ``supersede`` takes a statement out of the window at a time.
     """
 
     individual: Individual
@@ -219,16 +216,12 @@ class Latecomer:
     supersede: Callable[[Individual, Triple, Instant, WindowChange], None]
     _placed: dict[Triple, None] = field(default_factory=dict)
     _over: dict[BlankNode, Instant] = field(default_factory=dict)
-    """Blank nodes whose reference is over: when."""
+    """When the only reference to a blank node ended."""
 
     def place(self, said: Sequence[Triple], replaces: Iterable[Pair]) -> Mapping[Triple, None]:
-        """Put what the event says into the past, as far as it is over.
-
-        ``said`` are the triples about the individual and its blank nodes, ``replaces`` the
-        properties of theirs that the event replaces.
-
-        Returns:
-            Those of them that must not enter the window.
+        """Put the event's statements into the past, as far as they are over; return those that must
+        not enter the window. ``said`` are the triples about the individual and its blank nodes,
+        ``replaces`` the properties of theirs that the event replaces.
         """
         values: dict[Pair, dict[Triple, None]] = {}
         for triple in said:
@@ -251,7 +244,7 @@ class Latecomer:
         one, time = self.individual, self.event.time
         forgotten = one.settled is not None and time < one.settled
         if forgotten and any(triple[:2] == pair for triple in one.statements):
-            # What came after it is not known any more: it is kept as said, and never held.
+            # The later updates are forgotten: the value is kept as said, and held for no time.
             for triple in new:
                 if triple not in one.statements:
                     self._end(triple, time)
@@ -275,9 +268,8 @@ class Latecomer:
         self._say(new, min(newer, default=None))
 
     def _say(self, new: Collection[Triple], until: Instant | None) -> None:
-        """Let values hold from the time of the event until another one; None: they still hold.
-
-        What is held since later holds from then on by what was said then.
+        """Let values hold from the time of the event until another one; None: they still hold. A
+        value that the window has from a later time holds from then on by what was said then.
         """
         one, time = self.individual, self.event.time
         for triple in new:
@@ -290,7 +282,7 @@ class Latecomer:
                 self._end(triple, min(ends))
 
     def _cut(self, row: Ended, following: IndividualUpdate | None) -> None:
-        """Let an interval that is over end now already; with its blank node's, if it has one."""
+        """End a finished interval at the event's earlier time, also those of its node."""
         time = self.event.time
         self.past.revoke(row, self.record)
         self.past.note_ended(replace(row, valid_to=time), self.record)
@@ -304,7 +296,7 @@ class Latecomer:
                     self._cut(each, None)
 
     def _interrupt(self, triple: Triple, known: Provenance, following: IndividualUpdate) -> None:
-        """A statement did not hold from now to the following update, which said it again."""
+        """End a statement from now to the following update, which said it again."""
         one = self.individual
         ended = Ended(one.stay, one.name, triple, known, self.event.time)
         self.past.note_ended(ended, self.record)
@@ -323,7 +315,7 @@ class Latecomer:
             self._over[triple[2]] = until
 
     def _follow_nodes(self, said: Sequence[Triple]) -> None:
-        """What is said of a blank node is over with the only reference to it."""
+        """End the statements about blank nodes whose only reference is over."""
         done: set[BlankNode] = set()
         while self._over.keys() - done:
             node = next(node for node in self._over if node not in done)

@@ -12,7 +12,7 @@ from sensorstream.model.timeline import Instant
 
 
 class References:
-    """Those of one individual, while one change takes statements out. O(1) for each of them."""
+    """References of one individual, while a change takes statements out. O(1) for each of them."""
 
     __slots__ = ("_about", "_to")
 
@@ -26,7 +26,7 @@ class References:
                 self._about.setdefault(triple[0], {})[triple] = None
 
     def drop(self, triple: Triple) -> None:
-        """A statement has been taken out."""
+        """Take a statement out."""
         if isinstance(triple[2], BlankNode):
             self._to[triple[2]] -= 1
         if isinstance(triple[0], BlankNode):
@@ -47,7 +47,7 @@ GraphChange: TypeAlias = tuple[tuple[IRI, ...], tuple[IRI, ...]]
 
 
 class WindowChange:
-    """The change that one operation makes to the window, collected while it happens."""
+    """The changes of one operation to the window, collected while it runs."""
 
     def __init__(self) -> None:
         self.weights: dict[Triple, int] = {}
@@ -58,11 +58,11 @@ class WindowChange:
         self.ended: list[Ended] = []
         """The single statements that left."""
         self.revoked: list[Ended] = []
-        """Single statements that left earlier, and whose interval is another one."""
+        """Single statements that left earlier, with another interval."""
         self.undo: list[Undo] = []
         self.graphs: dict[Triple, GraphChange] = {}
-        """The named graphs that a triple had before and has now, where they are others."""
-        # By stay, while statements are only taken out.
+        """The named graphs of a triple before and now, if they differ."""
+        # By stay; used only while statements are taken out.
         self.references: dict[int, References] = {}
 
     def weigh(self, triple: Triple, weight: int) -> None:
@@ -78,7 +78,6 @@ class WindowChange:
             self.graphs[triple] = first, new
 
     def complete(self, time: Instant) -> WindowChange:
-        """The change, complete."""
         self.delta = Delta(
             time,
             added=tuple(t for t, w in self.weights.items() if w > 0),

@@ -1,7 +1,7 @@
-"""What is in a window: individuals, their statements, and whose the blank nodes are.
+"""The content of a window: individuals, their statements, and the owners of blank nodes.
 
-Every change goes to a :class:`.WindowChange`, with the way back. When an element enters or leaves
-is not decided here.
+Every change goes to a :class:`.WindowChange`, with its undo. This module does not decide when an
+element enters or leaves.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NO_GRAPHS: Final[Mapping[Triple, tuple[IRI, ...]]] = {}
 
 
 class Content:
-    """One for all partitions of a window: names are unique, stays and arrivals count through."""
+    """Content of all partitions of a window; names, stays and arrivals are those of the whole."""
 
     __slots__ = ("counters", "individuals", "owners", "past")
 
@@ -39,7 +39,7 @@ class Content:
         return subject
 
     def begin(self, time: Instant, record: WindowChange) -> Instant:
-        """Let time pass; returns application time."""
+        """Let time pass; return application time."""
         counters = self.counters
         now = counters.now
         record.undo.append(partial(self._rewind, now, counters.arrivals, counters.stays))
@@ -49,11 +49,7 @@ class Content:
         return now
 
     def enter(self, event: Event, record: WindowChange) -> list[Individual]:
-        """Take an event's triples in.
-
-        Returns:
-            The individuals that are new or have become younger.
-        """
+        """Take an event's triples in; return the individuals that are new or became younger."""
         owners = owners_of(event, self.owners)
         names = dict.fromkeys(owners.values())
         renewed = [
@@ -64,7 +60,8 @@ class Content:
         ended = len(record.ended)
         late: set[Subject] = set()
         if self.counters.now is not None and event.time < self.counters.now:
-            # It may be the latest of its individual, and yet a rule has removed something since.
+            # An update may be the latest of its individual, and still late: a rule may have removed
+            # something.
             late = names.keys() - {
                 each.name for each in renewed if not self.past.ends_after(each.stay, event.time)
             }
@@ -72,7 +69,8 @@ class Content:
         if event.replaces:
             self._replace(event, late, record)
             for name, pairs in self._replaced(event, owners).items():
-                # Its own pairs alone: those of all others would be n in each of n updates.
+                # Only the individual's own pairs: with those of all, n updates would hold n pairs
+                # each.
                 its, stay = frozenset(pairs), self.individuals[name].stay
                 update = IndividualUpdate(stay, name, event.time, event.message, its)
                 self.past.note_update(update, record)
@@ -117,7 +115,7 @@ class Content:
                 self._depart_empty(individual, record)
 
     def expire(self, triples: Iterable[Triple], time: Instant, record: WindowChange) -> None:
-        """Let triples leave by their age alone, whatever still refers to what they speak of."""
+        """Let triples leave by their age alone, even if their subject is still referred to."""
         for individual, held in self._losses(triples):
             if len(held) == len(individual.statements):
                 self.depart(individual, record)
@@ -220,10 +218,8 @@ class Content:
         late: Container[Subject],
         record: WindowChange,
     ) -> dict[Triple, None]:
-        """Put what an event says of those it comes late for into their past.
-
-        Returns:
-            What of it must not enter the window.
+        """Put the part of an event that is late into the past of its individuals; return the
+        triples that must not enter the window.
         """
         said: dict[Subject, list[Triple]] = {}
         for triple in event.triples:
@@ -241,10 +237,10 @@ class Content:
     def _replaced(
         self, event: Event, owners: Mapping[Subject, Subject]
     ) -> dict[Subject, list[tuple[Subject, IRI]]]:
-        """What an event replaces, by the individual whose it is, of those that it speaks of."""
+        """The pairs that an event replaces, by individual, for individuals that it speaks of."""
         names = set(owners.values())
         found: dict[Subject, list[tuple[Subject, IRI]]] = {}
-        # In an order of its own: a set has another one in every process.
+        # Sorted, because the order of a set differs between processes.
         for pair in sorted(event.replaces):
             name = owners.get(pair[0]) or self.owner(pair[0])
             if name in names:
@@ -252,12 +248,12 @@ class Content:
         return found
 
     def _replace(self, event: Event, late: Container[Subject], record: WindowChange) -> None:
-        """Supersede the old values of an update, except of those it comes late for."""
+        """Supersede the old values of an update, except of individuals for which it is late."""
         replaced: dict[Subject, set[IRI]] = {}
-        # In an order of its own: a set has another one in every process.
+        # Sorted, because the order of a set differs between processes.
         for name, predicate in sorted(event.replaces):
             replaced.setdefault(name, set()).add(predicate)
-        # One pass over the event for all names: a message may be about thousands.
+        # The event is read once for all names: a message may be about thousands.
         new = {t for t in event.triples if t[1] in replaced.get(t[0], ())}
         for name, predicates in replaced.items():
             individual = self.individuals.get(self.owner(name))
@@ -289,7 +285,7 @@ class Content:
         graphs: tuple[IRI, ...],
         record: WindowChange,
     ) -> None:
-        """Give a statement that is said again its graphs: more of them, or an update's instead."""
+        """Set the graphs of a repeated statement: an update's replace the old, others are added."""
         if (triple[0], triple[1]) not in event.replaces:
             graphs = tuple(sorted({*known.graph_names, *graphs}))
         elif event.time < known.time:

@@ -1,6 +1,5 @@
-"""Whose each triple is, which partition that is in, and the state of a window by partitions.
-
-Source: the paper, section 2 (partitioned windows).
+"""The owner of each triple, its partition, and the state of a window by partitions. Source: the
+paper, section 2 (partitioned windows).
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ class WindowCounters:
 
 @dataclass(frozen=True, slots=True)
 class PaneState:
-    """One partition: its name, position, individuals, and the events that wait in it."""
+    """The state of a partition: its name, position, individuals, and the events that wait in it."""
 
     key: str | None = None
     entered: int = 0
@@ -40,10 +39,9 @@ class PaneState:
 
 @dataclass(frozen=True, slots=True)
 class WindowState:
-    """A whole window; a window that is not partitioned has one pane.
-
-    ``owners`` names the owner of each blank node that an individual owns. ``ages`` gives time and
-    arrival of every triple, in a window of triples.
+    """The state of a whole window; one that is not partitioned has one pane. ``owners`` names the
+    owner of each blank node that has one. A window of triples has ``ages``: time and arrival of
+    each.
     """
 
     counters: WindowCounters
@@ -101,7 +99,7 @@ def owners_of(event: Event, known: Mapping[BlankNode, Subject]) -> dict[Subject,
 
 
 SOURCE = "source"
-"""How the settings name the partition by source."""
+"""The name of the partition by source in the settings."""
 
 
 def partition_of(text: str) -> WindowPartitioning | None:
@@ -137,9 +135,8 @@ def part(event: Event, names: Set[Subject], owners: Mapping[Subject, Subject]) -
 
 
 def regroup(state: WindowState, partition: WindowPartitioning | None) -> list[PaneState]:
-    """The panes that a state has if its window is partitioned in this way.
-
-    The source of an individual in the window is not stored: it counts as having no source.
+    """The panes of a state if its window is partitioned in this way. The source of an individual in
+    the window is not stored: it counts as having none.
     """
     keys = {
         each.name: key_of(each.name, each.statements, None, partition) for each in state.individuals

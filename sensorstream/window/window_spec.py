@@ -16,7 +16,7 @@ _EVER: Final = -(2**63)
 
 
 class WindowMove(Enum):
-    """How a window moves (paper section 2, eq. 3 to 5; section 5.3, eq. 11)."""
+    """The ways in which a window moves (paper section 2, eq. 3 to 5; section 5.3, eq. 11)."""
 
     SLIDING = "sliding"
     TUMBLING = "tumbling"
@@ -28,7 +28,7 @@ class WindowMove(Enum):
 
 
 class Elements(Enum):
-    """What enters and leaves a window in one piece."""
+    """The elements that enter and leave a window in one piece."""
 
     INDIVIDUALS = "individuals"
     """An individual with all its triples (paper section 4, eq. 6 to 8)."""
@@ -37,7 +37,7 @@ class Elements(Enum):
 
 
 class WindowUnitKind(Enum):
-    """What size and step count (paper section 4, "the window measurement unit")."""
+    """The units that size and step count (paper section 4, "the window measurement unit")."""
 
     INDIVIDUALS = "individuals"
     """A physical window of individuals."""
@@ -49,7 +49,7 @@ class WindowUnitKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class WindowPartitioning:
-    """How a window is split: by the value of a property, or by the message's source."""
+    """The way a window is split: by the value of a property, or by the message's source."""
 
     property: IRI | None = None
     """None: by source."""
@@ -57,11 +57,11 @@ class WindowPartitioning:
 
 @dataclass(frozen=True, slots=True)
 class WindowSpec:
-    """Size and step are numbers of elements, or lengths of the time line.
+    """The definition of a window; size and step are numbers of elements, or lengths of time.
 
     Only a sliding window has a step of its own; for the others it follows from the kind. A landmark
     window has no size. ``start`` of a logical window is t0 of equations (3) and (11), t_l of
-    equation (5): what is older never belongs to the window, and it steps at ``start + k * step``.
+    equation (5): older elements never belong to the window, and it steps at ``start + k * step``.
     Without it the window has no beginning, and steps at multiples of its step. ``start`` of a
     physical landmark window is the number of its first element, counted from 1; other physical
     windows have no start. ``elements`` matter for a logical window only: a physical window counts
@@ -105,11 +105,11 @@ class WindowSpec:
         return self.unit is not WindowUnitKind.TIME
 
     def capacity(self, entered: int) -> int:
-        """How many elements a physical window keeps after ``entered`` have come in all.
+        """The number of elements that a physical window keeps after ``entered`` have come in all.
 
         Sliding (eq. 2 and 8): the N most recent. Gradually filling (eq. 11, with positions for
-        times): the last ``mod(entered, N)``, or N where that is zero. Landmark (eq. 5): all from
-        the first one on.
+        times): the last ``mod(entered, N)``, or N if that is zero. Landmark (eq. 5): all from the
+        first one on.
         """
         match self.kind:
             case WindowMove.FILLING:
@@ -120,23 +120,21 @@ class WindowSpec:
                 return self.size
 
     def least_entered(self, known: int) -> int:
-        """How many elements must have come for a physical window to know ``known`` of them."""
+        """The number of elements that have come if a physical window knows ``known`` of them."""
         first = self.start or 1
         return known + first - 1 if self.kind is WindowMove.LANDMARK and known else known
 
     def boundary(self, now: Instant) -> Instant:
-        """The last instant at which a logical window was computed (eq. 3, third branch).
-
-        Before its start it is empty at every instant (equation 5).
+        """The last instant at which a logical window was computed (eq. 3, third branch). Before its
+        start it is empty at every instant (equation 5).
         """
         if self.step == 1 or (self.start is not None and now < self.start):
             return now
         return self._multiples(self.step).last(now)
 
     def leaves(self, time: Instant) -> Instant | None:
-        """The first instant at which a logical window has let go of what is this old; None: never.
-
-        An element that is older than the start of the window leaves at once.
+        """The first instant at which a logical window no longer has an element of this time; None:
+        never. An element that is older than the start of the window leaves at once.
         """
         if self.start is not None and time < self.start:
             return time

@@ -1,6 +1,5 @@
-"""What a deployment's folder says that a server should have in force; its files of queries.
-
-Rules over time (``.dotr``) know the Datalog rules (``.dlog``) of the same folder.
+"""The files of a deployment's folder: rules, ontology, queries and webhooks for a server. Rules
+over time (``.dotr``) use the Datalog rules (``.dlog``) of the same folder.
 """
 
 from __future__ import annotations
@@ -45,14 +44,14 @@ from sensorstream.sparql.walk import nodes
 
 
 def query_files(folder: Path) -> list[Path]:
-    """Those of a deployment, which are in ``queries`` beside its settings."""
+    """The query files of a deployment, in ``queries`` beside its settings."""
     place = folder / "queries"
     return [each for end in ("rq", "dotr", "dlog") for each in sorted(place.glob(f"*.{end}"))]
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What is wrong with files, and what is worth knowing; each has a place."""
+    """Faults of files, and notes on them; each has a place."""
 
     faults: list[SensorStreamError] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
@@ -66,9 +65,7 @@ def check_query_files(
     *,
     names_only: bool = False,
 ) -> Found:
-    """Check queries by themselves, and rules over time together.
-
-    With rules over time, what their folders hold besides counts as known.
+    """Check queries by themselves, and rules over time together with the others of their folders.
 
     Args:
         files: to check.
@@ -107,7 +104,6 @@ def check_query_files(
 
 def completed_rules(files: Iterable[Path], *, complete: bool = False) -> dict[Path, str]:
     """The texts of the files with rules over time, each with all Datalog rules before it.
-
     ``complete``: relative IRIs are resolved against the file.
 
     Raises:
@@ -217,7 +213,7 @@ class Folder:
 
 
 def read_folder(settings: Settings) -> Folder:
-    """Read all of it.
+    """Read the texts of a deployment's folder.
 
     Raises:
         QueryError: rules over time cannot be read.

@@ -1,4 +1,4 @@
-"""What settings say of the engine: its window, the stages before it, and schemas of messages."""
+"""The engine's part of the settings: its window, the stages before it, and schemas of messages."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _SAMPLE: Final = re.compile(r"sample 1/([1-9][0-9]*)")
 
 
 def disorder_spec(settings: Settings) -> Disorder | None:
-    """How messages are put in order; None, if no lateness is set: in order of arrival.
+    """The lateness of sources; None, if none is set: messages count in order of arrival.
 
     Raises:
         SettingsError: a lateness is not a length of the time line.
@@ -63,20 +63,20 @@ def disorder_spec(settings: Settings) -> Disorder | None:
 
 
 def ahead_of(settings: Settings) -> int | None:
-    """How far a message's time may be ahead of its arrival; None: by the spacing of those before.
+    """The bound of a message's time after its arrival; None: by the spacing of those before.
 
     Raises:
         SettingsError: ``time.ahead`` is not a length of the time line.
     """
     time = settings.time
     if not time.ahead:
-        # Integers need not be seconds since 1970, which the time of arrival is.
+        # The time of arrival is in seconds since 1970; integers need not be.
         return None if time.timeline is Timeline.INTEGER else time.timeline.span(_FAR)
     return _read("time.ahead", time.ahead, time.timeline.span)
 
 
 def kept_for(settings: Settings) -> tuple[int | None, timedelta | None]:
-    """How long statements stay after their end, and messages after their arrival; None: for ever.
+    """The times that statements stay after their end, and messages after arrival; None: for ever.
 
     Raises:
         SettingsError: not a length of the time line, or no duration.
@@ -111,7 +111,7 @@ def filters_of(settings: Settings, schema: Schema) -> tuple[EntryFilter, ...]:
 
 
 def shedding_of(settings: Settings, schema: Schema) -> Shedding | None:
-    """How load is shed; None if no budget is set.
+    """The settings of load shedding; None if no budget is set.
 
     Raises:
         SettingsError: a class is not in the ontology, a policy cannot be read, or the period is not
@@ -196,7 +196,6 @@ def _number(label: str, text: str) -> Fraction | None:
 
 
 def _classes(label: str, name: str, schema: Schema) -> frozenset[IRI]:
-    """A class and its subclasses."""
     (found,) = _known(label, [name], schema.classes, "class")
     return schema.subclasses(found) | {found}
 
@@ -237,7 +236,7 @@ def window_spec(settings: WindowSettings, timeline: Timeline) -> WindowSpec:
 
 
 def window_partition(settings: WindowSettings, schema: Schema) -> WindowPartitioning | None:
-    """How the settings split the window.
+    """The partitioning of the window; None: there is none.
 
     Raises:
         SettingsError: the property is not in the ontology.
@@ -280,7 +279,6 @@ _REFERRING: Final = tuple(f"{_XS}{name}" for name in ("include", "import", "rede
 
 def read_schemas(settings: Settings, seconds: float | None = None) -> MessageSchemas | None:
     """The schemas of the settings ``messages.schema`` and ``sources.NAME.schema``, if any.
-
     ``seconds`` is how long the validation of a message may take; see :class:`.MessageSchema`.
 
     Raises:

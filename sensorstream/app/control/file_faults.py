@@ -1,4 +1,4 @@
-"""All faults of a deployment's files, for ``check``, editors, and rules that are to be put."""
+"""The faults of a deployment's files, for ``check``, editors, and rules that are to be put."""
 
 from __future__ import annotations
 
@@ -47,9 +47,8 @@ _MOMENT: Final[Instant] = 1_000_000
 
 
 def question_faults(rules: Iterable[CompiledRule], settings: Settings) -> Iterator[LanguageError]:
-    """Why the history cannot be asked by some rules: a fault for each.
-
-    The text is compiled as it will be; nobody is asked, so how long it takes is not known.
+    """The reasons why rules cannot ask the history: a fault for each rule. The text is compiled,
+    but the history is not asked: the duration stays unknown.
     """
     for rule in rules:
         if rule.question is None:
@@ -72,7 +71,7 @@ def question_faults(rules: Iterable[CompiledRule], settings: Settings) -> Iterat
 def question_faults_of(
     files: Iterable[RuleFile], schema: Schema, settings: Settings
 ) -> Iterator[LanguageError]:
-    """The same for the rules of some files; other faults of them are told elsewhere."""
+    """The :func:`question_faults` of the rules in some files; their other faults are left out."""
     for file in files:
         for rule in file.semantic_rules:
             if not isinstance(rule.trigger, Every) or rule.trigger.question is None:
@@ -88,7 +87,7 @@ def check_without_history(rules: Iterable[CompiledRule]) -> None:
     """Check that no rule asks the history, where there is none.
 
     Raises:
-        LanguageError: one does, with the place of its question.
+        LanguageError: a rule does, with the place of its question.
     """
     for rule in rules:
         if rule.question is not None:
@@ -129,7 +128,7 @@ _PROFILES: Final = frozenset({"plain", "hermit", "pellet"})
 
 
 def axiom_notes(files: Iterable[RuleFile], profile: str) -> Iterator[Note]:
-    """A note for each name of an axiom that a rule says of its individuals."""
+    """A note for each name of an axiom that a rule states of its individuals."""
     if profile not in _PROFILES:
         return
     for file in files:
@@ -158,8 +157,7 @@ def deployment_notes(
     rules: Sequence[CompiledRule],
     own: Container[str] = (),
 ) -> Iterator[Note]:
-    """Notes: no faults, but worth knowing; ``rules`` are the semantic rules of ``files``.
-
+    """The notes on files that are not at fault; ``rules`` are the semantic rules of ``files``.
     ``own`` are the names of the user's own functions.
     """
     for remark in ontology.remarks:
@@ -184,12 +182,11 @@ def faults(
     functions: Mapping[str, Definition] | None = None,
     rule_sets: Mapping[str, str] | None = None,
 ) -> Iterator[SensorStreamError]:
-    """All faults of the files that the settings name, except those that another fault hides.
+    """The faults of the files that the settings name, except those that another fault hides.
 
     ``unsaved`` are the texts of rule files and rule sets that count instead of those on disk;
-    ``read_ontology`` is by default :func:`.deployed_ontology`. ``functions`` are the user's own
-    that count instead of those of the Python files, ``rule_sets`` the texts of the reasoner's that
-    count instead of those of the profile, by name.
+    ``read_ontology`` is by default :func:`.deployed_ontology`. ``functions`` count instead of those
+    of the Python files, ``rule_sets``, texts by name, instead of those of the profile.
     """
 
     found_misplaced = list(misplaced(settings))

@@ -72,9 +72,9 @@ class QueryView:
 class Queries:
     """Registered queries. Thread-safe; each change is an entry of the journal.
 
-    What names a query raises :class:`.UnknownQuery` if there is none, a change
+    A method that names a query raises :class:`.UnknownQuery` if there is none, a change
     :class:`.ChangedMeanwhile` if ``match`` says no, and :class:`.Unavailable` if the server is
-    stopping or broken. What follows results, and a trial, raises :class:`.RunsOnSpark` where other
+    stopping or broken. Following results, and a trial, raises :class:`.RunsOnSpark` where other
     engines run the queries; a trial also what :meth:`.Trials.alone` and :meth:`.Trials.query` do.
     """
 
@@ -101,14 +101,13 @@ class Queries:
 
     @property
     def feed(self) -> AlertFeed:
-        """Notifies followers of new reports, or of the end of a query."""
+        """The notifier of followers: new reports, or the end of a query."""
         return self.log.feed
 
     def register(self, text: str, name: str | None = None, by: str = "") -> QueryView:
-        """Start a query; it begins with the present content of the knowledge base.
-
-        ``name`` is the name of the query; None: the name in its REGISTER clause, or else a new
-        name. ``by`` is who sends it.
+        """Start a query; it begins with the present content of the knowledge base. ``name`` is the
+        name of the query; None: the name in its REGISTER clause, or else a new name. ``by`` is who
+        sends it.
 
         Raises:
             QueryError: the text is not a valid query, or the name is not a valid name of a query.
@@ -132,12 +131,11 @@ class Queries:
         return replace(self.view(chosen), notes=notes)
 
     def _read(self, text: str, wanted: str | None) -> tuple[str | None, tuple[Note, ...]]:
-        """The name that a text gives itself, and notes on it; checks that it is valid.
-
-        ``wanted`` is the name that it gets, if it is not its own.
+        """The name that a text gives itself, and notes on it. ``wanted`` is the name that it gets,
+        if it is not its own.
 
         Raises:
-            QueryError: it is not.
+            QueryError: it is not valid.
         """
         if is_rules(text):
             check_length(text, _START)
@@ -151,7 +149,7 @@ class Queries:
             check_named(parsed.meaning)
         registration = parsed.meaning.registration
         name = None if registration is None else str(registration.name)
-        # A copy, made at once: who waits for the engine here would take a thread of the server.
+        # A copy, made at once: waiting for the engine here would occupy a thread of the server.
         running = dict(self._app.engine.queries.processor.queries)
         beside = {
             each: query.query
@@ -161,14 +159,12 @@ class Queries:
         return name, query_notes(parsed, replace(self._known(), beside=beside))
 
     def put(self, name: str, text: str, by: str = "", match: Match = None) -> QueryView:
-        """Start a query, instead of the one of this name if there is one.
-
-        If the new one cannot start, the present one goes on. A query that runs with this text
-        goes on, too.
+        """Start a query, instead of the one of this name if there is one. If the new one cannot
+        start, the present one goes on, as does a query that has this text.
 
         Args:
             name: of the query.
-            text: of the query; a name in it counts for nothing.
+            text: of the query; a name in it is ignored.
             by: who puts it.
             match: whether the change is wanted, told the digest of the present text, or None.
 
@@ -187,7 +183,7 @@ class Queries:
         return replace(self.view(name), notes=notes)
 
     def try_put(self, name: str, text: str) -> QueryTrial:
-        """What a query would report on recent messages; nothing is put.
+        """Try a query on recent messages and return its reports; nothing is put.
 
         Raises:
             QueryError: no query can have this name.
@@ -215,7 +211,7 @@ class Queries:
 
     @contextmanager
     def _registering(self) -> Iterator[None]:
-        """One registration at a time; few wait, since each keeps a thread of the server."""
+        """A block for a registration, one at a time; few wait, since each keeps a server thread."""
         full = f"{_MOST_WAITING} queries wait to be registered already: send it again later"
         with held(self._places, 0, Busy(full, retry_after=_SOON)), self._changing:
             yield
@@ -227,7 +223,7 @@ class Queries:
             return None
 
     def views(self) -> list[QueryView]:
-        """All queries that run, in the order they were registered, then those that were stopped."""
+        """The queries that run, in the order of their registration, then the stopped ones."""
         with self._app.pipeline.lock:
             queries = self._app.engine.queries
             return [
@@ -236,7 +232,6 @@ class Queries:
             ]
 
     def view(self, name: str) -> QueryView:
-        """One query."""
         with self._app.pipeline.lock:
             stopped = self._app.engine.queries.stopped.get(name)
             return self._view(self._find(name)) if stopped is None else _view_stopped(stopped)
@@ -278,7 +273,6 @@ class Queries:
             return graph_data(running, self._time)
 
     def end_record(self, name: str) -> None:
-        """Stop recording a query."""
         with self.locked(name):
             self._app.engine.queries.processor.untrace(name)
 
@@ -342,10 +336,9 @@ _MOST_QUICK: Final = 1000
 
 
 class SlowReads:
-    """Bounds what reads take of the engine's time; whoever calls it holds the engine's lock.
-
-    ``counter`` gives seconds, ``work`` those that this thread has worked. A query counts as slow
-    until a read of it was quick, so that a new one gains nothing.
+    """A bound on the engine's time that reads take; the caller holds the engine's lock. ``counter``
+    gives seconds, ``work`` those that this thread has worked. A query counts as slow until a read
+    of it was quick, so that a new one gains nothing.
     """
 
     def __init__(
@@ -393,9 +386,9 @@ _ROWS: Final = 50_000
 
 
 class ReportLog:
-    """Thread-safe. A follower reads from its own cursor: a slow follower does not delay the others.
-
-    Reports that it does not read in time are dropped; the numbers of the reports show how many.
+    """The reports that followers read, each from its own cursor: slow ones delay no others.
+    Thread-safe. Reports that a follower does not read in time are dropped; the numbers show how
+    many.
     """
 
     def __init__(self) -> None:

@@ -2,8 +2,8 @@
 
 The slow part runs in the thread that requested the change; the engine pauses only while the new
 reasoner processes the changes made meanwhile. All changes are entries of the journal: after a
-crash, earlier messages are processed with the old ontology, rules and reasoner, later messages with
-the new ones.
+crash, earlier messages are processed with the old ontology, rules and reasoner, later ones with the
+new.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from sensorstream.reasoning.reasoner import Aside
 from sensorstream.settings.settings import Settings
 
 FROM_SETTINGS: Final = "settings"
-"""Who has put what was in force before the first change."""
+"""The origin of the rules and the ontology before the first change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +59,11 @@ def ontology_text(message: Message) -> ServedOntology:
 
 
 class PreparedTakeover:
-    """What takes over: prepared beside the engine, until an entry of the journal puts it in force.
+    """A takeover, prepared beside the engine until an entry of the journal puts it in force.
 
-    ``aside`` is a new reasoner. ``deployment`` is what comes with it, with another ontology or with
-    other rules; None: nothing does. Other rules need no new reasoner where their rule sets are the
-    same, and ``found`` says that a start has found them in the files of the settings: nobody has
-    put them.
+    ``aside`` is a new reasoner; rules whose rule sets are the same need none. ``deployment`` comes
+    with it, with another ontology or other rules; None: nothing does. ``found``: a start has found
+    them in the files of the settings, and nobody has put them.
     """
 
     def __init__(
@@ -95,14 +94,12 @@ class PreparedTakeover:
             self._aside.follow(window)
 
     def check(self) -> None:
-        """Check that it can take over now.
-
-        A window that contradicts an ontology in force is no obstacle to a new reasoner alone: its
-        individuals leave.
+        """Check that it can take over now. A window that contradicts an ontology in force is no
+        obstacle to a new reasoner alone: its individuals leave.
 
         Raises:
-            Inconsistent, Overrun: as :meth:`follow`; or to begin with the rules takes more than
-                the limits.
+            Inconsistent, Overrun: as :meth:`follow`; or to begin with the rules takes more than the
+                limits.
             ReasonerError: the reasoner failed.
         """
         if self.deployment is not None:
@@ -172,9 +169,8 @@ class Exchange:
         put: ServedOntology | None = None,
         read: Callable[[Settings, Ontology, Substitutes], Deployment] = read_deployment,
     ) -> None:
-        """``put`` is the ontology in force; None: the ontology of the settings' files.
-
-        ``read`` makes the deployment with another ontology, or with other rules.
+        """Begin with a deployment. ``put`` is the ontology in force; None: that of the settings'
+        files. ``read`` makes the deployment with another ontology, or with other rules.
         """
         self._read = read
         self.engine = engine
@@ -184,7 +180,7 @@ class Exchange:
         self._busy = Lock()
 
     def successor_of(self, entry: Entry) -> PreparedTakeover:
-        """What an entry of the journal has put in force, made anew in a replay.
+        """Prepare anew what an entry of the journal has put in force, for a replay.
 
         Raises:
             SensorStreamError: see :meth:`with_ontology` and :meth:`with_texts`.
@@ -198,7 +194,7 @@ class Exchange:
         return PreparedTakeover(self, aside_of(self.deployment))
 
     def with_ontology(self, content: bytes, media_type: str) -> PreparedTakeover:
-        """A reasoner for another ontology, and all that has to be compiled for it.
+        """Prepare a reasoner for another ontology, and all that has to be compiled for it.
 
         Raises:
             OntologyError: it cannot be read, contradicts itself, or cannot be used by the reasoner.
@@ -220,7 +216,8 @@ class Exchange:
         *,
         found: bool = False,
     ) -> PreparedTakeover:
-        """The rules of other texts, compiled for the ontology in force; and maybe a new reasoner.
+        """Compile the rules of other texts for the ontology in force; start a new reasoner if
+        needed.
 
         ``tables`` are the texts of the files that they name, by path; None: those on disk.
         ``found``: nobody has put them; see :class:`.PutRules`.
@@ -255,8 +252,8 @@ class Exchange:
         """Put a new ontology in force; returns when it is in force and on disk.
 
         Messages are processed meanwhile. Call it in any thread except the pipeline's. ``check``
-        raises what speaks against the change, told the new schema, before anything is journalled.
-        ``by`` is who puts it.
+        gets the new schema before anything is journalled, and raises what speaks against it. ``by``
+        is who puts it.
 
         Raises:
             OntologyConflict: the window contradicts it, or another change is in progress.
@@ -276,7 +273,7 @@ class Exchange:
         media_type: str,
         check: Callable[[Schema], None],
     ) -> PreparedTakeover:
-        """Another ontology, which could be put; see :meth:`change_ontology`. Close it."""
+        """Prepare another ontology, for the caller to close; raises as :meth:`change_ontology`."""
         successor = self.with_ontology(content, media_type)
         assert successor.deployment is not None
         ontology = successor.deployment.ontology

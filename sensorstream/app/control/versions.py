@@ -1,4 +1,4 @@
-"""What rule files, queries, webhooks and the ontology have in common: they are texts with versions.
+"""The versions of rule files, queries, webhooks and the ontology.
 
 Each change of one is an entry of the journal, and each accepted one is a version: the entry's id
 names it. So nothing is kept beside the journal, and a replay meets the same versions.
@@ -34,9 +34,8 @@ Match: TypeAlias = Callable[[str | None], bool] | None
 @dataclass(frozen=True, slots=True)
 class TextVersion:
     """A text of a resource; ``text`` is None, and ``digest`` empty, where it was removed.
-
     ``change`` is the journal's id of the entry that put it, ``by`` who sent that, or ``settings``
-    for what was in force before the first change; empty if that is not known.
+    for the text before the first change; empty if that is not known.
     """
 
     change: str
@@ -48,7 +47,7 @@ class TextVersion:
 
 
 def said_of(name: str, entry: Entry) -> tuple[bytes | None, str, str]:
-    """What an entry says of the resource of a name: its text, who sent it, and its media type."""
+    """The text that an entry gives the resource of a name, who sent it, and its media type."""
     match entry:
         case RegisterQuery(text=text, by=by):
             return text.encode(), by, QUERY
@@ -82,7 +81,7 @@ def check_match(match: Match, text: bytes | str | None, what: str) -> None:
 
 
 def _fine(_: str) -> None:
-    """Nothing speaks against a name."""
+    """Accept any name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +89,9 @@ class ResourceVersions:
     """The versions of all resources of one sort; the ontology, of which there is one, has no name.
 
     ``kinds`` are those of the entries that change them; see :func:`said_of`. ``by_source``: the
-    source of an entry is the name; otherwise an entry may say something of any of them. ``check``
-    raises that no resource can have a name, ``without`` that there has never been the one of a name
-    that has no versions. ``what`` names a resource in an error. ``url`` is that of the database.
+    source of an entry is the name; otherwise an entry may concern any of them. ``check`` raises
+    that no resource can have a name, ``without`` that a name without versions never had one.
+    ``what`` names a resource in an error. ``url`` is that of the database.
     """
 
     url: Callable[[], str]
@@ -103,7 +102,7 @@ class ResourceVersions:
     without: Callable[[str], object] = _fine
 
     def all(self, name: str = "") -> Iterator[TextVersion]:
-        """The versions of one, oldest first.
+        """The versions of a resource, oldest first.
 
         Raises:
             UnknownRules, UnknownQuery, UnknownWebhook: there has never been one of this name.

@@ -1,4 +1,4 @@
-"""Webhooks: to register them, and to look after what is delivered to them."""
+"""Registration of webhooks, and control of their deliveries."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ from sensorstream.model.webhook_definition import (
 ROTATION: Final = timedelta(hours=24)
 """How long an old secret signs beside the new one."""
 _MOST: Final = 1000
-"""Webhooks that may be registered: each alert is sent to each of them."""
+"""Webhooks that are registered; an alert is stored once, however many there are."""
 _ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _KINDS: Final = (PutWebhook.kind, RemoveWebhook.kind)
 
 
 class Webhooks:
-    """What server and command line may do with webhooks. Thread-safe.
+    """The operations of server and command line on webhooks. Thread-safe.
 
     A change is an entry of the journal, then it is made; if the process dies between, the next
-    start makes it. What names a webhook or a delivery raises :class:`.UnknownWebhook` or
+    start makes it. A method that names a webhook or a delivery raises :class:`.UnknownWebhook` or
     :class:`.UnknownDelivery` if there is none.
     """
 
@@ -63,7 +63,7 @@ class Webhooks:
         dispatcher: WebhookDispatcher,
         announce: Callable[[], None],
     ) -> None:
-        """``announce`` is called when something has changed that receivers may be told of."""
+        """Make the operations; ``announce`` is called when there is something to deliver."""
         self._app = app
         self._announce = announce
         self._registered = registered
@@ -103,14 +103,12 @@ class Webhooks:
     def register(
         self, definition: WebhookDefinition, secret: str | None = None, by: str = ""
     ) -> Webhook:
-        """Deliver alerts raised from now on; makes a secret if the caller gives none.
-
-        The reports of its queries are delivered too; they need not run yet. ``by`` is who wants
-        it.
+        """Deliver alerts raised from now on; makes a secret if the caller gives none. The reports
+        of its queries are delivered too; they need not run yet. ``by`` is who registers it.
 
         Raises:
-            WebhookError: the URL, the secret or the format is not acceptable, or there are too
-                many webhooks.
+            WebhookError: the URL, the secret or the format is not acceptable, or there are too many
+                webhooks.
             QueryError: a name is not a valid name of a query.
             Unavailable: the server is stopping or broken.
         """
@@ -122,10 +120,9 @@ class Webhooks:
     def put(
         self, webhook_id: str, definition: WebhookDefinition, by: str = "", match: Match = None
     ) -> Webhook | None:
-        """Register a webhook by this id, or change the one that has it.
-
-        It keeps its secret; a new one gets a new secret. ``match`` is whether the change is wanted,
-        told the digest of the present definition, or None.
+        """Register a webhook by this id, or change the one that has it. It keeps its secret; a new
+        one gets a new secret. ``match`` is whether the change is wanted, told the digest of the
+        present definition, or None.
 
         Returns:
             The webhook, if it is new.
@@ -147,7 +144,7 @@ class Webhooks:
         return None
 
     def try_put(self, webhook_id: str, definition: WebhookDefinition) -> SensorStreamError | None:
-        """What would speak against :meth:`put`; nothing is put, and nothing is sent."""
+        """Check :meth:`put` and return its error; nothing is put, and nothing is sent."""
         try:
             self._entry(webhook_id, definition, "")
         except SensorStreamError as error:
@@ -199,11 +196,10 @@ class Webhooks:
             return None
 
     def all(self) -> Sequence[WebhookState]:
-        """All registered webhooks, oldest first."""
+        """The registered webhooks, oldest first."""
         return self._registered.all()
 
     def one(self, webhook_id: str) -> WebhookState:
-        """One registered webhook."""
         return self._registered.one(webhook_id)
 
     def delete(self, webhook_id: str, by: str = "", match: Match = None) -> None:
@@ -262,7 +258,7 @@ class Webhooks:
         return found
 
     def recover(self, webhook_id: str, since: datetime, until: datetime | None = None) -> int:
-        """Send all dead deliveries of what was raised since then; how many there are."""
+        """Send the dead deliveries of what was raised since then again; returns their number."""
         now = self._app.clock.now()
         count = self._registered.recover(webhook_id, since, until or now, now)
         self._dispatcher.wake()

@@ -1,4 +1,4 @@
-"""From settings to an engine: reads, compiles and connects the parts."""
+"""Reads, compiles and connects the parts of an engine that the settings describe."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """All files that the settings name, read and compiled; nothing has been started.
+    """The files that the settings name, read and compiled; nothing has been started.
 
     ``texts`` are those of the rule files, by name, rule sets of the reasoner included; ``rule_set``
     are the rules of these, None for a profile that has none. ``put`` is the journal's id of the
@@ -104,7 +104,7 @@ class Deployment:
 
     @property
     def names_only(self) -> bool:
-        """Whether members of classes are told for classes with a name only."""
+        """Whether the members of classes are known for named classes only."""
         return self.settings.reasoning.profile in DESCRIPTION_LOGIC
 
 
@@ -164,7 +164,7 @@ def with_state_rules(files: Sequence[RuleFile], rule_set: RuleSet | None) -> lis
 
 @dataclass(frozen=True, slots=True)
 class Substitutes:
-    """What counts instead of what the settings' files say; what is None, these say.
+    """Texts and functions that count instead of those of the settings' files; None: these do.
 
     ``texts`` are those of the rule files, as the ``change`` has put them in force, ``tables`` those
     of the files that they name, ``functions`` those of the Python files, which are not run. With
@@ -281,16 +281,15 @@ def reasoner_of(deployment: Deployment) -> Reasoner:
 
 
 def version_of(deployment: Deployment, seq: int, valid_from: Instant | None) -> OntologyVersion:
-    """The ontology of the settings' files, as it is recorded when an engine starts with it.
-
-    It is in force for the journal's entries after ``seq``, from ``valid_from`` on.
+    """The ontology of the settings' files, as it is recorded when an engine starts with it. It is
+    in force for the journal's entries after ``seq``, from ``valid_from`` on.
     """
     content = deployment.ontology.ntriples()
     return OntologyVersion(seq, valid_from, content, "application/n-triples")
 
 
 def message_limits(limits: LimitSettings, spent: Callable[[], float]) -> Limits:
-    """What a message may take of rules, by the settings."""
+    """The limits of a message in rules, by the settings."""
     return Limits(limits.message_rows, limits.message_seconds, spent, "limits.message")
 
 
@@ -309,9 +308,8 @@ def build_machine(
     ``reasoner`` is used instead of a new one of the deployment's profile: that of an engine that is
     not used any more, whose process goes on, or none for an engine that holds nothing. ``turn`` is
     that of :class:`.Engine`. ``spent`` tells the processor time of the thread that works, which the
-    limits count. ``shared``: several clients use it, so that what all continuous
-    queries take together is limited, too. ``live``: messages come as they happen, and are refused
-    if they are of the future.
+    limits count. ``shared``: several clients use it, so the total of all continuous queries is
+    limited, too. ``live``: messages come as they happen, and are refused if they are of the future.
 
     Raises:
         ReasonerError: the reasoner does not start.

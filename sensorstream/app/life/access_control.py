@@ -1,4 +1,4 @@
-"""Who may use the deployment: keys and tokens, the audit log, and how fast one may send."""
+"""The control of access: keys and tokens, the audit log, and the rate of messages."""
 
 from __future__ import annotations
 
@@ -34,10 +34,9 @@ _SHORTEN: Final = timedelta(hours=1)
 
 
 class Access:
-    """Recognises who makes a request, and writes changes down. Thread-safe.
-
-    No request asks the database: a thread reads the keys every two seconds. While the database does
-    not answer, the keys last read are those that count.
+    """The identities of clients, and the log of their changes. Thread-safe. No request asks the
+    database: a thread reads the keys every two seconds. While the database does not answer, the
+    keys last read are those that count.
     """
 
     def __init__(
@@ -50,9 +49,8 @@ class Access:
         audit_days: int,
         tokens: Tokens | None = None,
     ) -> None:
-        """``needed``: whether who shows no key may do nothing; otherwise anybody may do all.
-
-        ``tokens`` are accepted beside keys.
+        """Begin without keys. ``needed``: a client without a key may do nothing; otherwise anybody
+        may do all. ``tokens`` are accepted beside keys.
         """
         self.needed = needed
         self._keys = keys
@@ -96,7 +94,7 @@ class Access:
             self._ring = KeyRing(self._keys.all())
 
     async def identify(self, credentials: str) -> Identity:
-        """Who shows these credentials: the text after ``Bearer``, or "" if there is none.
+        """Return the identity for credentials: the text after ``Bearer``, or "" if there is none.
 
         Raises:
             Unauthenticated: they are not valid, or there are none and some are needed.
@@ -127,13 +125,13 @@ class Access:
         return identity.kind != "token" or admits(identity, self.clock.now())
 
     def note(self, change: AuditedChange) -> None:
-        """Write a request into the server's log; of many that are refused, see Refusals."""
+        """Write a request into the server's log; many refused ones are counted, see Refusals."""
         if self._refused.admits(change):
             AUDIT.info("%s", told(change))
 
     def record(self, change: AuditedChange) -> None:
-        """Write a change into the audit log, and into the server's; there alone if the database
-        fails. Of many that are refused, see Refusals.
+        """Write a change into the audit log and the server's log; into the latter alone if the
+        database fails. Many refused ones are counted, see Refusals.
         """
         if self._refused_changes.admits(change):
             self._keep(change)
@@ -196,16 +194,15 @@ def told(change: AuditedChange) -> str:
 
 
 _BURST: Final = 10.0
-"""Seconds whose messages an address may send at once, after a rest."""
+"""Seconds of messages that an address may send at once, after a rest."""
 _MOST: Final = 10_000
 """Addresses that are remembered: the one that was silent longest is forgotten first."""
 
 
 class Rates:
-    """A token bucket for each address. Thread-safe.
-
-    A batch is admitted whole while the bucket is not empty, and leaves a debt that is worked off
-    before the next message: so a batch needs no bucket of its size.
+    """A token bucket for each address. Thread-safe. A batch is admitted whole while the bucket is
+    not empty, and leaves a debt that is worked off before the next message: so a batch needs no
+    bucket of its size.
     """
 
     def __init__(self, rate: float) -> None:

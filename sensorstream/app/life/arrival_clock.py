@@ -12,9 +12,9 @@ from sensorstream.model.timeline import Instant, Timeline
 
 _LOG = logging.getLogger(__name__)
 _PACE: Final = 0.5
-"""How fast arrival goes on while the clock is behind it: time passes, and the clock catches up."""
+"""The speed of arrival while the clock is behind it: time passes, and the clock catches up."""
 _STEP: Final = 2.0
-"""Seconds; less is told to nobody: clocks are corrected all the time."""
+"""Seconds; smaller steps are not logged: clocks are corrected all the time."""
 
 
 def arrival_of(store: Store, now: datetime) -> Instant:
@@ -24,10 +24,10 @@ def arrival_of(store: Store, now: datetime) -> Instant:
 
 
 class Arrival:
-    """Gives the time of arrival of what comes now, which never goes back. Owned by one thread.
+    """The time of arrival of each new entry, which never goes back. Owned by one thread.
 
-    A message without a time of its own has its time of arrival. If that were before what has come
-    already, a window by time would let it go at once, and all that waits for a moment would wait
+    A message without a time of its own has its time of arrival. If that were before earlier
+    arrivals, a window by time would drop it at once, and all that waits for a moment would wait
     until the clock has caught up.
     """
 

@@ -44,18 +44,16 @@ _ARCHIVE: Final = "archive/"
 _FORMAT: Final = 1
 _MAKING: Final = ".backup-"
 _RESTORING: Final = ".restore-"
-"""How the names of folders begin in which that is done: locked as long as it lasts."""
+"""The beginning of the names of the working folders, which are locked while in use."""
 _TOLD: Final = 200
 """Characters of a name that are repeated."""
 
 
 @dataclass(frozen=True, slots=True)
 class BackupFacts:
-    """What a backup says of itself.
-
-    ``settings`` is the name of the settings file. ``digests`` are the SHA-256 of the other parts.
-    ``outside`` are files that belong to the deployment and that it does not hold, ``archive`` is
-    the folder that the archive had.
+    """The description of a backup, which it contains. ``settings`` is the name of the settings
+    file. ``digests`` are the SHA-256 of the other parts. ``outside`` are files that belong to the
+    deployment and that it does not hold, ``archive`` is the folder that the archive had.
     """
 
     format: int
@@ -114,8 +112,7 @@ def back_up(settings: Settings, file: Path, now: datetime) -> BackupFacts:
 
 def restore(file: Path, folder: Path) -> tuple[BackupFacts, Settings]:
     """Make a deployment of a backup in an empty or new folder, and fill its empty database.
-
-    Variables of the environment win over the settings of the backup, as ever: ``history.url`` may
+    Variables of the environment win over the settings of the backup, as always: ``history.url`` may
     name another database.
 
     Raises:
@@ -130,7 +127,7 @@ def restore(file: Path, folder: Path) -> tuple[BackupFacts, Settings]:
         raise HistoryError(f"{folder} is not empty, and nothing in it is overwritten: give another")
     folder.parent.mkdir(parents=True, exist_ok=True)
     try:
-        # On the folder's disk, so that there is room, or none: the folder may be a disk of its own.
+        # On the folder's disk, where the room is needed: the folder may be a disk of its own.
         near = folder if folder.exists() else folder.parent
         with (
             tarfile.open(file, "r:") as tar,
@@ -155,7 +152,7 @@ def _members(tar: tarfile.TarFile, facts: BackupFacts) -> Iterator[tarfile.TarIn
     found = tar.getmembers()
     known = {_FACTS, *facts.digests}
     for each in found:
-        # Not one of a link, which may lead anywhere, nor of more bytes than there are.
+        # No link, which may lead anywhere, and no size above that of the file.
         plain = each.isreg() and not each.issparse()
         if not plain or each.name not in known:
             told = "no file of it" if plain else "no plain file"
@@ -216,7 +213,7 @@ def _restore(facts: BackupFacts, place: Path) -> None:
 
 
 def _put(made: Path, folder: Path, settings: str) -> None:
-    """Bring a whole deployment to its place: who is killed before that has made none."""
+    """Move a whole deployment to its place; a kill before the end leaves none."""
     if not folder.exists():
         made.rename(folder)
         return
@@ -245,13 +242,12 @@ def _facts(tar: tarfile.TarFile, file: Path) -> BackupFacts:
 def archive_files(
     url: str, folder: Path, *, read: bool = True
 ) -> Iterator[tuple[list[Path], list[Path]]]:
-    """The files that hold rows of the archive, and those that are lost or damaged.
-
-    While the block lasts, no process changes the archive. Without ``read`` a file that is there is
-    taken to be whole.
+    """The files that hold rows of the archive, and those that are lost or damaged. While the block
+    lasts, no process changes the archive. Without ``read`` a file that is there is taken to be
+    whole.
 
     Raises:
-        ArchiveError: another process does.
+        ArchiveError: another process changes the archive.
         MissingExtra: there is an archive, and the modules that know it are not installed.
     """
     with closing(connect(url, application="sensorstream backup")) as connection:
@@ -281,7 +277,6 @@ def archive_files(
 
 def named_files(settings: Settings) -> tuple[list[Path], list[Path]]:
     """The files that the settings name: those beside or below the settings file, and others.
-
     Secrets count among the others: certificates, private keys, files of passwords.
     """
     inside: list[Path] = []
@@ -303,7 +298,7 @@ def _read(settings: Settings) -> Iterator[Path]:
     yield from rule_set_files(settings.reasoning.profile, settings.folder)
     yield from settings.functions.files
     for path in filter(is_rule_file, settings.rules.files):
-        # One that is broken may not be in force, and is kept as it is.
+        # A broken file may not be in force, and is kept as it is.
         with suppress(OSError, UnicodeDecodeError):
             rules, _ = parse_with_recovery(path.read_text(encoding="utf-8"), str(path))
             yield from (path.parent / table.path for table in (rules.tables if rules else ()))

@@ -1,4 +1,4 @@
-"""How a deployment does: whether its process can go on, and each part can do its work."""
+"""The health of a deployment: whether its process can go on, and each part can do its work."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from sensorstream.reasoning.dl.dl_reasoner import ResilientReasoner
 _EVERY: Final = 5.0
 """Seconds between two trials while somebody asks."""
 _FRESH: Final = 10.0
-"""Seconds for which what was found is told without waiting for a newer trial."""
+"""Seconds for which a result counts without waiting for a newer trial."""
 LATE: Final = 5.0
 """Seconds after which a part without an answer counts as not ready."""
 _SOON: Final = 5.0
@@ -35,12 +35,12 @@ _SOON: Final = 5.0
 _DOCUMENT: Final = Message("readiness", b'<trial xmlns="urn:sensorstream:readiness"/>', 0)
 
 Enter = Callable[[str], None]
-"""Is told the name of the part that a trial comes to."""
+"""A function that gets the name of the part that a trial comes to."""
 
 
 @dataclass(frozen=True, slots=True)
 class HealthPart:
-    """One part of the system and whether it could do its work ``age`` seconds ago."""
+    """A part of the system, and whether it could do its work ``age`` seconds ago."""
 
     name: str
     ready: bool
@@ -49,11 +49,9 @@ class HealthPart:
 
 
 class Readiness:
-    """Makes trials in a thread of its own: one at a time, and only while somebody asks.
-
-    ``names`` are the parts in the order in which ``trial`` comes to them. It raises what keeps the
-    part that it has come to from its work; those after it are then as they were found before.
-    ``counter`` gives seconds.
+    """Trials in a thread of its own: one at a time, and only while a client asks. ``names`` are the
+    parts in the order in which ``trial`` comes to them. It raises the trouble of the part that it
+    has come to; those after it keep their last result. ``counter`` gives seconds.
     """
 
     def __init__(
@@ -72,7 +70,6 @@ class Readiness:
         self._thread = Thread(target=self._run, name="readiness", daemon=True)
 
     def start(self) -> None:
-        """Wait for somebody to ask."""
         self._thread.start()
 
     def stop(self) -> None:
@@ -83,7 +80,7 @@ class Readiness:
         self._thread.join(1.0)
 
     def parts(self) -> Sequence[HealthPart]:
-        """What the last trial found; waits for one if it is long ago, but not for a late part."""
+        """The last results; waits for a newer trial if they are old, but not for a late part."""
         with self._gate:
             self._wanted = True
             self._gate.notify_all()
@@ -133,7 +130,7 @@ class Readiness:
 
 
 class HistoryProbe(OwnConnection):
-    """Asks the database on a connection of its own, which no question can take away."""
+    """A check of the database on a connection of its own, which no question can take away."""
 
     def __init__(self, url: Callable[[], str]) -> None:
         super().__init__(url, "sensorstream readiness")
@@ -152,15 +149,15 @@ class HistoryProbe(OwnConnection):
 
 
 class Health:
-    """What was found by trials, and what is known to be wrong since.
+    """The results of trials, and known trouble since.
 
     A trial goes the way of a message and leaves nothing behind: the history makes an empty
     transaction durable, the pipeline's thread comes to it in its turn, the mapping rules read a
     document, the reasoner is asked a question of its own, the cache answers a query.
 
     ``cache`` is None where the engines are elsewhere. ``broken`` says what is wrong with the files
-    of the settings, while others are in force; ``news`` tells how far the pipeline on Spark is, if
-    it runs there.
+    of the settings, while others are in force; ``news`` has the progress of the pipeline on Spark,
+    if it runs there.
     """
 
     def __init__(
@@ -185,26 +182,24 @@ class Health:
         self._probes: list[Callable[[], Sequence[HealthPart]]] = []
 
     def start(self) -> None:
-        """Make trials, when somebody asks."""
         self._trials.start()
 
     def stop(self) -> None:
-        """Make no more."""
         self._trials.stop()
         self._history.close()
 
     def watch(self, probe: Callable[[], Sequence[HealthPart]]) -> None:
-        """Tell further parts in :meth:`parts`."""
+        """Add further parts to :meth:`parts`."""
         self._probes.append(probe)
 
     def ailment(self) -> str:
-        """Why the process has to be restarted; empty: it need not. Waits for nothing."""
+        """The reason to restart the process; empty: there is none. Waits for nothing."""
         if self._app.pipeline.failure is not None:
             return "the pipeline has stopped"
         return self._in_work.longer_than(self._app.settings.limits.entry_seconds)
 
     def parts(self) -> Sequence[HealthPart]:
-        """Every part and whether it can do its work, by a trial; waits for no part that is late."""
+        """The parts and whether each can do its work, by a trial; waits for no late part."""
         return (
             *map(self._now, self._trials.parts()),
             *self._spark(),
@@ -215,7 +210,7 @@ class Health:
         )
 
     def _try_all(self, enter: Enter) -> None:
-        """Try all parts; raises what keeps the one from its work that was entered last."""
+        """Try all parts; raises the trouble of the part that was entered last."""
         enter("history")
         self._history()
         enter("pipeline")
@@ -225,7 +220,7 @@ class Health:
             self._cache.probe()
 
     def _in_turn(self, enter: Enter) -> None:
-        """What only the pipeline's thread may do."""
+        """Try the parts that only the pipeline's thread may use."""
         enter("mapping")
         made = self._app.exchange.mapper.map(_DOCUMENT)
         if isinstance(made, UnmappedMessage) and not isinstance(
@@ -240,7 +235,7 @@ class Health:
             reasoner.probe()
 
     def _now(self, part: HealthPart) -> HealthPart:
-        """What was found of a part, or what is known to be wrong with it since."""
+        """The last result of a part, or trouble that is known since."""
         wrong = ""
         if part.name == "pipeline" and not self._app.pipeline.running:
             wrong = str(self._app.pipeline.failure or "it does not run")
@@ -256,13 +251,13 @@ class Health:
         return HealthPart(part.name, False, wrong) if wrong else part
 
     def _spark(self) -> Iterator[HealthPart]:
-        """How far the pipeline on Spark is; messages are accepted without it, too."""
+        """The progress of the pipeline on Spark; messages are accepted without it, too."""
         if self._news is not None:
             position = self._news.position
             yield HealthPart("spark", ready=True, detail="" if position is None else str(position))
 
     def _outputs(self) -> Iterator[HealthPart]:
-        """The state of each output; one that is away keeps no message from being accepted."""
+        """The state of each output; messages are accepted while one is away."""
         for each in self._app.settings.outputs:
             trouble = self._dispatcher.trouble(f"{OUTPUT}{each.name}")
             yield HealthPart(f"output {each.name}", ready=True, detail=trouble)
@@ -274,7 +269,7 @@ _LOOK: Final = 0.5
 
 
 class WatermarkNews(RepeatedWork):
-    """Calls ``announce`` when the watermark has moved, and knows how far it is."""
+    """A thread that calls ``announce`` when the watermark has moved; ``position`` is its place."""
 
     def __init__(self, url: str, announce: Callable[[], None], registry: CollectorRegistry) -> None:
         told = "the history is unavailable, alerts are told later"
@@ -295,7 +290,6 @@ class WatermarkNews(RepeatedWork):
         """None before the first look."""
 
     def stop(self) -> None:
-        """Look no more."""
         super().stop()
         self._reader.close()
 

@@ -12,15 +12,14 @@ _PATIENCE: Final = 200_000
 
 
 def give_back() -> None:
-    """Return freed memory to the system: the allocator keeps what a large message took."""
+    """Return freed memory to the system: the allocator keeps that of a large message."""
     with suppress(OSError, AttributeError):  # another allocator
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def collect_less() -> None:
-    """Collect less often, from the start on: nearly all that a start makes stays.
-
-    With Python's thresholds the collector took a sixth of the time of a start.
+    """Collect less often, from the start on: nearly all objects of a start stay. With Python's
+    thresholds the collector took a sixth of the time of a start.
     """
     gc.set_threshold(_PATIENCE, 10, 10)
 

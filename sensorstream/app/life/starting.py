@@ -1,4 +1,4 @@
-"""What a start puts in force, and what it does for engines here, and on Spark."""
+"""The start of a deployment: its files and journal, for engines here and on Spark."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _WAY_OUT: Final = (
 
 
 def read_files(settings: Settings) -> Deployment | str:
-    """The deployment of the files that the settings name; or why there is none."""
+    """Read the deployment of the files that the settings name; or return why there is none."""
     try:
         found = read_deployment(settings)
     except (LanguageError, OntologyError, SettingsError) as error:
@@ -53,17 +53,16 @@ def in_force(
     settings: Settings, files: Deployment | str, store: Store, seq: int, *, again: bool = False
 ) -> tuple[Deployment, ServedOntology | None]:
     """The deployment with ontology and rules in force after an entry; that ontology if it was put.
-
-    What was put stays in force until something else is put, whatever the files say by now: they
-    may be broken, as far as nothing of them is in force.
+    What was put stays in force until something else is put, whatever the files say by now: they may
+    be broken, as far as nothing of them is in force.
 
     Args:
         settings: of the deployment.
-        files: what :func:`read_files` has found.
+        files: the result of :func:`read_files`.
         store: has the journal.
         seq: the number of the entry.
-        again: entries after it are processed again: rules that a start has found in the files
-            count as it has found them, not as they are now.
+        again: entries after it are processed again: rules of the files count as a start has found
+            them then, not as they are now.
 
     Raises:
         SettingsError: a setting is not valid, or a file that is in force cannot be read.
@@ -130,7 +129,7 @@ def in_force(
 
 
 def tell_edited(files: Deployment | str, now: Deployment) -> None:
-    """Log which files say something else than what is in force."""
+    """Log which files differ from the texts in force."""
     if isinstance(files, str):
         _LOG.error("the files are broken, and what was put is in force instead: %s", files)
         return
@@ -144,7 +143,7 @@ def tell_edited(files: Deployment | str, now: Deployment) -> None:
 
 
 def begin(store: PostgresStore, in_work: InWork, now: datetime) -> Start:
-    """Where the recovery begins; an entry that ends the process again and again is skipped."""
+    """Find the beginning of the recovery; skip an entry that ends the process again and again."""
     start = find_start(store)
     death = in_work.open()
     if death is not None and skip_deadly(death, store, start, now):
@@ -162,8 +161,8 @@ def fill(
     clock: Clock,
     own: Callable[[], Iterable[Entry]],
 ) -> None:
-    """Bring an engine to the journal's end, see :func:`.recover`; and note of the ontology of the
-    settings, if it is in force, since when it is.
+    """Bring an engine to the journal's end, see :func:`.recover`; record since when the ontology of
+    the settings is in force, if it is.
     """
     if target.put is None:
         since = None if start.state is None else start.state.window.counters.now
@@ -173,9 +172,8 @@ def fill(
 
 
 def fill_for_spark(target: Exchange, store: PostgresStore) -> None:
-    """Register the continuous queries of the journal, so that new ones can be checked.
-
-    The engines are elsewhere, one for each key; the one of this process holds nothing else.
+    """Register the continuous queries of the journal, so that new ones can be checked. The engines
+    are elsewhere, one for each key; the one of this process holds nothing else.
     """
     for row in journal_rows(store.url, 0, None, (RegisterQuery.kind, RemoveQuery.kind)):
         replay(record_of(row), target, ())
@@ -195,11 +193,11 @@ _WAITING = """
 
 
 class StreamTime(OwnConnection):
-    """Reads how far the stream's time has come, and what the engines wait for.
+    """The time of the stream, and the times that its engines wait for.
 
     Application time is what messages have brought to any engine. While all of them are silent and
-    nothing waits to be processed, it goes on with the clock, for continuous queries alone
-    (decision 010). Owned by one thread.
+    nothing waits to be processed, it goes on with the clock, for continuous queries alone (decision
+    010). Owned by one thread.
     """
 
     def __init__(self, url: str, since: Instant) -> None:
@@ -208,10 +206,9 @@ class StreamTime(OwnConnection):
         self._since = since
 
     def due(self, now: Instant) -> PassTime | None:
-        """What is to be told to the engines at a time of arrival; None: nothing waits for it.
-
-        One entry waits until the engines have had the one before. While the history cannot be
-        read, nothing is due.
+        """The time that the engines are to get at a time of arrival; None: no engine waits for it.
+        An entry waits until the engines have had the one before. While the history cannot be read,
+        nothing is due.
         """
         try:
             return self._due(now)

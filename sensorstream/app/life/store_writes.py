@@ -1,4 +1,4 @@
-"""What the pipeline writes, repeated until it has arrived: the journal, effects, checkpoints.
+"""The writes of the pipeline, repeated until they arrive: the journal, effects, checkpoints.
 
 Effects are stored without a wait for the disk, and by a second thread if the first has other work.
 Why nothing is lost or doubled by it: docs/decisions/004-effects-need-no-disk.md.
@@ -45,10 +45,9 @@ _PATIENCE: Final = 1.0
 
 
 class Durable:
-    """A store that is opened again when it was lost; until that succeeds, its caller waits.
-
-    For one thread; :meth:`stop` and ``trouble`` are for all. Every method that writes or reads
-    raises :class:`.HistoryError` if the history is still unavailable after :meth:`stop`.
+    """A store that is opened again when it was lost; until that succeeds, its caller waits. For one
+    thread; :meth:`stop` and ``trouble`` are for all. Every method that writes or reads raises
+    :class:`.HistoryError` if the history is still unavailable after :meth:`stop`.
     """
 
     def __init__(self, store: Store, reopen: Callable[[], Store]) -> None:
@@ -84,7 +83,6 @@ class Durable:
             raise refused
 
     def origins(self, asked: Collection[str], since: datetime | None = None) -> frozenset[str]:
-        """See :meth:`.Store.origins`."""
         return self._surely(lambda _: self._store.origins(asked, since))
 
     def begin(self, effects: Effects, *, beside: bool) -> None:
@@ -134,7 +132,7 @@ class Durable:
         self._surely(save)
 
     def stop(self) -> None:
-        """From now on do not wait for a history that is unavailable."""
+        """Stop waiting for a history that is unavailable."""
         self._halt.set()
 
     def close(self) -> None:
@@ -169,7 +167,7 @@ class Durable:
                 return found
 
     def _repeat(self) -> None:
-        """Store again what may have been lost: what arrived all the same has passed the watermark.
+        """Store again the effects that may be lost; any that did arrive are behind the watermark.
 
         Raises:
             HistoryError: the history is still unavailable.
@@ -179,7 +177,7 @@ class Durable:
         if self._storing is not None:
             effects, _ = self._storing
             queued: Future[bool] = Future()
-            # Of what arrived nobody knows any more whether it is in the outbox: look there.
+            # Whether effects that arrived filled the outbox is not known any more: look there.
             queued.set_result(self._store.commit(effects) or True)
             self._storing = effects, queued
 
@@ -193,10 +191,8 @@ _PIPELINE = logging.getLogger("sensorstream.app.pipeline")
 
 
 class Checkpoints:
-    """Writes checkpoints; owned by the pipeline's thread.
-
-    A fork of this process has the engine's state as it was. What it has made of it is stored by
-    the pipeline's thread, between two groups.
+    """The writer of checkpoints; owned by the pipeline's thread. A fork of this process has the
+    engine's state as it was. Its checkpoint is stored by the pipeline's thread, between two groups.
 
     Args:
         seq: the entry whose state is known already.
@@ -232,7 +228,7 @@ class Checkpoints:
         self._failed = False
 
     def is_due(self, seq: int) -> bool:
-        """Whether so many entries have come since the last one, and none is being made."""
+        """Whether enough entries have come since the last one, and none is being made."""
         return self._every > 0 and self._fork is None and seq - self._seq >= self._every
 
     def write(self, seq: int) -> None:
@@ -251,7 +247,7 @@ class Checkpoints:
             self._in_work.end()
 
     def finish(self, seq: int) -> None:
-        """Write the last one, here: nobody waits for the engine any more."""
+        """Write the last one in this thread, since the engine has no more work."""
         if self._fork is not None:
             self._fork.join()
             self._fork = None
@@ -259,7 +255,7 @@ class Checkpoints:
         self.write(seq)
 
     def _begin(self, seq: int) -> None:
-        """Let a fork make it; returns when there is the fork."""
+        """Let a fork make a checkpoint; returns when the fork exists."""
         forked = Event()
         self._fork = Thread(target=self._make, args=(seq, forked), name="checkpoint", daemon=True)
         self._fork.start()
@@ -320,13 +316,13 @@ _Group: TypeAlias = tuple[Sequence[WaitingEntry], Sequence[Outcome], Effects]
 
 @dataclass(frozen=True, slots=True)
 class Outlets:
-    """What the pipeline tells others, in its thread.
+    """The receivers of the pipeline's reports, called in its thread.
 
     ``on_commit`` is called after every commit that has alerts or entries of the outbox, and told
     whether it has such entries; ``publish`` with the reports of continuous queries, after they are
     committed. ``reopen`` opens the store again when it was lost; until it succeeds, messages wait.
-    ``elsewhere`` gives at a time of arrival the entry by which another process, that applies the
-    entries, is to hear of it, if any.
+    ``elsewhere`` gives the entry, if any, that tells a time of arrival to another process that
+    applies the entries.
     """
 
     on_commit: Callable[[bool], None]
@@ -336,10 +332,9 @@ class Outlets:
 
 
 class EffectWriter:
-    """Stores what became of each group, and answers it then; owned by the pipeline's thread.
-
-    A group's effects are stored while the engine is at the next one, if there is one: they are
-    begun by :meth:`begin`, and :meth:`settle` waits for them.
+    """The writer of each group's effects, which then answers the group; owned by the pipeline's
+    thread. A group's effects are stored while the engine is at the next one, if there is one: they
+    are begun by :meth:`begin`, and :meth:`settle` waits for them.
     """
 
     def __init__(
@@ -362,7 +357,7 @@ class EffectWriter:
 
     @property
     def is_checkpoint_due(self) -> bool:
-        """Whether so many entries have come since the last checkpoint."""
+        """Whether enough entries have come since the last checkpoint."""
         return self._checkpoints.is_due(self._journal.seq)
 
     def begin(
@@ -373,16 +368,15 @@ class EffectWriter:
         *,
         beside: bool,
     ) -> None:
-        """Begin to store what became of a group; the one before it is settled.
-
-        ``beside``: by another thread, while this one goes on.
+        """Begin to store the effects of a group; the one before it is settled. ``beside``: by
+        another thread, while this one goes on.
         """
         effects = effects_of(records, outcomes)
         self._store.begin(effects, beside=beside)
         self._storing = group, outcomes, effects
 
     def settle_if_stored(self) -> None:
-        """As :meth:`settle`, if there is nothing to wait for."""
+        """Do :meth:`settle`, if there is nothing to wait for."""
         if self._store.is_stored:
             self.settle()
 
@@ -408,24 +402,23 @@ class EffectWriter:
         self._tell(storing, queued)
 
     def give_up(self, error: BaseException) -> None:
-        """Answer those whose effects may not be stored."""
+        """Answer the entries whose effects may not be stored."""
         storing, self._storing = self._storing, None
         for waiting in () if storing is None else storing[0]:
             waiting.end(Unavailable(f"it could not be processed: {error}"))
 
     def finish(self) -> None:
-        """Settle, and write the last checkpoint."""
         self.settle()
         self._checkpoints.finish(self._journal.seq)
 
     def _tell(self, stored: _Group, queued: bool) -> None:
-        """Log and publish what has been stored, and write a checkpoint when it is due."""
+        """Log and publish stored effects, and write a checkpoint when it is due."""
         group, outcomes, effects = stored
         for waiting, outcome in zip(group, outcomes, strict=True):
             for each in in_order(outcome):
                 if each.status in _LOUD:
                     told = shortened("; ".join(each.warnings))
-                    # One that was held and is released now came by another request.
+                    # A held message that is released now came by another request.
                     brought = waiting.concerned if each is outcome else {}
                     with concerning(**brought, **facts_of(each.message)):
                         _PIPELINE.warning(
@@ -440,7 +433,7 @@ class EffectWriter:
 
 
 def facts_of(message: Message) -> dict[str, str]:
-    """What the log says with each line about a message."""
+    """The facts that the log adds to each line about a message."""
     return {"message_id": message.id, "source": message.source}
 
 
@@ -452,9 +445,8 @@ _NAMED: Final = 10
 
 
 class JournalWriter:
-    """Numbers entries and writes them; owned by one thread.
-
-    ``seq`` is the number of the last entry, ``keys_last`` how long an idempotency key is known.
+    """The writer of the journal, which numbers the entries; owned by one thread. ``seq`` is the
+    number of the last entry, ``keys_last`` how long an idempotency key is known.
     """
 
     def __init__(
@@ -479,7 +471,7 @@ class JournalWriter:
     def append(
         self, group: Sequence[WaitingEntry]
     ) -> tuple[Sequence[Record], Sequence[WaitingEntry]]:
-        """Write entries to the journal, but for those that it can never hold: they are kept."""
+        """Write entries to the journal; those that it can never hold are kept aside."""
         now, arrival = self._clock.now(), self._arrival.now()
         records = [
             new_record(waiting.entry, seq, now, arrival)
@@ -494,18 +486,18 @@ class JournalWriter:
         else:
             self.seq += len(records)
             return records, group
-        # The others do not suffer for one.
+        # One bad entry does not keep the others out.
         parts = [self.append([waiting]) for waiting in group]
         return [r for records, _ in parts for r in records], [w for _, kept in parts for w in kept]
 
     def take_refused(self) -> list[Refused]:
-        """Entries that the journal can never hold, since this was asked last."""
+        """The entries that the journal can never hold, since the last call."""
         refused, self._refused = self._refused, []
         return refused
 
 
 def refusal_text(refused: Sequence[Refused]) -> str:
-    """Which entries the journal cannot hold, and why; of many, the first."""
+    """The entries that the journal cannot hold, and why; of many, the first."""
     told = [f"{described(waiting.entry)}: {error}" for waiting, error in refused]
     more = [f"and {len(told) - _NAMED} more"] if len(told) > _NAMED else []
     return "; ".join((*told[:_NAMED], *more))

@@ -1,4 +1,4 @@
-"""What became of messages that were taken in; those in quarantine are taken in anew."""
+"""The outcomes of messages that were taken in, and the replay of those in quarantine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sensorstream.history.store_reader import NOT_WHOLE, Choice, KeptMessage, Le
 from sensorstream.journal.message import origin_of_replay
 
 MOST_INDIVIDUALS: Final = 1000
-"""Of so many individuals of a message the statements are counted."""
+"""Individuals of a message whose statements are counted."""
 MOST: Final = 1000
 """Messages that one request takes in anew."""
 _DISMISSED: Final = 10_000
@@ -41,12 +41,12 @@ class KnownOrigin:
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """What became of a message up to now.
+    """The life of a message up to now.
 
     ``facts`` are the latest ones, those of a held message when it had its turn; None: nothing is
-    known. ``live`` counts the statements in the window that it said, and that it caused; None:
-    the window is not here. ``left`` is what history has of it. ``replay`` names the message that
-    came instead of it, if one did.
+    known. ``live`` counts the statements in the window that it said, and that it caused; None: the
+    window is not here. ``left`` is what history has of it. ``replay`` names the message that came
+    instead of it, if one did.
     """
 
     message: KeptMessage
@@ -60,7 +60,7 @@ class Life:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """A message of the quarantine with its ``seq`` and id, and what became of it now."""
+    """A message of the quarantine with its ``seq`` and id, and its outcome now."""
 
     seq: int
     name: str
@@ -73,8 +73,7 @@ class Replayed:
 
 
 class Messages:
-    """Reads the journal, the alerts and statements; takes messages in anew. Thread-safe.
-
+    """The messages of the journal with their alerts and statements, and their replay. Thread-safe.
     It raises :class:`.HistoryError` if they cannot be read, :class:`.Unavailable` if the window
     cannot be now, and :class:`.UnknownMessage` if the journal has no message of a name.
     """
@@ -114,10 +113,8 @@ class Messages:
         return Life(message, facts, raised, deliveries, live, left, replay)
 
     def replay(self, name: str, content: bytes | None, sender: MessageSender) -> Future[Outcome]:
-        """Take one message in anew, as it came or with another content.
-
-        The future raises what a new message would, and :class:`.RepeatedMessage` if it was replayed
-        before.
+        """Take one message in anew, as it came or with another content. The future raises what a
+        new message would, and :class:`.RepeatedMessage` if it was replayed before.
 
         Raises:
             UnknownMessage: it is not in quarantine.
@@ -171,7 +168,7 @@ class Messages:
             raise UnknownMessage(f"message {name} is not in quarantine")
 
     def dismiss_all(self, chosen: QuarantineChoice) -> tuple[int, int]:
-        """Take many messages out of quarantine; how many they are, and how many are left."""
+        """Take many messages out of quarantine; returns how many they are, and how many stay."""
         return self._app.reader.dismiss(chosen, _DISMISSED, self._app.clock.now())
 
     def _raised(self, names: Collection[str]) -> list[RaisedAlert]:

@@ -54,15 +54,14 @@ _PREFIX: Final = "question_"
 
 
 def is_question(name: str) -> bool:
-    """Whether a name is one of these, not of a job that is kept."""
+    """Whether an id is that of a running question, not of a job that is kept."""
     return name.startswith(_PREFIX)
 
 
 @dataclass(frozen=True, slots=True)
 class AskedText:
-    """A question: ``language`` is sparql or sql, ``on`` what is asked, ``client`` who asks.
-
-    ``at`` and ``during`` are its valid time, as it is written; the graphs are those of SPARQL.
+    """A question: ``language`` is sparql or sql, ``on`` what is asked, ``client`` who asks. ``at``
+    and ``during`` are its valid time, as it is written; the graphs are those of SPARQL.
     """
 
     language: str
@@ -89,7 +88,7 @@ class RunningQuestions:
     """The questions that are being answered. Thread-safe."""
 
     def __init__(self, clock: Clock, overrun: Callable[[str], None]) -> None:
-        """Begin with none; ``overrun`` is told what was asked by a question over its limits."""
+        """Begin with none; ``overrun`` gets the ``on`` of each question over its limits."""
         self._clock = clock
         self._overrun = overrun
         self._lock = Lock()
@@ -118,12 +117,12 @@ class RunningQuestions:
                 del self._runs[run.id]
 
     def runs(self) -> Sequence[RunningQuestion]:
-        """All of them, newest first."""
+        """The running questions, newest first."""
         with self._lock:
             return list(reversed(self._runs.values()))
 
     def run(self, run_id: str) -> RunningQuestion:
-        """One of them.
+        """A running question by its id.
 
         Raises:
             UnknownJob: it has ended, or was never there.
@@ -135,7 +134,7 @@ class RunningQuestions:
         return found
 
     def cancel(self, run_id: str) -> None:
-        """End one of them: who asked is told :class:`.JobCancelled`.
+        """End a running question: its client gets :class:`.JobCancelled`.
 
         Raises:
             UnknownJob: it has ended, or was never there.
@@ -143,7 +142,7 @@ class RunningQuestions:
         self.run(run_id).stop.now(JobCancelled("the question was cancelled"))
 
     def close(self) -> None:
-        """End all of them; none begins afterwards."""
+        """End all running questions; none begins afterwards."""
         with self._lock:
             self._closed = True
             runs = list(self._runs.values())
@@ -162,11 +161,11 @@ _OXIGRAPH: Final = (
 
 
 class Asking:
-    """Answers questions. Thread-safe.
+    """The answers to questions. Thread-safe.
 
-    What asks the cache, or what holds now, raises :class:`.RunsOnSpark` where the engines are not
-    here; what asks the archive :class:`.QueryError` if there is none, and :class:`.MissingExtra` if
-    the modules that read it are not installed.
+    Questions to the cache, or to what holds now, raise :class:`.RunsOnSpark` where the engines are
+    not here; questions to the archive :class:`.QueryError` if there is none, and
+    :class:`.MissingExtra` if the modules that read it are not installed.
     """
 
     def __init__(self, app: Handle, cache: Cache) -> None:
@@ -176,9 +175,7 @@ class Asking:
         self._asked: Archive | None = None
 
     def cache(self, question: CacheQuestion, out: IO[bytes], stop: Stop) -> Answered:
-        """SPARQL over the cache; see :meth:`.Cache.ask`. It must not describe classes where these
-        are known by their names only.
-        """
+        """Ask the cache in SPARQL; see :meth:`.Cache.ask`, ``names_only`` as the profile is."""
         self._app.check_here("the cache")
         asked = replace(question, names_only=self._app.deployment.names_only)
         return self._cache.ask(asked, out, stop)
@@ -186,7 +183,7 @@ class Asking:
     def cache_plan(
         self, text: str, default_graphs: Sequence[str], named_graphs: Sequence[str]
     ) -> QuestionPlan:
-        """How SPARQL over the cache is answered: Oxigraph tells no plan, but what it is asked.
+        """Explain how the cache answers SPARQL: Oxigraph has no plan, so its query is shown.
 
         Raises:
             QueryError: the query cannot be answered.
@@ -204,7 +201,7 @@ class Asking:
     def history(
         self, question: CheckedQuestion, *, live: bool, stop: Stop | None = None
     ) -> AbstractContextManager[Answer]:
-        """SPARQL over history; with ``live``, over what holds now too. See :func:`.answered`."""
+        """Ask history in SPARQL; with ``live``, also what holds now. See :func:`.answered`."""
         if live:
             self._app.check_here("what holds now", "ask on=history")
         return answered(
@@ -212,7 +209,7 @@ class Asking:
         )
 
     def history_plan(self, question: CheckedQuestion, live: bool, stop: Stop) -> QuestionPlan:
-        """How :meth:`history` answers a question; see :func:`.plan_of`."""
+        """Explain how :meth:`history` answers a question; see :func:`.plan_of`."""
         if live:
             self._app.check_here("what holds now", "ask on=history")
         return plan_of(self._app.url, question, self._limits, self._present if live else None, stop)
@@ -220,21 +217,21 @@ class Asking:
     def archive(
         self, question: CheckedQuestion, stop: Stop | None = None
     ) -> AbstractContextManager[Answer]:
-        """SPARQL over the archive; see :func:`.archive_answered`."""
+        """Ask the archive in SPARQL; see :func:`.archive_answered`."""
         archive = self._archive()
         from sensorstream.archive.archive_queries import archive_answered
 
         return archive_answered(archive, question, self._limits, stop)
 
     def archive_plan(self, question: CheckedQuestion, stop: Stop) -> QuestionPlan:
-        """How :meth:`archive` answers a question; raises as it does."""
+        """Explain how :meth:`archive` answers a question; raises as it does."""
         archive = self._archive()
         from sensorstream.archive.archive_queries import archive_plan
 
         return archive_plan(archive, question, self._limits, stop)
 
     def sql(self, text: str, stop: Stop | None = None) -> SqlResult:
-        """One read-only SQL statement over history.
+        """Run one read-only SQL statement over history.
 
         Raises:
             QueryError: the text cannot be run.
@@ -243,8 +240,7 @@ class Asking:
             return stream.result(self._limits.rows)
 
     def sql_stream(self, text: str, stop: Stop | None = None) -> AbstractContextManager[SqlStream]:
-        """One read-only SQL statement over history, with all its rows; see :func:`.open_sql`.
-
+        """Run one read-only SQL statement over history, with all its rows; see :func:`.open_sql`.
         If it names the schema ``live``, that shows the window, at the instant of the history.
         """
         live = None
@@ -254,7 +250,7 @@ class Asking:
         return open_sql(self._app.url, text, timeout=self._limits.timeout, live=live, stop=stop)
 
     def sql_archive(self, text: str, stop: Stop | None = None) -> SqlResult:
-        """One SQL statement over the archive; see :func:`.archive_sql`."""
+        """Run one SQL statement over the archive; see :func:`.archive_sql`."""
         archive = self._archive()
         from sensorstream.archive.archive_queries import archive_sql
 
@@ -283,7 +279,7 @@ class Asking:
             self._asked.duckdb.close()
 
     def _present(self, fix: Callable[[], None]) -> PresentStatements:
-        """What holds now, and the database's snapshot of the same instant."""
+        """The statements that hold now, and the database's snapshot of the same instant."""
 
         def read() -> PresentStatements:
             fix()
@@ -294,9 +290,8 @@ class Asking:
 
 
 def present(engine: Engine) -> PresentStatements:
-    """The statements of the knowledge base; the engine must not change meanwhile.
-
-    A statement that is in several graphs comes once for each. O(knowledge base).
+    """The statements of the knowledge base; the engine must not change meanwhile. A statement that
+    is in several graphs comes once for each. O(knowledge base).
     """
     stays = [
         LiveStay(each.stay, each.name, each.entered, each.time, _number(each.message))

@@ -1,4 +1,4 @@
-"""SPARQL over an ontology: what its files say, and what follows by the profile of reasoning.
+"""SPARQL over an ontology: the content of its files, and what follows by the profile of reasoning.
 
 Source: SPARQL 1.1 Entailment Regimes; section 6 (OWL 2 Direct Semantics) for HermiT and Pellet.
 """
@@ -38,15 +38,15 @@ def answers(
 ) -> Iterator[Answer]:
     """The answer to each query over an ontology; the reasoner starts once for all.
 
-    With HermiT and Pellet: names of classes and properties stand for what they mean, so a variable
-    has named individuals, named classes and literals; a class that a query describes by blank
-    nodes is asked about by what it means; and hierarchies, domains, ranges and disjoint classes
-    follow too. With every other profile: the triples of the files, and those that follow.
+    With HermiT and Pellet: names of classes and properties stand for their meaning, so a variable
+    has named individuals, named classes and literals; a class that a query describes by blank nodes
+    is asked about by its meaning; and hierarchies, domains, ranges and disjoint classes follow too.
+    With every other profile: the triples of the files, and those that follow.
 
     Args:
-        queries: which :func:`.check_answerable` has checked.
+        queries: checked by :func:`.check_answerable`.
         ontology: the files.
-        reasoning: the profile, and what its reasoner may take.
+        reasoning: the profile, and the limits of its reasoner.
         folder: where paths of rule sets begin.
 
     Raises:
@@ -109,7 +109,7 @@ def _by_meaning(
 
 
 def _about_individuals(kb: KnowledgeBase, individuals: Sequence[Subject]) -> Iterator[Triple]:
-    """All that holds, without the blank nodes that only write axioms."""
+    """The statements that hold, without the blank nodes that only write axioms."""
     known = frozenset(individuals)
     for origin in _STATIC:
         for triple in kb.triples(origin):
@@ -121,7 +121,7 @@ def _about_individuals(kb: KnowledgeBase, individuals: Sequence[Subject]) -> Ite
 
 
 def _about_names(query: Query, schema: EntailedSchema) -> Iterator[Triple]:
-    """What follows about the names of the ontology, with the predicates of a query."""
+    """The entailed statements about the names of the ontology, with the predicates of a query."""
     asked = {part for part in nodes(query) if isinstance(part, IRI)} & ENTAILED
     for predicate in sorted(asked):
         yield from schema.statements(predicate)
@@ -149,7 +149,7 @@ def _check_graphs(query: Query) -> None:
 
 
 def _check_described(query: Query) -> None:
-    """Refuse what asks how a class is written."""
+    """Refuse a query about how a class is written."""
     for part in descriptions(query):
         told = (
             f"{part.predicate} describes a class: with the profiles hermit and pellet a query "

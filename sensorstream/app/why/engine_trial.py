@@ -1,7 +1,7 @@
-"""An engine to try things on: what it makes of each message, whole.
+"""An engine to try things on, with all effects of each message.
 
-``sensorstream run`` and ``sensorstream test`` use it. It is the engine of the server; beside it
-stands a list of what has changed in the knowledge base.
+``sensorstream run`` and ``sensorstream test`` use it. It is the engine of the server, with a list
+of the changes in the knowledge base beside it.
 """
 
 from __future__ import annotations
@@ -25,12 +25,13 @@ _Triples: TypeAlias = tuple[Triple, ...]
 
 @dataclass(frozen=True, slots=True)
 class TrialTrace:
-    """What one step came to: the outcome, and the change of the knowledge base.
+    """The result of a step: the outcome, and the change of the knowledge base.
 
-    ``made`` is what the mapping rules made of the message, or what the event says; the message
-    may still have to wait. The changes are those of the whole step, that is, of the message and of
-    those that it released: ``asserted`` are new in the window graph, by messages or by semantic
-    rules, ``withdrawn`` left it; ``inferred`` and ``revoked`` are the same of the inferred graph.
+    ``made`` are the statements that the mapping rules made of the message, or those of the event;
+    the message may still have to wait. The changes are those of the whole step, that is, of the
+    message and of those that it released: ``asserted`` are new in the window graph, by messages or
+    by semantic rules, ``withdrawn`` left it; ``inferred`` and ``revoked`` are the same of the
+    inferred graph.
     """
 
     outcome: Outcome
@@ -50,7 +51,7 @@ class EngineTrial:
         engine.kb.subscribe(self._note)
 
     def take(self, arrived: Event | Arrived | UnmappedMessage) -> TrialTrace:
-        """Take an event in, or what the mapping rules made of a message."""
+        """Take in an event, or the mapping of a message."""
         made: _Triples = ()
         if isinstance(arrived, Event):
             made = arrived.triples
@@ -63,11 +64,11 @@ class EngineTrial:
         return self.seen(self.engine.advance(time))
 
     def finish(self) -> TrialTrace:
-        """The streams have ended; see :meth:`.Engine.finish`."""
+        """End the streams; see :meth:`.Engine.finish`."""
         return self.seen(self.engine.finish())
 
     def seen(self, outcome: Outcome, made: _Triples = ()) -> TrialTrace:
-        """What has changed by an outcome, which may come from elsewhere."""
+        """The changes by an outcome, which may come from elsewhere."""
         before, self._before = self._before, {}
         now = {triple: self.engine.kb.marks(triple) for triple in before}
 

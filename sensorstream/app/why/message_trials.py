@@ -1,7 +1,7 @@
-"""What other rules, another ontology or a new query would make of recent messages.
+"""Trials of other rules, another ontology or a new query on recent messages.
 
-They are tried on engines of their own with empty windows, so that the running one is not touched.
-They reason by the profile that runs; see :class:`TrialReasoners`.
+They run on engines of their own with empty windows, so that the running one is not touched. They
+reason by the profile that runs; see :class:`TrialReasoners`.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from sensorstream.reasoning.reasoner import Reasoner
 
 MOST_MESSAGES: Final = 100
 MOST_BYTES: Final = 16 * 1024 * 1024
-"""What a trial may hold of the journal."""
+"""The part of the journal that a trial may hold."""
 _SECONDS: Final = 10.0
-"""Someone waits for the answer, and the engine gets less of the processor meanwhile."""
+"""The client waits for the answer, and the engine gets less of the processor meanwhile."""
 _MOST_DIFFERENCES: Final = 20
 _MOST_STATEMENTS: Final = 50
 _MOST_REPORTS: Final = 20
@@ -76,10 +76,11 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class DeploymentTrial:
-    """``messages`` were tried, ``different`` of them had another effect; the first ones are here.
+    """A trial of a deployment: ``messages`` were tried, ``different`` of them had another effect.
 
-    ``lost_before`` and ``lost_after`` are how many of them were not taken in: rejected, or without
-    a rule that matches. If something is at fault, ``faults`` has all of it, and nothing was tried.
+    ``differences`` are the first ones. ``lost_before`` and ``lost_after`` are how many of them were
+    not taken in: rejected, or without a rule that matches. If something is at fault, ``faults`` has
+    all of it, and nothing was tried.
     """
 
     faults: tuple[SensorStreamError, ...] = ()
@@ -92,10 +93,9 @@ class DeploymentTrial:
 
 @dataclass(frozen=True, slots=True)
 class QueryTrial:
-    """``messages`` were tried; ``count`` reports came of them, the first of which are here.
-
-    If the query is at fault, ``faults`` has it, and nothing was tried. ``stopped``: why it was
-    stopped while it was tried; "" if it was not.
+    """A trial of a query: ``messages`` were tried; ``reports`` are the first of ``count``. If the
+    query is at fault, ``faults`` has it, and nothing was tried. ``stopped``: why it was stopped
+    while it was tried; "" if it was not.
     """
 
     faults: tuple[SensorStreamError, ...] = ()
@@ -106,7 +106,7 @@ class QueryTrial:
 
 
 class Trials:
-    """Tries things on the last messages of a journal, one at a time. Thread-safe."""
+    """Trials on the last messages of a journal, one at a time. Thread-safe."""
 
     def __init__(self, app: Handle) -> None:
         self._app = app
@@ -119,7 +119,7 @@ class Trials:
         self._reasoners.close()
 
     def alone(self, what: str) -> AbstractContextManager[None]:
-        """The block may try something.
+        """A block for a trial of ``what``.
 
         Raises:
             Busy: another trial is in progress.
@@ -182,7 +182,7 @@ class Trials:
             )
 
     def _taken(self, *sides: _Side) -> int:
-        """Let engines take the last messages in, as far as there is time; how many they were."""
+        """Let engines take the last messages in, as far as there is time; returns their number."""
         end, done = self._counter() + _SECONDS, 0
         for record in self._records():
             if self._counter() > end:
@@ -222,7 +222,7 @@ class _Side:
         self.count += len(reports)
         self.reports += reports[: max(0, _MOST_REPORTS - len(self.reports))]
         for outcome in in_order(came):
-            # Messages that waited are told when they are released.
+            # Messages that waited are reported when they are released.
             told = self.effects.get(outcome.message.id, effect)
             told.status = outcome.status.value
             told.reason = "" if outcome.rejection is None else str(outcome.rejection)
@@ -245,7 +245,7 @@ _NICE: Final = 5
 
 
 class TrialReasoners:
-    """Makes engines for trials; for one trial at a time."""
+    """The reasoners of engines for trials; for one trial at a time."""
 
     def __init__(self, counter: Callable[[], float]) -> None:
         """``counter`` is :meth:`.Clock.counter`."""
@@ -254,7 +254,7 @@ class TrialReasoners:
 
     @contextmanager
     def machines(self) -> Iterator[Callable[[Deployment], Machine]]:
-        """What makes the engines of one trial, the first one for what is in force."""
+        """The maker of the engines of one trial, the first one for the deployment in force."""
         used: dict[tuple[str, bytes], None] = {}
         own: list[Machine] = []
 
@@ -277,7 +277,6 @@ class TrialReasoners:
                 self._workers.pop(key).close()
 
     def close(self) -> None:
-        """End the processes."""
         while self._workers:
             self._workers.popitem()[1].close()
 
@@ -298,16 +297,16 @@ class TrialReasoners:
             )
         limits = message_limits(deployment.settings.limits, thread_seconds)
         made = DlReasoner(terminology, self._workers[key], limits=limits)
-        # What cannot be decided refuses no message, as in the engine that runs.
+        # Undecided questions refuse no message, as in the engine that runs.
         made.questions.leaves_open = True
         return made, key
 
 
 MOST_STATEMENTS: Final = 1000
-"""Of each sort, in an answer."""
+"""Statements of each sort in an answer."""
 _ID: Final = "trial"
 _PRECEDING_SECONDS: Final = 10.0
-"""For the messages before it: someone waits for the answer."""
+"""The time for the messages before it: the client waits for the answer."""
 _EXPLAINED_BYTES: Final = 256 * 1024
 _EXPLAINED_SECONDS: Final = 1.0
 """Explaining takes a few times as long as mapping, and has no limit of its own."""
@@ -315,12 +314,12 @@ _EXPLAINED_SECONDS: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class MessageTrial:
-    """What would become of a message.
+    """A trial of a message.
 
     If something is at fault with the rules, ``faults`` has all of it, and nothing was tried.
-    ``statements`` are what the mapping rules made of it, ``added`` what semantic rules inserted,
-    ``inferred`` what follows by the profile ``reasoner``. ``unexplained`` is why there are no
-    ``explanations``, if that is so. So many messages (``preceding``) were taken in first.
+    ``statements`` are those that the mapping rules made of it, ``added`` those that semantic rules
+    inserted, ``inferred`` those that follow by the profile ``reasoner``. ``unexplained`` is why
+    there are no ``explanations``, if that is so. ``preceding`` messages were taken in first.
     """
 
     faults: tuple[SensorStreamError, ...] = ()
@@ -350,8 +349,8 @@ def try_message(
     """Take a message in by ``machine``, which is new; ``now`` is when it arrives.
 
     The messages ``before`` are taken in first. If the message is one of them, these are those
-    before it. What they say themselves is not told; what follows when one of them, which had to
-    wait, is released with the message, is.
+    before it. Their own effects are not reported, but for those of a message that had to wait and
+    is released with this one.
     """
     message = Message(_ID, content, now, source)
     first = set[Triple]()
@@ -390,7 +389,7 @@ def try_message(
 
 
 def _take(machine: Machine, message: Message) -> Iterator[Triple]:
-    """Take a message in; what its mapping rules made of it."""
+    """Take a message in; returns the statements that its mapping rules made of it."""
     arrived = machine.mapper.map(message)
     machine.engine.take(arrived)
     if isinstance(arrived, Arrived):
@@ -401,7 +400,7 @@ def _take(machine: Machine, message: Message) -> Iterator[Triple]:
 def _explained(
     deployment: Deployment, message: Message, seconds: float
 ) -> tuple[tuple[Explanation, ...], str]:
-    """What each expression found, or why that cannot be told."""
+    """The findings of each expression, or why they cannot be given."""
     if len(message.content) > _EXPLAINED_BYTES or seconds > _EXPLAINED_SECONDS:
         return (), (
             f"what each expression found is told of messages of up to {_EXPLAINED_BYTES} bytes "

@@ -1,4 +1,4 @@
-"""Why a statement holds, or a rule does not fire: asked of the engine between two messages."""
+"""The reasons why a statement holds, or a rule does not fire, from the engine's present state."""
 
 from __future__ import annotations
 
@@ -75,9 +75,8 @@ T = TypeVar("T")
 
 
 class Snapshots:
-    """Forks this process between two messages: the fork has an engine of its own. Thread-safe.
-
-    An answer may take as long as any; ``what`` is asked is for errors.
+    """Forks of this process between two messages: each has an engine of its own. Thread-safe. An
+    answer has the time limit of any question; ``what`` names it in errors.
     """
 
     def __init__(self, app: Handle, what: str) -> None:
@@ -133,9 +132,8 @@ _ELSEWHERE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class WhyHeld:
-    """Why a statement holds; ``held`` is None if it does not.
-
-    ``profile`` is what infers. ``notes`` say what else there is to know.
+    """The reason why a statement holds; ``held`` is None if it does not. ``profile`` is what
+    infers. ``notes`` say what else there is to know.
     """
 
     statement: Triple
@@ -145,7 +143,6 @@ class WhyHeld:
 
     @property
     def holds(self) -> bool:
-        """Whether it holds."""
         return self.held is not None
 
     @property
@@ -169,10 +166,9 @@ class WhyHeld:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What the fork has found out about a statement, and what it follows from.
-
-    ``kept`` has, of each statement, the graphs that hold it, the message that said it and the one
-    that caused it to be inferred.
+    """The findings of the fork about a statement, and about its premises. ``kept`` has, for each
+    statement, the graphs that hold it, the message that said it and the one that caused it to be
+    inferred.
     """
 
     kept: Mapping[Triple, tuple[Origin, str, str]]
@@ -183,12 +179,12 @@ class _Seen:
 
 
 class WhyHolds:
-    """Finds out why statements hold. Thread-safe.
+    """The search for reasons why statements hold. Thread-safe.
 
     Each question is answered in a fork of this process, from the state between two messages; then
-    the messages are mapped again. Each of the two may take as long as a question.
-    Where they take too long or too many ask at once, :class:`.Overrun`, :class:`.Busy` or
-    :class:`.Unavailable` is raised, and :class:`.RunsOnSpark` where the engines are not here.
+    the messages are mapped again. Each of the two may take as long as a question. Where they take
+    too long or too many ask at once, :class:`.Overrun`, :class:`.Busy` or :class:`.Unavailable` is
+    raised, and :class:`.RunsOnSpark` where the engines are not here.
     """
 
     def __init__(self, app: Handle) -> None:
@@ -197,9 +193,8 @@ class WhyHolds:
         self._turns = ForkTurns(1, app.seconds, _WHAT)
 
     def why(self, statement: str) -> WhyHeld:
-        """Why a statement holds, down to what messages and the ontology say.
-
-        ``statement`` is its text, with the prefixes of the rule files in force.
+        """Explain why a statement holds, down to messages and the ontology. ``statement`` is its
+        text, with the prefixes of the rule files in force.
 
         Raises:
             QueryError: the text is not one statement.
@@ -240,9 +235,8 @@ class WhyHolds:
         return WhyHeld(triple, held, deployment.settings.reasoning.profile, tuple(notes))
 
     def rules_behind(self, statements: Collection[Triple]) -> Mapping[Triple, str]:
-        """The rules that derive inferred statements of now, each by the last step to it.
-
-        What no rule derives is left out, as are all statements where HermiT or Pellet infers.
+        """The rules that derive inferred statements now, each by the last step to it. Statements
+        that no rule derives are left out, as are all where HermiT or Pellet infers.
         """
         self._app.check_here("by which rule a statement is inferred", _ELSEWHERE)
         if not statements:
@@ -267,7 +261,7 @@ class WhyHolds:
 
 
 def _seen(engine: Engine, triple: Triple, schema: Schema) -> _Seen:
-    """In the fork."""
+    """Find the derivation of a statement; called in the fork."""
     kb = engine.kb
     if triple not in kb:
         return _Seen({}, {})
@@ -288,7 +282,7 @@ def _seen(engine: Engine, triple: Triple, schema: Schema) -> _Seen:
 
 
 def _rules_behind(engine: Engine, statements: Collection[Triple]) -> dict[Triple, str]:
-    """In the fork."""
+    """Find the last rules behind statements; called in the fork."""
     kb, rules = engine.kb, rules_of(engine.reasoner)
     if rules is None:
         return {}
@@ -304,7 +298,7 @@ def _rules_behind(engine: Engine, statements: Collection[Triple]) -> dict[Triple
 
 
 def _kept(engine: Engine, triple: Triple) -> tuple[Origin, str, str]:
-    """The graphs that hold a statement, who said it, and who caused it to be inferred."""
+    """The graphs that hold a statement, its message, and the message that caused its inference."""
     individual = engine.window.get(engine.window.owner(triple[0]))
     said = None if individual is None else individual.statements.get(triple)
     begun = engine.inferences.begun().get(triple)
@@ -320,12 +314,12 @@ def _matched(triple: Triple, origins: Origin, said_by: str, _caused_by: str) -> 
         return Matched(triple, Basis.SAID, said_by)
     if origins & Origin.STATIC:
         return Matched(triple, Basis.ONTOLOGY)
-    # Its premises are known: what the message said of the same individuals is not looked for.
+    # Its premises are known: its message's statements on the same individuals are not needed.
     return Matched(triple, Basis.INFERRED)
 
 
 class _Telling:
-    """Tells each statement once, with what derives it."""
+    """The reasons of statements; the derivation of each is given once."""
 
     def __init__(self, seen: _Seen, found: Mapping[str, Saying], rules: RuleSet | None) -> None:
         self._seen = seen
@@ -336,7 +330,7 @@ class _Telling:
         self.left_out = 0
 
     def of(self, triple: Triple, depth: int = 0) -> Reason:
-        """A statement, and all behind it."""
+        """Build the reason of a statement, and of all its premises."""
         matched = _matched(triple, *self._seen.kept[triple])
         _, _, caused_by = self._seen.kept[triple]
         step = self._seen.steps.get(triple)
@@ -379,9 +373,8 @@ _EXPECTED: Final = "expected one statement, such as <http://example.org/s1> a :S
 
 
 def known_prefixes(files: Iterable[RuleFile]) -> dict[str, str]:
-    """The prefixes of rule files, and those of RDF, RDFS, OWL and XSD.
-
-    A prefix that two files have for different namespaces is not known.
+    """The prefixes of rule files, and those of RDF, RDFS, OWL and XSD. A prefix that two files have
+    for different namespaces is left out.
     """
     found: dict[str, str] = dict(_STANDARD)
     meant: dict[str, set[str]] = {}
@@ -396,7 +389,7 @@ def known_prefixes(files: Iterable[RuleFile]) -> dict[str, str]:
 
 
 def read_statement(text: str, prefixes: Mapping[str, str]) -> Triple:
-    """The triple of a statement in the syntax of SPARQL; a full stop at its end may be left out.
+    """Parse a statement in the syntax of SPARQL; a full stop at its end may be left out.
 
     Raises:
         QueryError: it is no statement, or not one alone.
@@ -435,10 +428,10 @@ _RULE_ELSEWHERE: Final = (
 
 
 class Unmet:
-    """Answers why rules do not fire, and queries do not find. Thread-safe.
+    """The search for reasons why rules do not fire, and queries do not find. Thread-safe.
 
-    Each question is answered in a fork of this process, from the state between two messages.
-    Where they take too long or too many ask at once, :class:`.Overrun`, :class:`.Busy` or
+    Each question is answered in a fork of this process, from the state between two messages. Where
+    they take too long or too many ask at once, :class:`.Overrun`, :class:`.Busy` or
     :class:`.Unavailable` is raised, and :class:`.RunsOnSpark` where the engines are not here.
     """
 
@@ -447,9 +440,8 @@ class Unmet:
         self._snapshots = Snapshots(app, _WHY_NOT)
 
     def why_not(self, name: str, individual: str, variable: str = "") -> WhyNot:
-        """The first part of a semantic rule that keeps it from firing for an individual.
-
-        Where no rule has this name, a continuous query is meant, and what leaves it no solution.
+        """Find the first part of a semantic rule that keeps it from firing for an individual. Where
+        no rule has this name, a continuous query is meant, and what leaves it no solution.
         ``variable`` of the rule is the individual; "": the one that fits best.
 
         Raises:
@@ -532,7 +524,7 @@ def _asked(
     subject: Subject,
     variable: str,
 ) -> WhyNot:
-    """In the fork."""
+    """Find why a rule does not fire; called in the fork."""
     kb = engine.kb
     present = PresentState(
         kb,

@@ -1,4 +1,4 @@
-"""What would have fired: the journal through an engine with other semantic rules, nothing written.
+"""A replay of the journal through an engine with other semantic rules; nothing is written.
 
 The window and the memory of the rules at an instant depend on all messages before it, so the
 journal is processed from the first entry that is kept. If that is the first there was, the same
@@ -52,11 +52,12 @@ class AlertComparison:
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """What became of the entries of the journal; alerts are in the order of their times.
+    """The results of replaying the journal; alerts are in the order of their times.
 
-    ``since`` is the arrival of the first; ``whole``: the journal has all its entries. ``reports``
-    are the numbers of reports of each continuous query. ``unanswered`` counts the questions to the
-    history, by rule, whose answers the journal does not have: nobody is asked now.
+    ``since`` is the arrival of the first entry; ``whole``: the journal has all its entries.
+    ``reports`` are the numbers of reports of each continuous query. ``unanswered`` counts the
+    questions to the history, by rule, whose answers the journal does not have: they are not asked
+    now.
     """
 
     entries: int
@@ -75,10 +76,9 @@ def what_if(
     end: Instant | None,
     said: Callable[[int, int], None],
 ) -> WhatIf:
-    """Compare the alerts that rules raised with those that they, or others, raise now.
-
-    Changes of the ontology and queries that the journal has take place as they did. It ends when
-    application time has come to ``end``.
+    """Compare the alerts that rules raised with those that they, or others, raise now. Changes of
+    the ontology and queries that the journal has take place as they did. It ends when application
+    time has come to ``end``.
 
     Args:
         settings: of the deployment.
@@ -86,7 +86,7 @@ def what_if(
         rules: files of semantic rules instead of the deployment's; none: the deployment's own.
         start: alerts from this time on.
         end: alerts before this time; None: to the end.
-        said: is told how many entries have been processed, and of how many, now and then.
+        said: gets the numbers of processed and of all entries, now and then.
 
     Raises:
         SettingsError: the engines run on Spark, a file is not one of semantic rules, or a setting
@@ -179,7 +179,7 @@ def _semantic(paths: Sequence[Path]) -> list[RuleFile]:
 
 
 def _extent(url: str) -> tuple[int, int]:
-    """The last entry whose effects are stored, and how many are kept up to it."""
+    """The last entry whose effects are stored, and the number of entries kept up to it."""
     with (
         translating("cannot read the journal"),
         closing(connect(url)) as connection,
@@ -198,5 +198,5 @@ def _within(time: Instant, start: Instant | None, end: Instant | None) -> bool:
 
 
 def _comparable(alert: Alert) -> Alert:
-    """The alert without what depends on the other rules: its count, and what led to it."""
+    """The alert without the parts that depend on the other rules: its count, and its messages."""
     return replace(alert, id="", messages=())

@@ -1,10 +1,9 @@
-"""What a value function is: its name, its parameters, and what a call of it becomes.
+"""The definition of a value function: its name, its parameters, and the compiled form of a call.
 
-A call becomes a function over all values of an XPath; most are given for one value.
-
-Each function has an IRI, so that RML (FnO) can name it as rules do: ``FUNCTION`` and its name. The
-value that goes through the function is the parameter ``PARAMETER`` and ``value``; the others are
-named in ``Definition.parameters``.
+A call becomes a function over all values of an XPath; most are given for one value. Each function
+has an IRI, ``FUNCTION`` and its name, so that RML (FnO) can name it. The value that goes through
+the function is the parameter ``PARAMETER`` and ``value``; ``Definition.parameters`` names the
+others.
 """
 
 from __future__ import annotations
@@ -51,9 +50,8 @@ class ValueKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A compiled call: the kinds it takes, the kind it returns, and the function.
-
-    One that is ``separate`` makes of each value the same, whatever values stand beside it.
+    """A compiled call: the kinds it takes, the kind it returns, and the function. A ``separate``
+    one makes the same of each value, whatever other values there are.
     """
 
     takes: frozenset[ValueKind]
@@ -62,7 +60,7 @@ class Function:
     separate: bool = False
 
     def run_valid(self, values: list[str]) -> list[str]:
-        """What the function makes of the values that are valid."""
+        """The results for the values that are valid."""
         made = []
         for each in [[value] for value in values] if self.separate else [values]:
             with suppress(TermError):
@@ -171,7 +169,7 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """What the calls of a rule file may name: its tables, and the user's own functions."""
+    """The names that calls of a rule file may use: its tables, and the user's own functions."""
 
     tables: Tables = field(default_factory=dict)
     own: Mapping[str, Definition] = field(default_factory=dict)
@@ -199,7 +197,7 @@ def may(name: str, kind: Literal["text", "number", "word"], before: str = "") ->
 
 
 def any_of(words: Iterable[str]) -> str:
-    """The shape of one of some arguments."""
+    """A form that any of some arguments has."""
     return f"(?:{'|'.join(words)})"
 
 
@@ -238,5 +236,5 @@ def whole(argument: Argument, *, zero: bool) -> int:
 
 
 def _shortened(message: str) -> str:
-    """A message names its value, which may be as long as a document: its end says what is wrong."""
+    """Cut the value in a message, possibly a whole document; the end says what is wrong."""
     return message if len(message) <= _LONGEST else f"{message[:100]} … {message[-200:]}"

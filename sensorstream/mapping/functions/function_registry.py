@@ -1,4 +1,4 @@
-"""All value functions by name, the built-in ones and a library's own, and the calls of a hole."""
+"""The value functions by name, built-in ones and a library's own, and the calls of a hole."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def builtins() -> Mapping[str, Definition]:
 
 
 def definitions(library: Library) -> Mapping[str, Definition]:
-    """All functions that a rule with this library may call, by name."""
+    """The functions that a rule with this library may call, by name."""
     return {**builtins(), **library.own}
 
 
@@ -57,9 +57,8 @@ def definition_of(iri: str, library: Library, position: Position = NOWHERE) -> D
 def call_of(
     definition: Definition, given: Mapping[str, Sequence[str]], position: Position = NOWHERE
 ) -> ValueCall:
-    """A call with arguments by their parameters' names, as FnO has them; without the value.
-
-    A parameter of words takes several in one text, such as ``lat lon``.
+    """A call with arguments by their parameters' names, as FnO has them; without the value. A
+    parameter of words takes several in one text, such as ``lat lon``.
 
     Raises:
         LanguageError: an unknown or missing parameter, several arguments for a parameter that takes
@@ -150,9 +149,8 @@ _TAKEN: Final = frozenset().union(*_SUITABLE.values())
 def compile_calls(
     calls: Sequence[ValueCall], library: Library, *, valid: bool = False
 ) -> Callable[[list[str]], list[str]]:
-    """All values through all functions, in order; ``TermError`` for an invalid one.
-
-    With ``valid`` an invalid one is left out.
+    """A function that applies all calls to values, in order; it raises ``TermError`` for an invalid
+    one, or leaves it out if ``valid``.
 
     Raises:
         LanguageError: one of the faults that ``call_faults`` lists.
@@ -176,11 +174,9 @@ def call_faults(
     datatype: str | None = None,
     make: Callable[[str], Literal] | None = None,
 ) -> Iterator[LanguageError]:
-    """The faults of the functions of a hole.
-
-    Each must accept the result of the one before; the last result and the constants of ``default``
-    must be valid for ``datatype``. ``make`` makes the literal, if the value consists of this hole
-    only.
+    """The faults of the functions of a hole. Each must accept the result of the one before; the
+    last result and the constants of ``default`` must be valid for ``datatype``. ``make`` makes the
+    literal, if the value consists of this hole only.
     """
     compiled: list[tuple[ValueCall, Function]] = []
     for call in calls:

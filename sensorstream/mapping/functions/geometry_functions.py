@@ -1,7 +1,7 @@
 """Value functions that make geometries: from coordinates in a text to WKT (ISO 19125-1, 7.2).
 
 A GeoSPARQL ``geo:wktLiteral`` without an IRI is in CRS84: degrees, longitude first. So latitude and
-longitude are put in that order here, whichever order the message has. Numbers stay exact.
+longitude are put in that order here, whatever order the message has. Numbers stay exact.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _EARTH: Final = 6371.0088
 
 @dataclass(frozen=True, slots=True)
 class _Axes:
-    """What the numbers of a position are.
+    """The meaning of the numbers of a position.
 
     ``order`` is ``lat lon``, ``lon lat`` or ``x y``; with ``height`` each position has a third
     number. ``x y`` are in the order of the reference system ``crs`` (an IRI); the others are
@@ -59,9 +59,8 @@ class _Axes:
 
 
 def _geometry(shape: str, axes: _Axes) -> Callable[[list[str]], list[str]]:
-    """From texts with numbers to WKT: a geometry each; ``rings`` makes one polygon of all texts.
-
-    The first of the rings is the outer boundary, the others are holes.
+    """A function from texts with numbers to WKT: a geometry each; ``rings`` makes one polygon of
+    all texts, the first as outer boundary, the others as holes.
     """
     head = f"<{axes.crs}> " if axes.crs else ""
     tag = f"{head}{_WORD.get(shape, 'POLYGON')}{' Z ' if axes.height else ''}"

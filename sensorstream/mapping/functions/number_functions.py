@@ -130,7 +130,7 @@ def _unit(call: ValueCall, _: Library) -> Function:
 
 
 def _conversion(source: str, target: str, position: Position) -> EachNumber:
-    """From one unit to another, exactly.
+    """An exact conversion from one unit to another.
 
     Raises:
         LanguageError: pint does not have the unit, or the two have different dimensions.
@@ -173,7 +173,7 @@ def _conversion(source: str, target: str, position: Position) -> EachNumber:
 
 
 def _conversion_of_its_own(target: str, position: Position) -> Callable[[str], str]:
-    """From the unit that stands behind a number, as in ``72 degF``.
+    """A conversion from the unit behind a number, as in ``72 degF``.
 
     Raises:
         LanguageError: as for :func:`_conversion`.
@@ -182,7 +182,7 @@ def _conversion_of_its_own(target: str, position: Position) -> Callable[[str], s
 
     @lru_cache(maxsize=_UNITS)
     def known(unit: str) -> EachNumber:
-        # pint calculates what it reads: a sender may write a name, and no arithmetic without end.
+        # pint calculates expressions: a sender may write a name, but no endless arithmetic.
         if not _UNIT.fullmatch(unit):
             raise TermError(f"'{unit}' is not a unit: expected e.g. km/h")
         try:
@@ -201,7 +201,8 @@ def _conversion_of_its_own(target: str, position: Position) -> Callable[[str], s
 
 @cache
 def _registry() -> UnitRegistry[Fraction]:
-    # Takes most of a second, only in deployments that convert units, when their rules are read.
+    # The import takes most of a second, so only deployments that convert units do it, on reading
+    # rules.
     import pint
 
     return pint.UnitRegistry(non_int_type=Fraction, cache_folder=None)
@@ -241,7 +242,7 @@ NUMBER_CALLS: Final = (
         Definition(
             sign,
             f"{sign} NUMBER",
-            "arithmetic on exact decimals",
+            "arithmetic on exact decimals; 28 digits if a division has no finite result",
             "0",
             (needs("operand", "number"),),
             _arithmetic,
@@ -259,7 +260,7 @@ NUMBER_CALLS: Final = (
     Definition(
         "number",
         'number, number decimal "," or number decimal "," thousands "."',
-        "a number in a local format as 1234.5",
+        "a number in a local format as 1234.5; ' ' is any space",
         '(?:decimal "(?: thousands ")?|thousands ")?',
         (may("decimal", "text", "decimal"), may("thousands", "text", "thousands")),
         _number,
@@ -267,7 +268,7 @@ NUMBER_CALLS: Final = (
     Definition(
         "unit",
         'unit "FROM" to "TO", or unit to "TO" of a number with its unit behind it',
-        "a number in another unit",
+        "a number in another unit, by the names of pint",
         '(?:" )?to "',
         (may("from", "text"), needs("to", "text", "to")),
         _unit,
@@ -275,7 +276,7 @@ NUMBER_CALLS: Final = (
     Definition(
         "boolean",
         'boolean, or boolean "YES" or "TEXT" … not "NO" or "TEXT" …',
-        "true or false",
+        "true or false; without texts true, 1, yes, y, on and false, 0, no, n, off in any case",
         f"(?:{_TEXTS} not {_TEXTS})?",
         (
             Parameter("true", "text", between="or", required=False),

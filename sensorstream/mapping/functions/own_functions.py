@@ -1,6 +1,6 @@
 """Functions of the user's own: plain typed Python functions that rules may call.
 
-A function takes the value (``str``) and perhaps arguments, and returns what it becomes::
+A function takes the value (``str``) and perhaps arguments, and returns the new value::
 
     def plate(text: str, country: str = "DK") -> str | None:
         ...

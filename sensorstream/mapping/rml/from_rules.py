@@ -1,12 +1,11 @@
-"""Translates mapping rules to RML, as far as RML can express them.
+"""Translation of mapping rules to RML, as far as RML can express them.
 
 A rule that RML cannot express is refused, with the reason. Annotations in SensorStream's namespace
 hold what other RML processors may ignore: time, update, policies.
 
 Some processors find values below an iteration only. A property whose XPaths all lead to the same
 ancestor may move to a triples map of its own, which iterates over the ancestors: its subjects are
-those of all iterations below, and RML combines each with each value, so that the triples are the
-same.
+those of all iterations below, and RML combines each with each value, so the triples are the same.
 """
 
 from __future__ import annotations
@@ -45,10 +44,9 @@ _BASE = "urn:sensorstream:rule:"
 def from_rules(
     file: syntax.RuleFile, schema: Schema, source: str = ""
 ) -> tuple[RmlMapping, tuple[LanguageError, ...]]:
-    """The mapping rules of a checked file as triples maps, one for each individual.
-
-    Also the reasons why some rules are not among them. Datatypes that the ontology states are
-    written out, since RML uses no ontology. ``source`` is the path of a file with messages.
+    """The mapping rules of a checked file as triples maps, one for each individual, and the reasons
+    why some rules are left out. Datatypes that the ontology states are written out, since RML uses
+    no ontology. ``source`` is the path of a file with messages.
     """
     maps: list[TriplesMap] = []
     refused: list[LanguageError] = []
@@ -74,7 +72,7 @@ def _refuse(what: str, position: Position) -> NoReturn:
 
 
 class _Exporter:
-    """Turns one rule into triples maps."""
+    """A translator of one rule into triples maps."""
 
     def __init__(
         self, file: syntax.RuleFile, rule: syntax.MappingRule, schema: Schema, source: str
@@ -250,9 +248,9 @@ _PATH: Final = re.compile(r"@?[\w:.-]+(?:/@?[\w:.-]+)*")
 def without_ancestors(mapping: RmlMapping) -> RmlMapping:
     """The mapping with such properties in triples maps of their own, as far as that is possible.
 
-    It says the same, for maps that :func:`.from_rules` makes. A property stays where it is if its
-    XPaths lead to different ancestors, if there is a policy for missing values, or if the name of
-    the individual has several values of the iteration: these must not be combined.
+    The meaning is the same, for maps that :func:`.from_rules` makes. A property stays in its map if
+    its XPaths lead to different ancestors, if there is a policy for missing values, or if the name
+    of the individual has several values of the iteration: these must not be combined.
     """
     return replace(mapping, maps=tuple(made for each in mapping.maps for made in _split(each)))
 
@@ -260,7 +258,7 @@ def without_ancestors(mapping: RmlMapping) -> RmlMapping:
 def _split(triples_map: TriplesMap) -> Iterator[TriplesMap]:
     by_level: dict[int, list[PredicateObjects]] = {}
     above: dict[int, TriplesMap | None] = {}
-    # A missing value that leaves out the individual leaves out what stands above it, too.
+    # If a missing value leaves out the individual, statements moved above it are left out, too.
     whole = any(each.missing == "skip individual" for each in nodes(triples_map, TermMap))
     for values in triples_map.properties:
         level = 0 if whole else _level(values)
@@ -279,7 +277,7 @@ def _split(triples_map: TriplesMap) -> Iterator[TriplesMap]:
 
 
 def _level(values: PredicateObjects) -> int:
-    """How many steps up all XPaths of a property lead; 0: not all the same, or a policy."""
+    """The steps up that all XPaths of a property lead; 0: they differ, or there is a policy."""
     holes = tuple(nodes(values, Hole))
     term_maps = nodes(values, TermMap)
     if not holes or any(each.missing != "skip" or each.if_valid for each in term_maps):

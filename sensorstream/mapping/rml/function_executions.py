@@ -1,8 +1,8 @@
-"""Reads expressions, function executions among them: the value functions of rules, named by FnO.
+"""The reader of expressions and function executions: value functions of rules, named by FnO.
 
 Source: RML-Core, "Generating values with expressions"; RML-FNML (http://w3id.org/rml/fnml/spec),
-and the ``fnml:functionValue`` before it. Some functions of GREL, which most mappings use, are taken
-for ours.
+and the ``fnml:functionValue`` before it. Some functions of GREL, which most mappings use, become
+functions of rules.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _EXECUTES: Final = frozenset(
     f"{scheme}://w3id.org/function/ontology#executes" for scheme in ("http", "https")
 )
 _GREL: Final = "http://users.ugent.be/~bjdmeest/function/grel.ttl#"
-# By names in small letters: the examples of the specification do not agree on them.
+# The names are in small letters, since the examples of the specification differ.
 _GREL_FUNCTIONS: Final = {
     "touppercase": "upper",
     "tolowercase": "lower",
@@ -63,7 +63,7 @@ ONE_EXPRESSION: Final = (
 
 
 class ExpressionReader(Block):
-    """Reads the expressions of one triples map, function executions among them."""
+    """A reader of the expressions of one triples map, function executions among them."""
 
     def expression(self, node: Term, where: str) -> Expression | None:
         constant, reference, template = (self.graph.values(node, each) for each in EXPRESSION)

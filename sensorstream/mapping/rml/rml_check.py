@@ -1,4 +1,4 @@
-"""Checks a mapping after it is read: its XPaths, names and constants."""
+"""The check of a mapping after it is read: its XPaths, names and constants."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sensorstream.sparql.walk import nodes
 def faults(
     mapping: RmlMapping, schema: Schema, library: Library = NO_LIBRARY
 ) -> list[LanguageError]:
-    """All faults of a mapping, each with its position in the document."""
+    """The faults of a mapping, each with its position in the document."""
     found: list[LanguageError] = []
     for each in mapping.maps:
         found += _xpaths(each)
@@ -66,7 +66,7 @@ def _at(triples_map: TriplesMap, found: Iterator[LanguageError]) -> Iterator[Lan
 
 
 def _functions(triples_map: TriplesMap, library: Library) -> Iterator[LanguageError]:
-    """Functions that do not take what comes before them, or give what the datatype is not."""
+    """Faults of functions that do not take the value before them, or do not give the datatype."""
     parts = (triples_map.subject, triples_map.graphs, triples_map.properties)
     datatypes = {
         id(each.expression): each.datatype.constant

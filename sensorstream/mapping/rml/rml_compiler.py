@@ -1,8 +1,7 @@
-"""Compiles RML mappings to the same kind of plan as rules.
+"""The compiler of RML mappings to the same kind of plan as rules.
 
-Source: RML-Core, "The Output Dataset". Intended differences are listed in
-``docs/use/rml-and-xslt.md``: values lose their outer white space, and an invalid term rejects the
-message.
+Source: RML-Core, "The Output Dataset". ``docs/use/rml-and-xslt.md`` lists intended differences:
+values lose their outer white space, and an invalid term rejects the message.
 """
 
 from __future__ import annotations
@@ -47,9 +46,8 @@ from sensorstream.sparql.walk import nodes
 def steep_of_map(
     triples_map: TriplesMap, mapping: RmlMapping, own: Container[str]
 ) -> Iterator[Steep]:
-    """The expressions of a triples map that are not linear in the message.
-
-    Those whose values multiply count at the iterator. ``own`` are the user's own functions.
+    """The expressions of a triples map that are not linear in the message; those whose values
+    multiply count at the iterator. ``own`` are the user's own functions.
     """
     iterator = triples_map.source.iterator
     holes = set(nodes(triples_map, Hole)) - {iterator}
@@ -97,10 +95,8 @@ Files: TypeAlias = Mapping[str, Document]
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a mapping uses besides the message.
-
-    ``library`` holds the functions, ``files`` the documents of the sources that
-    :func:`joined_files` names.
+    """The data that a mapping uses besides the message: ``library`` holds the functions, ``files``
+    the documents of the sources that :func:`joined_files` names.
     """
 
     library: Library = NO_LIBRARY
@@ -153,7 +149,7 @@ def joined_files(mapping: RmlMapping) -> tuple[LogicalSource, ...]:
 def compile_maps(
     mapping: RmlMapping, timeline: Timeline, surroundings: Surroundings = ALONE
 ) -> tuple[PlannedRule, ...]:
-    """Each triples map of a document without faults as a separate rule, to report its results."""
+    """The triples maps of a document without faults as a rule each, to report their results."""
     shared = Counter(each.rule for each in mapping.maps)
     return tuple(
         _planned(
@@ -195,7 +191,7 @@ def _planned(
     sources = frozenset(each.source.name for each in mapping.maps)
 
     def run(root: Element, harvest: Harvest, nodes: Nodes | None) -> bool:
-        # A message of one of the document's sources is not for the maps of the others.
+        # A message of one source of the document is not for the maps of other sources.
         source = harvest.message.source
         only = source if source in sources else ""
         found = [part(root, harvest) for name, part in parts if not only or name == only]
@@ -224,7 +220,7 @@ def _note(hole: Hole, row: Turn, found: Sequence[str]) -> None:
 
 
 class _MapCompiler(TermCompiler):
-    """Compiles one triples map; its methods return closures."""
+    """A compiler of one triples map; its methods return closures."""
 
     def __init__(
         self,
@@ -287,7 +283,7 @@ class _MapCompiler(TermCompiler):
     # Iterations
 
     def rows(self) -> Callable[[Turn], Iterator[Turn]]:
-        """All iterations of a message."""
+        """A function to all iterations of a message."""
         hole = self._map.source.iterator
         if hole.text == "/":
             return lambda start: iter((start,))

@@ -27,9 +27,8 @@ class JoinCondition(SyntaxNode):
 
 
 class ParentMap(SyntaxNode):
-    """``rml:parentTriplesMap``: the subjects of another triples map (a referencing object map).
-
-    ``parent`` is the key of the triples map in :class:`Mapping`.
+    """``rml:parentTriplesMap``: the subjects of another triples map (a referencing object map),
+    whose key in :class:`Mapping` is ``parent``.
     """
 
     parent: str
@@ -38,9 +37,8 @@ class ParentMap(SyntaxNode):
 
 
 class PredicateObjects(SyntaxNode):
-    """``rml:predicateObjectMap``: every predicate with every object.
-
-    ``graphs`` are its graph maps: its triples are in their graphs and in those of the subject map.
+    """``rml:predicateObjectMap``: every predicate with every object. ``graphs`` are its graph maps:
+    its triples are in their graphs and in those of the subject map.
     """
 
     predicates: tuple[TermMap, ...]
@@ -66,12 +64,12 @@ class LogicalSource(SyntaxNode):
 
 
 class TriplesMap(SyntaxNode):
-    """``rml:TriplesMap``: how each iteration becomes triples of one subject.
+    """``rml:TriplesMap``: makes triples of one subject for each iteration.
 
     ``key`` is its IRI, or its label if it has none. ``rule`` is the name that outcomes show.
     ``graphs`` are the graph maps of the subject map; without any graph map, triples are in the
-    default graph. ``base`` completes IRIs that are not absolute.
-    ``at`` finds the event's time, as in a rule; ``update`` replaces earlier values.
+    default graph. ``base`` completes IRIs that are not absolute. ``at`` finds the event's time, as
+    in a rule; ``update`` replaces earlier values.
     """
 
     key: str
@@ -93,7 +91,7 @@ class TriplesMap(SyntaxNode):
 
 
 class RmlMapping(SyntaxNode):
-    """One RML document. ``prefixes`` are those of the file, for printing."""
+    """An RML document. ``prefixes`` are those of the file, for printing."""
 
     maps: tuple[TriplesMap, ...]
     prefixes: tuple[tuple[str, str], ...] = ()

@@ -1,4 +1,4 @@
-"""Reads an RML mapping from Turtle, with an error for everything that is not supported.
+"""The reader of an RML mapping in Turtle, with an error for everything that is not supported.
 
 Source: RML-Core (http://w3id.org/rml/core/spec) and the XPath part of the RML-IO-Registry.
 """
@@ -59,7 +59,7 @@ _MARKS: Final = rml("logicalSource", "subjectMap", "subject", "logicalTable")
 def read_rml(
     text: str, file: str = "", base: str = "", library: Library = NO_LIBRARY
 ) -> RmlMapping:
-    """The mapping that a Turtle document describes; ``file`` names it in errors.
+    """The mapping in a Turtle document; ``file`` names it in errors.
 
     ``base`` is the base IRI of triples maps without an ``rml:baseIRI``; if it is empty, that is the
     ``@base`` of the document. ``library`` holds the functions that it may name.
@@ -97,7 +97,7 @@ _TERM_TYPES: Final = {
 
 
 class _TermReader(ExpressionReader):
-    """Reads the term maps of one triples map (RML-Core, "Term Maps")."""
+    """A reader of the term maps of one triples map (RML-Core, "Term Maps")."""
 
     def constant(self, term: Term, kind: str, where: str) -> TermMap:
         where = f"{where}, {kind}"
@@ -186,7 +186,7 @@ class _TermReader(ExpressionReader):
 
 
 class _Reader(_TermReader):
-    """Reads one triples map."""
+    """A reader of one triples map."""
 
     def triples_map(self, number: int, base: str | None) -> TriplesMap:
         graph, node = self.graph, self.node

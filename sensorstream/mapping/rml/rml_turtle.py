@@ -1,9 +1,8 @@
 """A mapping document as a graph, with positions for error messages, and the properties of a node.
 
-No term of RML's own vocabulary is ignored: a property that is not listed here is an error.
-
-Turtle parsers give no position of a triple, so positions are searched in the text afterwards: a
-triples map at the line that begins with its name, an XPath at its quotes below that line.
+No term of RML's own vocabulary is ignored: a property that is not listed here is an error. Turtle
+parsers give no position of a triple, so positions are searched in the text afterwards: a triples
+map at the line that begins with its name, an XPath at its quotes below that line.
 
 Source of the names: RML-Core and RML-IO-Registry (W3C community group, http://w3id.org/rml/); the
 first RML (http://semweb.mmlab.be/ns/rml#), which most files still use and which extends R2RML (W3C,
@@ -59,7 +58,7 @@ def short(iri: str) -> str:
 
 
 _BLOCK: Final = re.compile(r"^[ \t]*(<[^>\n]*>|[^\s;\[<]+)(?=[\s;\[])", re.M)
-"""What a line begins with: maybe the name of a block."""
+"""The beginning of a line: maybe the name of a block."""
 # Names need a base; it is removed again in messages.
 _NO_BASE: Final = "urn:sensorstream:document"
 
@@ -136,11 +135,11 @@ class MappingGraph:
         return f"<{node}>"
 
     def position_of(self, node: Term) -> Position:
-        """Where the block of a named node begins; the document's start if that is not found."""
+        """The position of the block of a named node; the document's start if it is not found."""
         return self._position(self._offset_of(node))
 
     def position_of_text(self, text: str, within: Term) -> Position:
-        """Where a quoted text begins, in the block of a named node."""
+        """The position of a quoted text in the block of a named node."""
         start = self._offset_of(within)
         escaped = text.replace("\\", "\\\\")
         for quote in ('"', "'"):
@@ -211,22 +210,22 @@ _ALLOWED: Final = {
 
 
 class Block:
-    """Reads the part of a document that a triples map is; ``place`` is where it begins."""
+    """A reader of the part of a document that is a triples map; ``place`` is its beginning."""
 
     def __init__(self, graph: MappingGraph, node: Subject, library: Library) -> None:
-        """``library`` holds the functions that the document may name."""
+        """Prepare the reader; ``library`` holds the functions that the document may name."""
         self.graph = graph
         self.node = node
         self.place = graph.position_of(node)
         self.library = library
 
     def either(self, node: Term, what: str) -> tuple[list[Term], list[Term]]:
-        """The values of a shortcut, and the maps that may stand in its place."""
+        """The values of a shortcut, and the maps that may be in its place."""
         constants, maps = (self.graph.values(node, each) for each in rml(what, f"{what}Map"))
         return constants, maps
 
     def word(self, node: Term, where: str, name: IRI, words: Sequence[str]) -> str:
-        """One of some words; the first one if the property is missing."""
+        """The value of a property that is one of some words; the first word if it is missing."""
         written = self.graph.values(node, name)
         if not written:
             return words[0]

@@ -1,4 +1,4 @@
-"""Writes an RML mapping as Turtle, in RML-Core's vocabulary."""
+"""The writer of an RML mapping as Turtle, in RML-Core's vocabulary."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def print_rml(mapping: RmlMapping) -> str:
 
 
 class _Writer:
-    """Writes terms with the prefixes of one document."""
+    """A writer of terms with the prefixes of one document."""
 
     def __init__(self, prefixes: dict[str, str]) -> None:
         self._prefixes = prefixes
@@ -94,7 +94,7 @@ class _Writer:
         )
 
     def _each(self, what: str, maps: Sequence[TermMap | ParentMap]) -> Iterator[str]:
-        """Constants have shortcuts, which are read first: so only at the beginning."""
+        """Write maps, constants first, since their shortcuts are read first."""
         front = True
         for each in maps:
             front = front and isinstance(each, TermMap) and _is_plain(each)

@@ -1,4 +1,4 @@
-"""Translates RML to mapping rules, as far as the rule language can express it."""
+"""Translation of RML to mapping rules, as far as the rule language can express it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from sensorstream.model.terms import IRI, Literal
 from sensorstream.sparql.walk import nodes
 
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
-# What the rule language's lexer takes as names.
+# The names that the rule language's lexer knows.
 _PREFIX: Final = re.compile(r"(?:[^\W\d_][\w-]*)?\Z")
 _LOCAL: Final = re.compile(r"(?:[\w:-]|%[0-9A-Fa-f]{2}|\.(?=[\w:-]))+\Z")
 _LOCAL_PART: Final = re.compile(r"(?:[\w:-]|%[0-9A-Fa-f]{2}|\.(?=[\w:-]))*\Z")
@@ -37,10 +37,9 @@ _HOLE: Final = re.compile(r"""(?:[^{}'"]|'[^']*'|"[^"]*")*\Z""")
 def to_rules(
     mapping: RmlMapping, schema: Schema
 ) -> tuple[syntax.RuleFile, tuple[LanguageError, ...]]:
-    """The triples maps of a checked mapping as rules, one for each rule's name and iterator.
-
-    Also the reasons why some maps are not among them. A string whose property has another range in
-    the ontology gets an explicit datatype, since a rule would take the range as its datatype.
+    """The triples maps of a checked mapping as rules, one for each rule's name and iterator, and
+    the reasons why some maps are left out. A string whose property has another range in the
+    ontology gets an explicit datatype, since a rule would take the range as its datatype.
     """
     rules: list[syntax.MappingRule] = []
     refused: list[LanguageError] = []
@@ -87,7 +86,7 @@ def _refuse(triples_map: TriplesMap, what: str) -> NoReturn:
 
 
 class _Importer:
-    """Turns one triples map into a rule."""
+    """A translator of one triples map into a rule."""
 
     def __init__(self, mapping: RmlMapping, triples_map: TriplesMap, schema: Schema) -> None:
         self._mapping = mapping
@@ -227,7 +226,7 @@ class _Importer:
         self._refuse(f"a name of term type rml:{term_map.type} that is not an encoded template")
 
     def _with_base(self, parts: tuple[syntax.Part, ...]) -> tuple[syntax.Part, ...]:
-        """The values have no colon, so the text before them must make the IRI absolute."""
+        """Make the text before the values absolute, because the values have no colon."""
         first = parts[0] if parts and isinstance(parts[0], str) else ""
         if _SCHEME.match(first):
             return parts

@@ -203,8 +203,8 @@ def _substituted(node: _Node, names: dict[Variable, Variable]) -> _Node:
 
 
 _MOST_ANEW: Final = 32
-"""Patterns of what is evaluated anew. Oxigraph orders them at each evaluation, in the time of their
-fourth power: 32 take 15 ms, 100 over two seconds, and nothing can interrupt it."""
+"""Patterns of a continuous query that is evaluated anew. Oxigraph orders them each time in the time
+of their fourth power: 32 take 15 ms, 100 over two seconds, and nothing can interrupt it."""
 
 
 def plan(pattern: Pattern, sources: Sources, base: IRI | None = None) -> Plan:

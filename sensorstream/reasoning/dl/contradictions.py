@@ -1,10 +1,10 @@
-"""Which assertions and which axioms contradict each other, or entail a triple, in bounded time.
+"""The search for assertions and axioms that contradict each other, or entail a triple.
 
 For a contradiction assertions are contracted first, against all axioms, by the resident reasoner.
 The axioms are then contracted against those few assertions in a separate process. Every proper
 subset of the two together has a model: let S be the assertions and A the axioms that are left.
 Without one assertion, S has a model with all axioms, so with A; without one axiom, A has one with
-S, since A is minimal for S. More statements never have more models.
+S, since A is minimal for S. More statements never have more models. The time is bounded.
 
 HermiT and Pellet infer a triple if assertions and axioms have no model together with its denial.
 HermiT decides this, in a process of its own; the set is found by QuickXplain, too.
@@ -55,7 +55,7 @@ _Shape: TypeAlias = tuple[tuple[str, ...], ...]
 
 
 class Explainer:
-    """Finds the contradiction in an island that has no model; owned by one thread."""
+    """A finder of the contradiction in an island that has no model; owned by one thread."""
 
     def __init__(
         self,
@@ -68,10 +68,9 @@ class Explainer:
         seconds: float,
         clock: Clock,
     ) -> None:
-        """``reasoner`` makes a separate reasoner, to test assertions with; ``datatypes`` are those
-        of its axioms.
-
-        ``seconds`` limits one explanation; all explanations of a minute may take a tenth of it.
+        """Prepare the search. ``reasoner`` makes a separate reasoner, to test assertions with;
+        ``datatypes`` are those of its axioms. ``seconds`` limits one explanation; all explanations
+        of a minute may take a tenth of it.
         """
         self._ontology = ontology
         self._datatypes = datatypes
@@ -173,7 +172,7 @@ class Explainer:
         return [suspects[number] for number in found]
 
     def _axioms_against(self, triples: Sequence[Triple], end: float) -> tuple[tuple[str, ...], str]:
-        """The axioms that contradict the assertions, or why they are not named."""
+        """The axioms that contradict the assertions, or the reason why they are not named."""
         if self._asked is not None:
             wait([self._asked], max(0.0, end - self._clock.counter()))
             if not self._asked.done():
@@ -256,7 +255,7 @@ def _suspects(kb: KnowledgeBase, delta: Delta, members: Sequence[Subject]) -> It
 
 
 def _shape(triples: Iterable[Triple], members: Sequence[Subject]) -> _Shape:
-    """Equal for contradictions that are probably alike: names and values are left out."""
+    """A key that is equal for contradictions that are probably alike: without names and values."""
     number = {member: str(n) for n, member in enumerate(members)}
 
     def part(predicate: IRI, value: Term) -> str:
@@ -268,7 +267,7 @@ def _shape(triples: Iterable[Triple], members: Sequence[Subject]) -> _Shape:
 
 
 def declarations(triples: Iterable[Triple], schema: Schema) -> list[Triple]:
-    """What triples must say besides, to be read as OWL on their own."""
+    """The declarations that triples need to be read as OWL on their own."""
     found: dict[Triple, None] = {}
     for _, p, o in triples:
         if p in schema.object_properties:
@@ -316,9 +315,8 @@ _DENIAL: Final = BlankNode("_:denial")
 
 @dataclass(frozen=True, slots=True)
 class EntailmentReason:
-    """Assertions of the window, and axioms in Manchester syntax, that entail a triple.
-
-    Together they are minimal. ``limits`` says why there are none; "" if there are.
+    """Assertions of the window, and axioms in Manchester syntax, that entail a triple. Together
+    they are minimal. ``limits`` says why there are none; "" if there are.
     """
 
     assertions: tuple[Triple, ...]
@@ -327,7 +325,7 @@ class EntailmentReason:
 
 
 def assertions_near(triple: Triple, kb: KnowledgeBase, schema: Schema) -> tuple[Triple, ...]:
-    """What the window asserts about the individuals of a triple, then about their neighbours, …"""
+    """The window's assertions about the individuals of a triple, then about their neighbours, …"""
     subject, predicate, value = triple
     ahead: list[Subject] = [subject]
     if isinstance(value, IRI | BlankNode) and predicate != rdf.TYPE:
@@ -361,9 +359,8 @@ class SearchLimits(TypedDict):
 def entailed(
     triple: Triple, assertions: Sequence[Triple], ontology: Ontology, **limits: Unpack[SearchLimits]
 ) -> EntailmentReason:
-    """A minimal set of these assertions, and of the ontology's axioms, that entails a triple.
-
-    A process of HermiT is started for it, and ended.
+    """A minimal set of these assertions, and of the ontology's axioms, that entails a triple. A
+    process of HermiT is started for it, and ended.
     """
     denied = [*declarations([triple], ontology.schema), *_denial(triple)]
     return _without_model(denied, assertions, ontology, 0, limits)
@@ -372,9 +369,8 @@ def entailed(
 def clashing(
     assertions: Sequence[Triple], ontology: Ontology, **limits: Unpack[SearchLimits]
 ) -> EntailmentReason:
-    """A minimal set of these assertions, and of the ontology's axioms, that has no model.
-
-    As :func:`entailed`; the process gives way to others.
+    """A minimal set of these assertions, and of the ontology's axioms, that has no model. As
+    :func:`entailed`; the process gives way to others.
     """
     return _without_model([], assertions, ontology, _NICENESS, limits)
 
@@ -405,7 +401,7 @@ def _without_model(
     )
     try:
         process.launch()
-        # The limit is for the search: a start of Java, and reading the ontology, come before.
+        # The limit is for the search, after the start of Java and the reading of the ontology.
         answer = process.exchange(question, 2 * seconds)
     except ReasonerError as error:
         return EntailmentReason((), (), f"the reasons are not known: {error}")
@@ -436,7 +432,7 @@ def _is_assertion(triple: Triple, schema: Schema) -> bool:
 
 
 def _denial(triple: Triple) -> Iterator[Triple]:
-    """That a triple is false."""
+    """The triples that deny a triple."""
     s, p, o = triple
     if p == rdf.TYPE:
         yield _DENIAL, rdf.TYPE, IRI(f"{OWL}Class")
@@ -455,9 +451,8 @@ def _denial(triple: Triple) -> Iterator[Triple]:
 def named_blanks(
     triples: Iterable[Triple], individuals: Iterable[Term] | None = None
 ) -> Iterator[Triple]:
-    """The triples with names for blank nodes: of these individuals, or of all but the denial.
-
-    A blank node means something else in each text.
+    """The triples with names for blank nodes: of these individuals, or of all but the denial. A
+    blank node means something else in each text.
     """
     among = None if individuals is None else frozenset(individuals)
 

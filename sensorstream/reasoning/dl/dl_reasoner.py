@@ -1,9 +1,9 @@
 """HermiT or Pellet as a reasoner of the engine: failures lose inferences, but never messages.
 
 After a failed question the reasoner's process is started again and the question repeated. If that
-fails too but a new process starts, the question is the cause: it is left open, and what rules
-derive stands for its answer. If no process can be started, the plain profile replaces it, until the
-engine adopts a new reasoner.
+fails too but a new process starts, the question is the cause: it is left open, and the rules'
+conclusions replace its answer. If no process can be started, the plain profile replaces it, until
+the engine adopts a new reasoner.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ _INFERRED: Final = int(Origin.INFERRED)
 
 
 class DlReasoner(Limited):
-    """Keeps all entailments about every individual: its classes, values and other names.
+    """A reasoner that keeps all entailments about individuals: their classes, values and other
+    names.
 
     Rules derive most of them; the reasoner's process is asked about what rules leave open. Answers
     about equal shapes are cached; ``remembered`` limits how many (0: none). A change costs what it
@@ -50,15 +51,14 @@ class DlReasoner(Limited):
         limits: Limits = NO_LIMITS,
         trial: AxiomTrial | None = None,
     ) -> None:
-        """``limits`` are for what rules may take for one change.
-
-        ``trial`` is that of another reasoner with these axioms; what it has decided holds here.
+        """Prepare the rules; ``limits`` are for their work on one change. ``trial`` is that of
+        another reasoner with these axioms; its decisions hold here.
         """
         self._terminology = terminology
         self._worker = worker
         super().__init__(Budget(limits))
         self.questions = IslandQuestions(terminology, worker, remembered)
-        """What the process is asked."""
+        """The questions to the process."""
         self._told = SchemaClosure(terminology.schema)
         self._trial = trial or AxiomTrial(terminology)
         self._answers: Answers | None = None
@@ -71,7 +71,7 @@ class DlReasoner(Limited):
 
     @property
     def left_out(self) -> frozenset[str]:
-        """The names of rules by which too much would be found, which are not made."""
+        """The names of rules that are not made, because they would find too much."""
         return self._trial.left_out
 
     @property
@@ -103,7 +103,7 @@ class DlReasoner(Limited):
         told = [triple for triple in kb.triples(Origin.STATIC) if triple[0] in known]
         pair = self._trial.pair(told, self.budget)
         answers = Answers(self._terminology, self.questions, pair)
-        # What it cannot decide of the ontology's own individuals is no reason not to start.
+        # An undecided question about the ontology's own individuals does not prevent the start.
         before, self.questions.leaves_open = self.questions.leaves_open, True
         try:
             with self.budget.lift():
@@ -121,11 +121,9 @@ class DlReasoner(Limited):
         self._answers = answers
 
     def conclusions(self, triple: Triple) -> Iterable[Triple]:
-        """See :class:`~sensorstream.reasoning.reasoner.Reasoner`."""
         return self._told.conclusions(triple)
 
     def react(self, kb: KnowledgeBase, delta: Delta) -> Delta:
-        """See :class:`~sensorstream.reasoning.reasoner.Reasoner`."""
         answers = self._answers
         if answers is None:
             raise InternalFault("a reasoner that was not started is told of a change")
@@ -147,7 +145,7 @@ class DlReasoner(Limited):
                 added.append(fact)
             elif not wanted and marks & _INFERRED:
                 removed.append(fact)
-        # In an order that a replay repeats.
+        # Sorted, so that a replay repeats the order.
         change = Delta(delta.time, tuple(sorted(added)), tuple(sorted(removed)))
         kb.apply(Origin.INFERRED, change)
         return change
@@ -174,9 +172,9 @@ class ResilientReasoner(DlReasoner):
         self._explainer = explainer
         self._plain: SchemaClosure | None = None
         self.restarts = 0
-        """How often the process was started again."""
+        """The number of restarts of the process."""
         self.degraded = ""
-        """Why the plain profile is used; "" if it is not."""
+        """The reason why the plain profile is used; "" if it is not."""
 
     @property
     def pid(self) -> int | None:
@@ -189,13 +187,12 @@ class ResilientReasoner(DlReasoner):
         return self._worker.waiting
 
     def start(self, kb: KnowledgeBase) -> None:
-        """See :class:`~sensorstream.reasoning.reasoner.Reasoner`."""
         self._plain, self.degraded = None, ""
         super().start(kb)
         self._explainer.prepare()
 
     def react(self, kb: KnowledgeBase, delta: Delta) -> Delta:
-        """See :class:`~sensorstream.reasoning.reasoner.Reasoner`.
+        """Follow a change as :class:`~sensorstream.reasoning.reasoner.Reasoner`.
 
         Raises:
             Inconsistent: with its contradiction.
@@ -211,17 +208,15 @@ class ResilientReasoner(DlReasoner):
             return self.degrade(kb, str(error), delta.time)
 
     def take_left_open(self) -> tuple[str, ...]:
-        """What the reasoner could not decide since this was called before."""
+        """Take the questions that the reasoner could not decide since the last call."""
         told = self.questions.left_open
         taken = tuple(told)
         told.clear()
         return taken
 
     def degrade(self, kb: KnowledgeBase, reason: str, time: int = 0) -> Delta:
-        """Switch to the plain profile, whose inferences the inferred graph holds then.
-
-        Returns:
-            The change of the inferred graph, which is applied.
+        """Switch to the plain profile, whose inferences are then in the inferred graph; return the
+        change of that graph, which is applied.
         """
         if self._plain is not None:
             return Delta(time)
@@ -235,9 +230,8 @@ class ResilientReasoner(DlReasoner):
         return change
 
     def probe(self) -> None:
-        """Ask the process about an individual of which nothing is said; nothing is kept of it.
-
-        A process that fails is ended, and started again by the next question.
+        """Ask the process about an individual without assertions; nothing is kept of it. A process
+        that fails is ended, and started again by the next question.
 
         Raises:
             ReasonerError: it does not answer. While the plain profile is used, nothing is asked.
@@ -262,7 +256,7 @@ class ResilientReasoner(DlReasoner):
         except ReasonerError as error:
             _LOG.warning("the reasoner failed and is asked again: %s", error)
             self.restarts += 1
-            # After an error as answer the process still runs, in an unknown state.
+            # If the answer was an error, the process still runs, in an unknown state.
             self._worker.close()
             self.questions.leaves_open = True
             try:

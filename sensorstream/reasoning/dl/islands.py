@@ -1,4 +1,4 @@
-"""Islands, individuals that the reasoner is asked about together, and how it is asked.
+"""Islands: groups of individuals that the reasoner is asked about together, and the questions.
 
 There are as few requests to the process as possible, and answers are kept. Islands of equal shape
 have equal answers. The shape of an island consists of its assertions, with a number for each member
@@ -36,14 +36,14 @@ _NO_ENDS: Final = PropertyEnds()
 
 @dataclass(frozen=True, slots=True)
 class Island:
-    """Individuals; ``facts`` number them in the order of ``members``."""
+    """A group of individuals; ``facts`` number them in the order of ``members``."""
 
     members: tuple[Subject, ...]
     facts: IslandFacts
 
 
 def whole_window(kb: KnowledgeBase, terminology: Terminology) -> Island:
-    """Every individual of window, static graph and axioms, with all that is asserted of them.
+    """Every individual of window, static graph and axioms, with all assertions about them.
 
     Raises:
         Inconsistent: a literal is not in its datatype's lexical space.
@@ -62,7 +62,7 @@ def whole_window(kb: KnowledgeBase, terminology: Terminology) -> Island:
 def of_facts(
     terminology: Terminology, members: Iterable[Subject], triples: Iterable[Triple]
 ) -> Island:
-    """These individuals, with no other facts than these about them.
+    """An island of these individuals, with no other facts than these about them.
 
     Raises:
         Inconsistent: a literal is not in its datatype's lexical space.
@@ -78,7 +78,7 @@ def of_facts(
 
 
 def unlinked(terminology: Terminology, triples: Iterable[Triple]) -> Iterator[Triple]:
-    """The same facts, where a link that joins nobody is what it says of each of its ends."""
+    """The same facts, with a link that joins nobody replaced by its meaning for its two ends."""
     for triple in triples:
         s, p, o = triple
         joins = p in terminology.linking or p == rdf.TYPE or p in EQUALITY
@@ -187,7 +187,7 @@ class Memo:
         )
 
     def look_up(self, shape: IslandShape | None) -> tuple[Answer] | None:
-        """A 1-tuple, because an answer of None means contradiction; None if not known yet."""
+        """The answer in a 1-tuple, as it may be None (contradiction); None if it is not known."""
         if shape is None or shape.key not in self._answers:
             self.misses += 1
             return None
@@ -254,8 +254,8 @@ def _ranked(colours: Sequence[tuple[object, ...]]) -> list[int]:
     return [number[colour] for colour in colours]
 
 
-# The time limit is per exchange, so a large change is split: into questions about so many
-# individuals, or about one island. Where a question may be left open, it is per island.
+# The time limit is per exchange, so a large change is split into questions about so many
+# individuals, or about one island. If a question may be left open, it is about one island.
 _AT_ONCE: Final = 64
 _FIRST_WAIT: Final = 10
 """Questions like one that has failed that are not asked next."""
@@ -267,9 +267,8 @@ _Question: TypeAlias = tuple[int, IslandFacts]
 
 @dataclass(slots=True)
 class _Hard:
-    """Questions of one vocabulary and at least ``size`` facts, of which one has failed.
-
-    The next ``left`` of ``wait`` are not asked.
+    """Questions of one vocabulary and at least ``size`` facts, one of which has failed. The next
+    ``left`` of ``wait`` are not asked.
     """
 
     size: int
@@ -281,8 +280,8 @@ class IslandQuestions:
     """The entailments about the members of islands, from the process or from the cache.
 
     With ``leaves_open``, a question that the process cannot answer, though it works otherwise, is
-    left open: nothing follows by it. What is like it is then left open, too, and asked again from
-    time to time. ``left_open`` tells of each, until somebody takes it.
+    left open: nothing follows by it. Similar questions are then left open, too, and asked again
+    from time to time. ``left_open`` tells of each, until somebody takes it.
     """
 
     __slots__ = ("_hard", "_probes", "_worker", "classes", "leaves_open", "left_open", "memo")
@@ -334,7 +333,7 @@ class IslandQuestions:
                 with self._worker.one_question():
                     (one,) = self._exchange([island.facts])
             except ReasonerError as error:
-                # Whether the fault is the question's: else nothing can be asked.
+                # The new process shows if the fault is the question's: else nothing can be asked.
                 self._worker.close()
                 self._worker.start()
                 yield self._failed(island, error)

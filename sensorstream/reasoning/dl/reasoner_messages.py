@@ -1,6 +1,5 @@
-"""What the reasoner's process is asked and what it says, beside texts and numbers.
-
-The classes have no slots: with them a pickle takes twice as long.
+"""The questions to the reasoner's process and its answers, beside texts and numbers. The classes
+have no slots, with which a pickle takes twice as long.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from sensorstream.reasoning.dl.reasoner_worker import Served
 HEAP: Final = 1024
 """MiB; classified ontologies of ten thousand axioms and islands of hundreds fit well."""
 _START_SECONDS: Final = 40.0
-"""With a question, so that a start of which nothing comes ends within a minute."""
+"""Seconds for a start: with a question, one without an answer ends within a minute."""
 _TOLD_BYTES: Final = 2000
 
 
@@ -28,19 +28,18 @@ _Answer = TypeVar("_Answer")
 
 
 class Unanswered(ReasonerError):
-    """A question has failed in the process, which still runs; the message is Java's, say."""
+    """A question failed in the process, which still runs; the message is Java's, for example."""
 
 
 class JavaProcess:
-    """A process with a Java virtual machine that answers one question at a time.
-
-    It is started at its first use; after a failure it is ended, and may be started again.
+    """A process with a Java virtual machine that answers one question at a time. It is started at
+    its first use; after a failure it is ended, and may be started again.
     """
 
     def __init__(
         self, name: str, *, java: str = "", heap: int = HEAP, nice: int = 0, clock: Clock
     ) -> None:
-        """``name`` is used in errors; the other arguments are those of :class:`Worker`."""
+        """Prepare the process; ``name`` is for errors, for the others see :class:`Worker`."""
         self._name = name
         self._java = java
         self._heap = heap
@@ -75,9 +74,8 @@ class JavaProcess:
     def exchange(
         self, question: Callable[[Served], _Answer], seconds: float, limit: float | None = None
     ) -> _Answer:
-        """The answer to a question: a method of what is served, with its arguments.
-
-        ``seconds`` are what is left of the ``limit``, if there is another one.
+        """The answer to a question: a method of :class:`Served`, with its arguments. ``seconds``
+        are the rest of the ``limit``, if there is another one.
 
         Raises:
             ReasonerError: no answer within the time limit, or the process died; it is ended.
@@ -119,16 +117,15 @@ class JavaProcess:
         end = self._said.seek(0, os.SEEK_END)
         self._said.seek(max(0, end - _TOLD_BYTES))
         lines = self._said.read().decode(errors="replace").strip().splitlines()
-        # Each JVM says so of the options in its environment; it is no reason to end.
+        # Each JVM reports the options in its environment so; it is no reason to end.
         told = [line for line in lines if not line.startswith("Picked up ")]
         return f": {told[-1]}" if told else ""
 
 
 class JavaLimits(TypedDict, total=False):
-    """``java`` is the home of a Java runtime ("" = the one that comes with SensorStream).
-
-    ``timeout`` limits one question, in seconds; the start may take 40 seconds more. ``heap``
-    limits the memory of Java's objects, in MiB.
+    """Limits of the process. ``java`` is the home of a Java runtime ("" = the one that comes with
+    SensorStream). ``timeout`` limits one question, in seconds; the start may take 40 seconds more.
+    ``heap`` limits the memory of Java's objects, in MiB.
     """
 
     java: str
@@ -137,10 +134,8 @@ class JavaLimits(TypedDict, total=False):
 
 
 class Worker:
-    """One reasoner in a separate process, started at its first use.
-
-    A question contains all assertions of its islands, so a process that died or hung is replaced by
-    a new one at the next question without loss.
+    """A reasoner in a separate process, started at its first use. Each question has all assertions
+    of its islands, so a process that died or hung is replaced at the next one without loss.
     """
 
     def __init__(
@@ -174,9 +169,7 @@ class Worker:
         return self._process.waiting
 
     def start(self) -> bool:
-        """Classify the axioms; returns whether they have a model.
-
-        A process that runs already is kept.
+        """Classify the axioms, unless a process runs already; return whether they have a model.
 
         Raises:
             ReasonerError: there is no Java, or the reasoner cannot read the axioms.
@@ -191,7 +184,7 @@ class Worker:
         return self._consistent
 
     def ask(self, islands: list[IslandFacts]) -> list[Types | None]:
-        """For each island the types of its members, or None where it has no model.
+        """The types of the members of each island, or None for one that has no model.
 
         Raises:
             ReasonerError: no answer within the time limit, or the process died.
@@ -202,7 +195,7 @@ class Worker:
 
     @contextmanager
     def one_question(self) -> Iterator[None]:
-        """Let all that the block asks share the time of one question."""
+        """Let all questions in the block share the time of one question."""
         self.start()
         self._until = self._clock.counter() + self._timeout
         try:

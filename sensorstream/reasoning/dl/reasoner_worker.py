@@ -24,15 +24,14 @@ def main(owner: Connection, home: str, heap: str, nice: str) -> None:
     # Tableau algorithms recurse with the size of an island.
     threading.stack_size(_STACK_BYTES)
     threading.Thread(target=_serve_and_exit, args=(owner,), daemon=True).start()
-    # Even while Java is busy.
+    # The process ends even while Java is busy.
     wait_for_hang_up(owner.fileno())
     os._exit(0)
 
 
 def start_java(home: Path, heap: int) -> None:
-    """Start the JVM in this process, with HermiT and Pellet on its class path.
-
-    ``heap`` limits the memory of its objects, in MiB; a JVM that needs more ends.
+    """Start the JVM in this process, with HermiT and Pellet on its class path. ``heap`` limits the
+    memory of its objects, in MiB; a JVM that needs more ends.
     """
     import jpype
     import owlready2
@@ -56,7 +55,7 @@ def start_java(home: Path, heap: int) -> None:
 
 
 class Served:
-    """What the process answers; what its methods have made is there for later questions."""
+    """The answers of the process; objects that its methods make are kept for later questions."""
 
     def __init__(self) -> None:
         self._engine: Hermit | Pellet | None = None
@@ -76,17 +75,17 @@ class Served:
     def explain(
         self, axioms: str, triples: str, seconds: float, candidates: Sequence[str] = ()
     ) -> Explained:
-        """Which axioms contradict these triples (both N-Triples), to be found within ``seconds``.
-
-        ``candidates`` are assertions, each an N-Triples text with the declarations that it needs:
-        those that are needed are to be found like the axioms, and preferred to these.
+        """The axioms that contradict these triples (both N-Triples), found within ``seconds``.
+        ``candidates`` are assertions, each an N-Triples text with its declarations: those that are
+        needed are found like the axioms, and preferred to these.
         """
         if self._justifier is None or self._justifier.axioms != axioms:
             self._justifier = Justifier(axioms)
         return self._justifier.justify(triples, seconds, candidates)
 
     def realise(self, document: str, values: Sequence[tuple[str, str]]) -> list[Statement] | None:
-        """What follows about the individuals of a document (N-Triples); None: it has no model.
+        """The statements that follow about a document's individuals (N-Triples); None: it has no
+        model.
 
         Types, property values and equalities are from HermiT's lists: some may not be entailed.
         Listed values of datatype properties are those asserted with a subproperty or for an equal
@@ -96,13 +95,13 @@ class Served:
         return [*self._realisation.statements()] if self._realisation.consistent else None
 
     def verify(self, statements: Sequence[Statement]) -> list[bool]:
-        """For each statement whether it follows from the document that was realised last."""
+        """Whether each statement follows from the document that was realised last."""
         assert self._realisation is not None
         return [self._realisation.holds(each) for each in statements]
 
 
 def answered(served: Served, question: Callable[[Served], object]) -> tuple[str, object]:
-    """Why a question has failed, or "", and its answer: the owner says what a failure means."""
+    """The reason why a question failed, or "", and its answer; the owner interprets failures."""
     try:
         return "", question(served)
     except Exception as error:  # also Java's exceptions

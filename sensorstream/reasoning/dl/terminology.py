@@ -1,4 +1,4 @@
-"""The axioms of an ontology as the reasoner gets them, and how assertions reach it.
+"""The axioms of an ontology in the reasoner's form, and the way of assertions to it.
 
 They are separated from its individuals. *Probing classes* are added, which turn questions about
 links, values and equality into questions of type. Assert that individual b is in a new class
@@ -57,10 +57,8 @@ class MemberEntailments:
 
 @dataclass(frozen=True, slots=True)
 class Probes:
-    """The probing classes of one terminology.
-
-    ``roles`` are the object properties whose values are queried; ``equality``: whether axioms can
-    make individuals equal. The mappings give the meaning of each class.
+    """The probing classes of one terminology, each mapped to its meaning. ``roles`` are the object
+    properties whose values are queried; ``equality``: whether axioms can make individuals equal.
     """
 
     roles: tuple[IRI, ...] = ()
@@ -178,7 +176,7 @@ def _is_one(name: IRI, individual: Subject, number: int) -> Iterator[Triple]:
 
 
 def _told_equal(facts: IslandFacts) -> list[frozenset[int]]:
-    """For each member the others that are stated to be the same, directly or transitively."""
+    """The others that are stated to be the same as each member, directly or transitively."""
     group = {n: {n} for n in range(len(facts.names))}
     for one, other in facts.same:
         if group[one] is not group[other]:
@@ -247,15 +245,14 @@ class PropertyEnds:
 
 @dataclass(frozen=True, slots=True)
 class Terminology:
-    """Axioms for the reasoner, and how assertions about individuals reach it.
+    """Axioms for the reasoner, and the way of assertions about individuals to it.
 
     A *linking* property joins two individuals into one island. A *local* one has no axioms except
     named domains and ranges: its ends get these types instead, and stay in separate islands. Other
     properties have no effect. ``named`` are the individuals that axioms name, ``whole`` gives the
-    reasons why islands would be unsound ("" if they are sound).
-
-    ``probes`` are the classes for what is no type;
-    their axioms are among the others. ``datatypes`` say how values are told.
+    reasons why islands would be unsound ("" if they are sound). ``probes`` are the classes for
+    questions other than types; their axioms are among the others. ``datatypes`` say how values are
+    told.
     """
 
     axioms: tuple[Triple, ...]
@@ -276,10 +273,9 @@ class Terminology:
         return self.axioms[: len(self.axioms) - len(self.probes.axioms)]
 
     def document(self, reasoner: str = "hermit") -> bytes:
-        """The axioms in the form for HermiT or Pellet, as N-Triples.
-
-        Pellet fails on patterns of texts, and measures them wrongly: it gets no axiom with them.
-        What these say of asserted values the rules derive.
+        """The axioms in the form for HermiT or Pellet, as N-Triples. Pellet fails on patterns of
+        texts, and measures texts wrongly: it gets no such axiom; rules derive their effect on
+        asserted values.
         """
         axioms = self.axioms if reasoner == "hermit" else without_text_facets(self.axioms)
         return to_ntriples(self.datatypes.rewritten(axioms))
@@ -289,7 +285,7 @@ class Terminology:
         """Separate the axioms from the assertions.
 
         Raises:
-            OntologyError: an axiom is none that HermiT and Pellet can be told.
+            OntologyError: HermiT and Pellet cannot be told an axiom.
         """
         schema = ontology.schema
         properties = schema.object_properties | schema.datatype_properties
@@ -365,13 +361,13 @@ def _is_axiom(triple: Triple) -> bool:
         return False
     if p == rdf.TYPE:
         in_language = isinstance(o, IRI) and o.startswith(_AXIOM_SPACES)
-        # The header is the reasoner's own; Thing says nothing.
+        # The reasoner has a header of its own; Thing says nothing.
         return in_language and o not in {owl.NAMED_INDIVIDUAL, owl.ONTOLOGY, owl.THING}
     return p.startswith(_AXIOM_SPACES)
 
 
 def _says_nothing(triple: Triple) -> bool:
-    """Whether an axiom holds anyway; editors write that a property is below the topmost one."""
+    """Whether an axiom always holds; editors write that a property is below the topmost one."""
     s, p, o = triple
     if p == rdfs.SUBPROPERTY_OF:
         return o in _TOPMOST or s in _LOWEST

@@ -1,9 +1,9 @@
-"""Why a triple follows by rules: one derivation, down to what is given.
+"""The reason why a triple follows by rules: one derivation, down to given triples.
 
 Nothing is kept for this while the rules run. When somebody asks, the rules are applied backwards to
-what the graph holds, level by level, until what is given derives the triple; from all that was
-found then, the derivation with the fewest steps one above the other is taken. So no triple is a
-reason of itself, however the rules go round in circles.
+the graph, level by level, until given triples derive the triple; among all that was found, the
+derivation with the fewest steps one above the other is taken. So no triple is a reason of itself,
+however the rules go round in circles.
 
 Source: W. F. Dowling, J. H. Gallier, "Linear-time algorithms for testing the satisfiability of
 propositional Horn formulae", 1984, for what follows from a set of applications.
@@ -45,11 +45,11 @@ from sensorstream.sparql.variable_scope import existences, in_scope, names_in
 
 @dataclass(frozen=True, slots=True)
 class RuleApplication:
-    """One solution of a rule's body, for which a triple of its head holds.
+    """A solution of a rule's body, for which a triple of its head holds.
 
     ``rule`` is its name, ``bindings`` the variables of its text, ``premises`` the triples that the
-    body must match. ``paths`` are what it must match by a path that repeats, as text: what the path
-    went along is not among the premises.
+    body must match. ``paths`` are the repeating paths that it must match, as text: the triples
+    along them are not among the premises.
     """
 
     rule: str
@@ -64,7 +64,7 @@ _Test: TypeAlias = tuple[tuple[str, ...], Callable[[Row], bool]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Way:
-    """A triple of the head of a rule without alternatives, and what its body asks for."""
+    """A triple of the head of a rule without alternatives, and the needs of its body."""
 
     number: int
     rule: str
@@ -76,10 +76,10 @@ class _Way:
 
 
 class Applications:
-    """The rules, found by what they conclude, over a graph that does not change meanwhile."""
+    """The rules by their conclusions, over a graph that does not change meanwhile."""
 
     def __init__(self, rules: Iterable[DerivationRule], kb: KnowledgeBase) -> None:
-        """The rules have no lists; see :func:`.lists.unrolled`."""
+        """Index the rules, which have no lists; see :func:`.lists.unrolled`."""
         self._kb = kb
         self._ways: KindIndex[_Way] = KindIndex()
         number = 0
@@ -94,9 +94,8 @@ class Applications:
                     number += 1
 
     def of(self, triple: Triple) -> Iterator[RuleApplication]:
-        """The applications that conclude a triple, in the order of the rules.
-
-        The rules are asked one after the other, each with what the triple tells of its variables.
+        """The applications that conclude a triple, in the order of the rules; each is asked with
+        the values that the triple gives its variables.
         """
         near = dict.fromkeys(self._ways.meeting(TriplesRead(triple[1], triple[2])))
         for way in sorted(near, key=lambda each: each.number):
@@ -172,10 +171,8 @@ _OF_STATIC: Final = Origin.STATIC | Origin.STATIC_INFERRED
 
 @dataclass(frozen=True, slots=True)
 class FirstDerivations:
-    """Of each triple that is derived, the application of a rule that concludes it.
-
-    Premises that are not among the triples of ``steps`` are given. ``limits`` says what was not
-    found, and why; "" if all was.
+    """The derived triples, each with an application of a rule that concludes it. Premises that are
+    not among ``steps`` are given. ``limits`` says what was not found, and why; "" if all was.
     """
 
     steps: Mapping[Triple, RuleApplication]
@@ -194,10 +191,10 @@ def derivation(
     """A derivation of a triple that a knowledge base holds, over whose index the rules are applied.
 
     Given are the triples of the static graph and the window, and ``facts``; but the triple itself
-    has a reason only if a rule derives it. Of conclusions from the static graph a derivation is
-    sought in the end, in this graph, and need not be found: what depends on the window does not
-    wait for it. ``said`` are the triples of the window that count; None: all. ``most``
-    applications are looked at.
+    has a reason only if a rule derives it. Conclusions from the static graph get a derivation last,
+    in this graph, and it need not be found: what depends on the window does not wait for it.
+    ``said`` are the triples of the window that count; None: all. ``most`` applications are looked
+    at.
     """
 
     def is_of_static(each: Triple) -> bool:
@@ -240,7 +237,6 @@ def grounds(
     most: int = MOST_APPLICATIONS,
 ) -> tuple[list[Triple], FirstDerivations]:
     """A minimal set of the window's triples from which a triple follows, and its derivation.
-
     Without any of them no derivation of it is found among ``most`` applications. The set is empty
     if there is no derivation, or none that needs the window.
     """
@@ -259,9 +255,8 @@ def minimal(
     kb: KnowledgeBase,
     facts: Collection[Triple] = (),
 ) -> FirstDerivations:
-    """As :func:`derivation`, from statements of which none can be left out.
-
-    Without any of those that messages or the ontology say, no derivation is found among the first
+    """A derivation as :func:`derivation`, from statements of which none can be left out: without
+    any of those that messages or the ontology say, none is found among the first
     :data:`_MOST_OF_A_PART` applications.
     """
     first = derivation(triple, applications, kb, facts)
@@ -289,13 +284,13 @@ def _narrowed(
 
 
 def _leaves(found: FirstDerivations) -> list[Triple]:
-    """The triples that a derivation ends at."""
+    """The triples at which a derivation ends."""
     premises = dict.fromkeys(each for step in found.steps.values() for each in step.premises)
     return [each for each in premises if each not in found.steps]
 
 
 class _Search:
-    """The applications that were found for some triples, and those behind these."""
+    """The applications that were found for some triples, and those behind them."""
 
     def __init__(
         self,
@@ -304,7 +299,7 @@ class _Search:
         is_usable: Callable[[Triple], bool],
         most: int,
     ) -> None:
-        """``is_leaf``: it needs no reason; ``is_usable``: it may be a premise."""
+        """Begin; ``is_leaf``: a triple needs no reason; ``is_usable``: it may be a premise."""
         self._applications = applications
         self._is_leaf = is_leaf
         self._is_usable = is_usable
@@ -313,7 +308,7 @@ class _Search:
         self._found: list[tuple[Triple, RuleApplication]] = []
 
     def derive(self, asked: list[Triple]) -> dict[Triple, RuleApplication]:
-        """The steps to those of the triples that are derived from leaves, and are none."""
+        """The steps to those triples that are derived from leaves, and are no leaves."""
         seen = dict.fromkeys(asked)
         ahead = asked
         while True:
@@ -325,7 +320,7 @@ class _Search:
             seen.update(dict.fromkeys(ahead))
 
     def limits(self) -> str:
-        """Why a triple is not derived."""
+        """The reason why a triple is not derived."""
         if self._left:
             return "no rule derives it from what else is asserted"
         return (
@@ -334,7 +329,7 @@ class _Search:
         )
 
     def _premises_of(self, triple: Triple) -> Iterator[Triple]:
-        """The premises of the applications that conclude a triple, which are noted."""
+        """The premises of the applications that conclude a triple; notes the applications."""
         for application in islice(self._applications.of(triple), self._left):
             self._left -= 1
             premises = application.premises
@@ -343,7 +338,7 @@ class _Search:
                 yield from premises
 
     def _forward(self, asked: Collection[Triple]) -> dict[Triple, RuleApplication]:
-        """The first application, in rounds, for all that follows by those that were found."""
+        """The first application, in rounds, for each triple that follows by those found."""
         waits: dict[Triple, list[int]] = {}
         missing: list[int] = []
         ready: deque[Triple] = deque()

@@ -36,9 +36,8 @@ def check_plan(body: Pattern) -> None:
 
 
 class GraphsRead:
-    """All graphs of a knowledge base as one, and those that some rules name.
-
-    A named graph costs an index of its own; without rules that name it there is none.
+    """The graphs of a knowledge base: all as one, and those that some rules name. A named graph
+    costs an index of its own; without rules that name it there is none.
     """
 
     def __init__(self, kb: KnowledgeBase, rules: Iterable[DerivationRule]) -> None:

@@ -1,9 +1,8 @@
 """The rules of a set that an ontology, and queries, need.
 
-A rule can be left out if the others conclude, from whatever may stream, all that it helps to
-conclude. That is asked of each specialised rule by a trial: its premises are stated about new
-names, and the others must conclude what it does (uniform containment: Sagiv, "Optimizing Datalog
-programs", 1988).
+A rule can be left out if the others conclude, from any stream, all that it helps to conclude. A
+trial decides that for each specialised rule: its premises are stated about new names, and the
+others must conclude the same (uniform containment: Sagiv, "Optimizing Datalog programs", 1988).
 """
 
 from __future__ import annotations
@@ -42,9 +41,9 @@ class TripleKind:
 
 
 def vocabulary_of(static: Iterable[Triple]) -> Iterator[TripleKind]:
-    """What may stream under an ontology: its names as properties, and as classes.
-
-    And what the ontology says itself. Of the names of RDF, RDFS and OWL only ``rdf:type`` streams.
+    """The kinds of triples that may stream under an ontology: with its names as properties and as
+    classes, and those of its own triples. Of the names of RDF, RDFS and OWL only ``rdf:type``
+    streams.
     """
     for triple in static:
         yield _of_triple(triple)
@@ -57,10 +56,8 @@ def vocabulary_of(static: Iterable[Triple]) -> Iterator[TripleKind]:
 def firing(
     rules: Sequence[DerivationRule], occurring: Iterable[TripleKind]
 ) -> list[DerivationRule]:
-    """The rules whose patterns may all match, and which then say something new.
-
-    A loop alone (``?x owl:sameAs ?x``, as eq-ref makes it) does not make others fire that only
-    repeat it.
+    """The rules whose patterns may all match, and which then conclude something new. A loop alone
+    (``?x owl:sameAs ?x``, as eq-ref makes it) does not make others fire that only repeat it.
     """
     known = set(occurring)
     found: dict[int, DerivationRule] = {}
@@ -80,9 +77,8 @@ def reaching(
     goals: Iterable[TriplesRead],
     reads: dict[int, tuple[TriplesRead, ...]],
 ) -> list[DerivationRule]:
-    """The rules whose conclusions are of the goals' kinds, or are read by such rules.
-
-    ``reads`` are the kinds that a rule reads, by its place in ``rules``.
+    """The rules whose conclusions are of the goals' kinds, or are read by such rules. ``reads`` are
+    the kinds that a rule reads, by its place in ``rules``.
     """
     wanted = set(goals)
     found: dict[int, DerivationRule] = {}
@@ -105,7 +101,7 @@ def _of_triple(triple: Triple) -> TripleKind:
 
 
 def _concluded(rule: DerivationRule, known: set[TripleKind]) -> set[TripleKind]:
-    """What a rule makes of triples of known kinds; empty: nothing."""
+    """The conclusions of a rule from triples of known kinds; empty: none."""
     premises = list(triples_of(rule.body))
     same: dict[Variable, Variable] = {}
     for triple in premises:
@@ -130,7 +126,7 @@ def _concluded(rule: DerivationRule, known: set[TripleKind]) -> set[TripleKind]:
 
 
 def distinctions(condition: Expression) -> Iterator[tuple[Variable, Variable]]:
-    """The variables that a condition wants to be different terms."""
+    """The variables that a condition requires to be different terms."""
     match condition:
         case algebra.And(left, right):
             yield from distinctions(left)
@@ -162,7 +158,7 @@ _ANYTHING: Final = TriplesRead(None, None)
 
 
 def kinds_asked(query: Query) -> list[TriplesRead]:
-    """The kinds of triples that a query reads of graphs; what streams through windows is none."""
+    """The kinds of triples that a query reads from graphs, not from windows over streams."""
     if isinstance(query.form, algebra.Describe):
         return [_ANYTHING]
     return [each.kind for each in reads(query.form.pattern)]
@@ -170,10 +166,8 @@ def kinds_asked(query: Query) -> list[TriplesRead]:
 
 @dataclass(frozen=True, slots=True)
 class Minimised:
-    """``kept`` are the names of the rules that are needed, in their order.
-
-    ``idle`` are those that cannot fire, or whose conclusions reach no query; ``implied`` those
-    whose conclusions the others make as well.
+    """The names of rules: ``kept`` are needed, in their order; ``idle`` cannot fire, or their
+    conclusions reach no query; the others also make the conclusions of ``implied``.
     """
 
     kept: tuple[str, ...]
@@ -186,10 +180,10 @@ def minimised(
 ) -> Minimised:
     """The rules that are needed.
 
-    A rule is left out if it cannot fire, if what it concludes helps no answer, or if the others
-    conclude the same. What streams has the names of the static graph as properties and classes.
-    Then all that can be asked has the same answers: ``asked`` are the kinds of triples that queries
-    read, None is everything. Contradictions count as asked.
+    A rule is left out if it cannot fire, if its conclusions help no answer, or if the others
+    conclude the same. Streamed triples have the names of the static graph as properties and
+    classes. Then all possible queries have the same answers: ``asked`` are the kinds of triples
+    that queries read, None is everything. Contradictions count as asked.
 
     Raises:
         OntologyError: the static graph contradicts itself.
@@ -241,7 +235,7 @@ def _without_idle(
 
 
 class _Trial:
-    """What must still follow if rules are left out: specialised rules, and static triples."""
+    """A trial without some rules: the specialised rules and static triples that must follow."""
 
     def __init__(
         self,
@@ -256,7 +250,7 @@ class _Trial:
         self._facts = facts
 
     def is_enough(self, rules: Sequence[DerivationRule]) -> bool:
-        """Whether some of the rules conclude all that all of them do."""
+        """Whether some of the rules conclude as much as all."""
         closed = _closed(self._rule_set, rules, self._static)
         if any(fact not in closed for fact in self._facts):
             return False
@@ -266,7 +260,7 @@ class _Trial:
             return False
         if not missing:
             return True
-        # What a rule that loses conclusions says of new names alone, it may not say of others.
+        # The trial is about new names alone; a rule that loses conclusions may differ for others.
         monotone = set(map(id, lasting(rules)))
         general = [rule for rule in rules if id(rule) in monotone and _is_general(rule.body)]
         aside = Aside(list(closed.index), RuleReasoner(_set_of(self._rule_set, general)))
@@ -312,9 +306,8 @@ def _follows(aside: Aside, rule: DerivationRule) -> bool:
 
 
 def _namings(rule: DerivationRule) -> Iterator[dict[str, Term]]:
-    """New names for the variables of a rule, in all the ways in which they may be equal.
-
-    An object may be a literal, which is no subject of others.
+    """New names for the variables of a rule, in all the ways in which they may be equal. An object
+    may be a literal, which is no subject of others.
     """
     premises = list(triples_of(rule.body))
     variables = sorted(_variables(rule), key=lambda each: each.name)
@@ -355,7 +348,7 @@ def _variables(rule: DerivationRule) -> set[Variable]:
 
 
 def _can_be_tried(rule: DerivationRule) -> bool:
-    """Whether the premises are triples, told apart at most by whether terms are the same."""
+    """Whether the premises are triples, with no other condition than that terms differ."""
     return (
         _is_general(rule.body)
         and all(

@@ -31,7 +31,7 @@ Binding: TypeAlias = Mapping[str, Term]
 def solutions(
     patterns: Sequence[TriplePattern], index: TripleIndex, given: Binding | None = None
 ) -> Iterator[dict[str, Term]]:
-    """All ways in which the patterns match, each once (SPARQL 1.1, sections 18.3 and 18.4).
+    """The matches of the patterns, each once (SPARQL 1.1, sections 18.3 and 18.4).
 
     ``given`` are terms that some variables have; they are part of each solution. The patterns have
     no blank nodes. The next pattern is always one with the fewest free ends, and of these the one
@@ -71,17 +71,15 @@ def _freedom(triple: TriplePattern, binding: Binding) -> int:
     ends = (s is None) + (o is None)
     if isinstance(triple.predicate, IRI | Variable):
         return ends + (_known(triple.predicate, binding) is None)
-    # Where both ends are free, a path may begin at each node.
+    # If both ends are free, a path may begin at each node.
     return ends if ends < 2 else 4
 
 
 def _may_begin(
     triple: TriplePattern, index: TripleIndex, binding: Binding, given: frozenset[str]
 ) -> bool:
-    """Whether the ends of a path are nodes of the graph, as far as other patterns bind them.
-
-    A variable has no path of length zero at a term that is a property only. Who gives a term knows
-    that it is a node.
+    """Whether the ends of a path are nodes of the graph, as far as other patterns bind them. A
+    variable has no path of length zero at a term that is a property only. A given term is a node.
     """
     if isinstance(triple.predicate, IRI | Variable):
         return True
@@ -115,7 +113,7 @@ def _matches(
 
 
 def bound(asked: Sequence[object], found: Sequence[Term]) -> dict[str, Term] | None:
-    """Terms for the variables; None if a constant is another, or a variable would have two."""
+    """Terms for the variables; None if a constant differs, or a variable would have two terms."""
     match: dict[str, Term] = {}
     for end, term in zip(asked, found, strict=True):
         if (match.setdefault(end.name, term) if isinstance(end, Variable) else end) != term:
@@ -124,7 +122,7 @@ def bound(asked: Sequence[object], found: Sequence[Term]) -> dict[str, Term] | N
 
 
 def filled(end: object, row: Binding) -> Term:
-    """The term that an end of a pattern stands for."""
+    """The term for an end of a pattern."""
     if isinstance(end, Variable):
         return row[end.name]
     assert isinstance(end, IRI | Literal)
@@ -132,7 +130,7 @@ def filled(end: object, row: Binding) -> Term:
 
 
 def filled_triple(triple: TriplePattern, row: Binding) -> Triple:
-    """The triple that a pattern without a path stands for."""
+    """The triple for a pattern without a path."""
     ends = (triple.subject, triple.predicate, triple.object)
     return tuple(filled(end, row) for end in ends)  # type: ignore[return-value]
 
@@ -215,9 +213,8 @@ def _closure(
 
 
 def triples_of(body: Pattern, *, in_graphs: bool = False) -> Iterator[TriplePattern]:
-    """The triple patterns that every solution matches, without those of EACH.
-
-    ``in_graphs``: those of GRAPH are among them.
+    """The triple patterns that every solution matches, without those of EACH. ``in_graphs``: those
+    of GRAPH are among them.
     """
     for block in _parts(body, in_graphs):
         if isinstance(block, algebra.BGP):
@@ -252,7 +249,7 @@ def changed(
     triple: Callable[[TriplePattern], TriplePattern | None] = lambda part: part,
     each: Callable[[algebra.Each], Pattern] = lambda part: part,
 ) -> Pattern:
-    """The body with what :func:`triples_of` and :func:`eaches_of` give replaced; None: left out."""
+    """The body with parts of :func:`triples_of` and :func:`eaches_of` replaced; None: left out."""
     match body:
         case algebra.BGP(patterns):
             kept = [new for old in patterns if (new := triple(old)) is not None]
@@ -282,10 +279,8 @@ def together(left: Pattern, right: Pattern) -> Pattern:
 
 
 class Substitution:
-    """A rule whose variables of these names become terms.
-
-    The terms must be bound by patterns that the body no longer needs; see
-    :func:`can_be_substituted`. Filters that the terms alone decide are gone.
+    """A rule whose variables of these names become terms, bound by patterns that the body no longer
+    needs; see :func:`can_be_substituted`. Filters that the terms alone decide are gone.
     """
 
     def __init__(self, rule: DerivationRule, names: Set[str]) -> None:
@@ -303,7 +298,6 @@ class Substitution:
 
     def __call__(self, binding: Mapping[str, Term]) -> DerivationRule | None:
         """The rule for the solutions with these terms; None: it concludes nothing from them.
-
         Triples of the head that cannot be written are left out.
         """
         if not self.allows(binding):
@@ -375,11 +369,10 @@ def _filled(
 def can_be_substituted(body: Pattern, named: Set[str], blank: Set[str]) -> bool:
     """Whether a body means the same with terms for variables as with the patterns that bind them.
 
-    ``named`` are the variables, ``blank`` those of them that stand for blank nodes.
-
-    Not where a variable is a column of a sub-select, of VALUES or of BIND, not where a filter has a
-    variable from outside its group, not where a function that remains gets a blank node, and not
-    for a regular expression, which is checked before there are values if it is a constant.
+    ``named`` are the variables, ``blank`` those of them that stand for blank nodes. It does not if
+    a variable is a column of a sub-select, of VALUES or of BIND, if a filter has a variable from
+    outside its group, if a function that remains gets a blank node, or for a regular expression,
+    which is checked before there are values if it is a constant.
     """
     for part in nodes(body):
         match part:
@@ -406,7 +399,7 @@ def can_be_substituted(body: Pattern, named: Set[str], blank: Set[str]) -> bool:
 
 
 def _asks_kind(expression: Expression, names: Set[str]) -> bool:
-    """Whether a function is called with one of these variables, but for those of texts only."""
+    """Whether a function, other than those of texts only, is called with one of these variables."""
     return any(
         isinstance(part, algebra.Call | algebra.FunctionCall)
         and not (isinstance(part, algebra.Call) and (part.name == "SAMETERM" or is_node(part)))
@@ -416,7 +409,7 @@ def _asks_kind(expression: Expression, names: Set[str]) -> bool:
 
 
 def _names(expression: object) -> frozenset[str]:
-    """The variables of an expression, without those of patterns in it."""
+    """The variables of an expression, without those of its patterns."""
     if isinstance(expression, Variable):
         return frozenset((expression.name,))
     if isinstance(expression, algebra.Exists):
@@ -434,7 +427,7 @@ def conjuncts(condition: Expression) -> Iterator[Expression]:
 
 
 def _is_well_formed(triple: TriplePattern) -> bool:
-    """Whether the constants of a pattern are where RDF has such terms."""
+    """Whether the constants of a pattern are of kinds that RDF allows there."""
     predicate = triple.predicate
     if isinstance(predicate, IRI) and predicate.startswith("_:"):
         return False

@@ -1,4 +1,4 @@
-"""Where the rules of a text stand, the comments above them, and the text without some of them."""
+"""The places of a text's rules, the comments above them, and the text without some of them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _CLOSING: Final = frozenset(("_END_BRACE", "_END_PAREN", "_END_BRACKET"))
 
 @dataclass(frozen=True, slots=True)
 class RuleBlock:
-    """One rule of a text, and the lines of comment above it.
+    """A rule of a text, and the lines of comment above it.
 
-    ``start`` is where it begins in the source, ``end`` the semicolon after it (None: there is
-    none), ``groups`` where its outermost braces begin and end; ``prefixes`` are the IRIs of those
-    declared before it, ``base`` what relative IRIs begin with.
+    ``start`` is its beginning in the source, ``end`` the semicolon after it (None: there is none),
+    ``groups`` the beginnings and ends of its outermost braces; ``prefixes`` are the IRIs of those
+    declared before it, ``base`` is that of its relative IRIs.
     """
 
     position: Position
@@ -111,9 +111,8 @@ def _with_comment(lines: list[str], position: Position) -> int:
 
 
 def excerpt(text: str, origin: str, left_out: Collection[Position]) -> str:
-    """A rule set without the rules that stand at some places; others may follow it.
-
-    ``text`` is one that :func:`.reader.read` can read, ``origin`` as there.
+    """A rule set without the rules at some places; others may follow it. ``text`` is one that
+    :func:`.reader.read` can read, ``origin`` as there.
 
     Raises:
         ProgramError: it is Datalog.
@@ -137,7 +136,7 @@ def excerpt(text: str, origin: str, left_out: Collection[Position]) -> str:
             alone = not lines[at.line - 1][: at.column - 1].strip()
             parts.append(text[done : begins[_with_comment(lines, at)] if alone else offset(at)])
             done = len(text) if block.end is None else offset(block.end) + 1
-            # The line that it ended, and an empty one.
+            # Remove the end of its line, and one empty line.
             done += len(text[done:]) - len(text[done:].removeprefix("\n").removeprefix("\n"))
     found = "".join((*parts, text[done:])).strip()
     return f"{found}\n" if _is_closed(found, origin) else f"{found}\n;\n"

@@ -1,7 +1,7 @@
-"""What rule sets conclude from a static graph and a window, kept up to date as the window changes.
+"""The conclusions of rule sets from a static graph and a window, kept up to date with the window.
 
-The static graph is closed once, by the rules as they are. Then they are specialised to it: what is
-left are rules over streamed triples. Those with one premise are composed to flat conclusions
+The static graph is closed once, by the rules as they are. Then they are specialised to it: the rest
+are rules over streamed triples. Those with one premise are composed to flat conclusions
 (:mod:`sensorstream.network.recursion.linear_rules`); the others run as a
 :class:`~sensorstream.network.recursion.derivation_program.DerivationProgram`.
 """
@@ -42,16 +42,15 @@ from sensorstream.reasoning.rulesets.schema_lists import schema_kinds, unrolled
 from sensorstream.reasoning.rulesets.specialise import Specialisation, numbered
 
 _MOST_APPLICATIONS: Final = 2_000
-"""The engine waits meanwhile."""
+"""The most applications for an explanation; the engine waits meanwhile."""
 
 
 def contradicting(
     triple: Triple, kb: KnowledgeBase, applications: Applications, facts: Collection[Triple]
 ) -> Inconsistent:
-    """The error for a conclusion that is a contradiction, with the statements it follows from.
-
-    They are a minimal set of what the window says; ``axioms`` are the rules on the way, and what
-    the static graph says besides. ``facts`` are those of the rule set.
+    """The error for a conclusion that is a contradiction, with the statements it follows from: a
+    minimal set of the window's; ``axioms`` are the rules on the way, and further statements of the
+    static graph. ``facts`` are those of the rule set.
     """
     subject, _, text = triple
     said, found = grounds(triple, applications, kb, frozenset(facts), most=_MOST_APPLICATIONS)
@@ -69,7 +68,7 @@ def contradicting(
 
 
 def contradiction_text(subject: Term, text: Term) -> str:
-    """What a rule says of an individual."""
+    """The text of a rule about an individual."""
     said = text.lexical if isinstance(text, Literal) else str(text)
     return f"{said}: {subject.n3}"
 
@@ -78,12 +77,12 @@ _LOG = logging.getLogger(__name__)
 _KNOWN: Final = Origin.STATIC | Origin.STATIC_INFERRED
 _STATIC: Final = int(_KNOWN)
 _MANY: Final = 1000
-"""Of a window that loses so many triples at once, it may be quicker to begin anew."""
+"""Lost triples from which on it may be quicker to derive a window anew."""
 
 
 @dataclass(frozen=True, slots=True)
 class AtWork:
-    """How many rules are looked up, having one premise, and how many join what streams."""
+    """The numbers of rules that are looked up, with one premise, and that join streamed triples."""
 
     looked_up: int = 0
     joining: int = 0
@@ -92,15 +91,15 @@ class AtWork:
 class RuleReasoner(Limited):
     """Incremental materialisation of rule sets.
 
-    Cost of a change: for rules with one premise the triples and what they imply; for others what
-    :class:`~sensorstream.network.recursion.derivation_program.DerivationProgram` says. While the
+    Cost of a change: for rules with one premise the triples and their conclusions; for others that
+    of :class:`~sensorstream.network.recursion.derivation_program.DerivationProgram`. While the
     window holds or implies triples of the schema that make other rules, the rules run as they are,
-    which is exact but slower: ``unspecialised`` says so. Where a window loses most of its triples
-    at once, everything is derived again from the rest.
+    which is exact but slower: ``unspecialised`` says so. If a window loses most of its triples at
+    once, everything is derived again from the rest.
     """
 
     def __init__(self, rule_set: RuleSet, limits: Limits = NO_LIMITS) -> None:
-        """``limits`` are for what one change may take."""
+        """Keep the rules; ``limits`` are for one change."""
         self.rule_set = rule_set
         super().__init__(Budget(limits))
         self._lasting = lasting(rule_set.rules)
@@ -113,12 +112,12 @@ class RuleReasoner(Limited):
         self._kb: KnowledgeBase | None = None
         self._run: _Run | None = None
         self._backward: tuple[_Run | None, Applications] | None = None
-        # What the window says or implies of the schema that makes other rules.
+        # Triples of the schema in the window, or implied by it, that make other rules.
         self._foreign: dict[Triple, None] = {}
 
     @property
     def unspecialised(self) -> bool:
-        """Whether the rules run as they are, because of what the window says of the schema."""
+        """Whether the rules run as they are, because the window has triples of the schema."""
         return self._run is not None and not self._run.special
 
     @property
@@ -128,27 +127,25 @@ class RuleReasoner(Limited):
 
     @property
     def rules(self) -> Sequence[DerivationRule]:
-        """The rules about what streams; names of the rule set with numbers."""
+        """The rules about streamed triples; names of the rule set with numbers."""
         return () if self._special is None else self._special.rules
 
     @property
     def tables(self) -> int:
-        """How many rules are looked up in the schema: :attr:`rules` does not have them."""
+        """The number of rules looked up in the schema, which are not among :attr:`rules`."""
         return 0 if self._special is None else len(self._special.tables)
 
     def start(self, kb: KnowledgeBase) -> None:
-        """See :class:`~sensorstream.reasoning.reasoner.Reasoner`."""
         self.close()
         try:
             with self.budget.lift():
                 self._begin(kb)
         except (ProgramError, Overrun) as error:
-            # The lists of the ontology do not fit or have made other rules, or nodes are made of
-            # nodes.
+            # The lists of the ontology do not fit or made other rules, or nodes are made of nodes.
             raise OntologyError(f"the rule sets do not fit the ontology: {error.message}") from None
 
     def react(self, kb: KnowledgeBase, delta: Delta) -> Delta:
-        """See :class:`~sensorstream.reasoning.reasoner.Reasoner`.
+        """Follow a change as :class:`~sensorstream.reasoning.reasoner.Reasoner`.
 
         Raises:
             Inconsistent: a rule concludes a contradiction.
@@ -171,7 +168,6 @@ class RuleReasoner(Limited):
         return change
 
     def conclusions(self, triple: Triple) -> Iterable[Triple]:
-        """See :class:`~sensorstream.reasoning.reasoner.Reasoner`."""
         return () if self._run is None else self._run.closure.conclusions(triple)
 
     def close(self) -> None:
@@ -208,7 +204,7 @@ class RuleReasoner(Limited):
         run = self._run
         if run is None or kb is not self._kb:
             self._kb = kb
-            # The whole window is more than the one message that the limits are for.
+            # The limits are for one message, and the whole window is more.
             with self.budget.lift():
                 return self._anew(kb, delta.time)
         touched = self._note(kb, delta)
@@ -259,7 +255,7 @@ class RuleReasoner(Limited):
         return _Run(kb, rules, tables, self.budget, special=special, closed=self._all_last)
 
     def _note(self, kb: KnowledgeBase, change: Delta) -> bool:
-        """Note what comes and goes of the schema; whether there is any."""
+        """Note triples of the schema that come and go; return whether there are any."""
         added = self._of_schema(change.added)
         removed = self._of_schema(change.removed)
         for triple in added:
@@ -303,10 +299,9 @@ class RuleReasoner(Limited):
 
 
 class _Run:
-    """Rules at work over one knowledge base; what follows is the inferred graph.
-
-    ``of_static``: it is that of the static graph. ``closed`` tells whether the static graphs are
-    closed under all of the rules.
+    """Rules at work over one knowledge base; their conclusions are the inferred graph,
+    ``of_static`` that of the static graph. ``closed``: the static graphs are closed under all of
+    the rules.
     """
 
     def __init__(
@@ -344,7 +339,7 @@ class _Run:
         self._closed = closed
 
     def change(self, delta: Delta) -> Delta:
-        """Follow a change of the window; returns that of the inferred graph, which is applied."""
+        """Follow a change of the window; return that of the inferred graph, which is applied."""
         if not self._closed:
             self._closed = True
             delta = replace(delta, added=(*self._not_closed(), *delta.added))
@@ -386,10 +381,10 @@ class _Run:
 
 
 def _loses_most(kb: KnowledgeBase, delta: Delta) -> bool:
-    """Whether to derive again what is left costs less than to take back what is gone."""
+    """Whether it costs less to derive the rest again than to take back what is gone."""
     gone = len(delta.removed)
     kept = kb.size(Origin.WINDOW) - len(delta.added)
-    # To begin anew, rules are built again, and all graphs are looked through.
+    # A new start builds the rules again, and looks through all graphs.
     return gone >= _MANY and kept < gone and len(kb) < 10 * gone
 
 

@@ -1,13 +1,13 @@
-"""From the text of a rule set to derivation rules, and the texts that come with SensorStream.
+"""The reader of a rule set's text into derivation rules, and the texts included in SensorStream.
 
 A text is SPARQL Update, one ``INSERT { head } WHERE { body } ;`` a rule, or Datalog. A comment
-directly above a rule is its name, and from its second line on a remark such as its source. Texts
-that come along are to be read, and to be copied and edited.
+directly above a rule is its name, and from its second line on a remark such as its source. The
+included texts are to be read, and to be copied and edited.
 
 Rules that delete are no derivation rules: they switch state, and are run as semantic rules.
 ``DELETE { … } INSERT { … } WHERE { body }`` becomes ``when select { SELECT * { body } } becomes
-true then sparql { DELETE { … } INSERT { … } WHERE {} }``: once for each solution that was not there
-before, after all has followed that does.
+true then sparql { DELETE { … } INSERT { … } WHERE {} }``: once for each new solution, after all
+conclusions.
 """
 
 from __future__ import annotations
@@ -55,9 +55,8 @@ _DATA: Final = (
 def checked_operation(
     operation: Operation, position: Position, places: Places
 ) -> algebra.Modify | algebra.InsertData | algebra.DeleteWhere:
-    """An update that states what follows, what holds, or how state switches.
-
-    ``places`` are those of the parts of the text, from the rule on.
+    """An update that states a conclusion, a fact, or a switch of state. ``places`` are those of the
+    parts of the text, from the rule on.
 
     Raises:
         QueryError: it is another one, or names graphs.
@@ -89,9 +88,8 @@ def checked_operation(
 
 
 def check_body(pattern: Pattern, places: Places) -> None:
-    """Refuse what a body may not hold.
-
-    ``places`` are those of the parts of the text, from the rule on.
+    """Refuse parts that a body may not have. ``places`` are those of the text's parts, from the
+    rule on.
 
     Raises:
         QueryError: a part that is not of the graph (SERVICE, GRAPH, WINDOW), that depends on an
@@ -182,7 +180,7 @@ def state_rule(
 
 
 def question_of(file: syntax.RuleFile) -> Query:
-    """What a rule of :func:`state_rule` waits for."""
+    """The query that a rule of :func:`state_rule` waits for."""
     (rule,) = file.semantic_rules
     assert isinstance(rule.trigger, syntax.When)
     condition = rule.trigger.condition
@@ -223,23 +221,22 @@ def _text(source: QueryText, group: tuple[int, int]) -> str:
 
 
 def _before(source: QueryText, offset: int, length: int) -> Position:
-    """Where a text begins that has ``length`` characters before what stands at an offset."""
+    """The beginning of a text that has ``length`` characters before an offset."""
     at = source.position(offset)
     return Position(at.file, at.line, at.column - length)
 
 
 # As in SPARQL Update (section 4.1.3) each solution has its own node for each label. Its name is
-# computed from the rule and the solution, so that the node goes when the solution does, and is the
-# same one after a restart.
+# computed from the rule and the solution, so that the node goes with the solution, and is the same
+# after a restart.
 
 _Node = TypeVar("_Node")
 
 
 def with_new_nodes(rule: DerivationRule) -> DerivationRule:
-    """The rule with a computed variable in the place of each blank node of its head.
-
-    The variables of a solution are those that SELECT * would have, and those of EACH that stand
-    outside of it, too. Rules that differ in names of variables alone make the same nodes.
+    """The rule with a computed variable in the place of each blank node of its head. The variables
+    of a solution are those of SELECT *, and those of EACH that also stand outside of it. Rules that
+    differ in names of variables alone make the same nodes.
     """
     labels = [part for part in nodes(rule.head) if isinstance(part, BlankNode)]
     if not labels:
@@ -474,7 +471,7 @@ SUMMARIES: Final = {
     "swclos2-axioms": "what SWCLOS2 adds to OWL's definition (SWCLOS2 manual, Table 13.2)",
     "rdfs-containers": "the axioms of rdf:_1, rdf:_2, … that are used (RDF 1.1 Semantics, 9)",
 }
-"""What each set is, by its name."""
+"""A summary of each set, by its name."""
 
 
 def text_of(name: str) -> str:
@@ -500,10 +497,8 @@ def bundled_rules(name: str) -> RuleSet:
 
 
 def plain_rules() -> RuleSet:
-    """The rules of the plain profile, with which it can be told why it infers a triple.
-
-    At run time :class:`~sensorstream.reasoning.reasoner.SchemaClosure` composes the same from the
-    schema.
+    """The rules of the plain profile, for explaining why it infers a triple. At run time
+    :class:`~sensorstream.reasoning.reasoner.SchemaClosure` composes the same from the schema.
     """
     return read(_file("plain").read_text(encoding="utf-8"), "plain")
 

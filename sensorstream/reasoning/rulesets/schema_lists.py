@@ -1,7 +1,6 @@
-"""Triples of the schema, known before anything streams, and rules about its lists.
-
-The static graph's lists take the place of EACH and of paths over ``rdf:first`` and ``rdf:rest``:
-there is one rule for each list.
+"""Triples of the schema, known before anything streams, and rules about its lists. Lists of the
+static graph replace EACH and paths over ``rdf:first`` and ``rdf:rest``: each makes a rule of its
+own.
 """
 
 from __future__ import annotations
@@ -47,10 +46,9 @@ _OF_LISTS: Final = frozenset((rdf.FIRST, rdf.REST))
 
 
 def is_schema(triple: TriplePattern) -> bool:
-    """Whether a pattern asks for the schema, by its predicate, or by the class of ``rdf:type``.
-
-    The other properties of RDF, RDFS and OWL are of the schema (rdfs:domain, rdf:first, …), and so
-    are their classes of classes, properties and axioms (owl:TransitiveProperty, …).
+    """Whether a pattern asks for the schema, by its predicate, or by the class of ``rdf:type``. The
+    other properties of RDF, RDFS and OWL are of the schema (rdfs:domain, rdf:first, …), and so are
+    their classes of classes, properties and axioms (owl:TransitiveProperty, …).
     """
     if triple.predicate == rdf.TYPE:
         class_ = triple.object
@@ -70,9 +68,8 @@ def is_of_lists(triple: TriplePattern) -> bool:
 
 
 def schema_kinds(rules: Iterable[DerivationRule]) -> frozenset[TriplesRead]:
-    """The kinds of triples that the rules take for schema.
-
-    Rules must be specialised anew when such a triple comes or goes, asserted or inferred.
+    """The kinds of triples that the rules take for schema. Rules must be specialised anew when such
+    a triple comes or goes, asserted or inferred.
     """
     found: set[TriplesRead] = set()
     for rule in rules:
@@ -127,7 +124,7 @@ _CELLS: Final = tuple(
 def unrolled(rules: Iterable[DerivationRule], index: TripleIndex) -> list[DerivationRule]:
     """The rules, those about lists once for each way in which lists of the index fit.
 
-    What else a rule asks of the schema stays in its body, so that conclusions about the schema are
+    Other patterns of the schema stay in a rule's body, so that conclusions about the schema are
     seen too. Only if conclusions make other nodes lists of a rule (another ``owl:unionOf``), must
     the rules be unrolled again, over an index with these.
 
@@ -170,10 +167,9 @@ def _unrolled(rule: DerivationRule, index: TripleIndex) -> Iterator[DerivationRu
 
 
 def _grounded(clause: RuleClause, index: TripleIndex) -> Iterator[DerivationRule]:
-    """A clause with terms for lists and members, for each way in which these fit.
-
-    Many ways for one list, such as the pairs of an owl:AllDifferent, are a table in one rule: as
-    rules they would take long to order, and to run.
+    """A clause with terms for lists and members, for each way in which these fit. Many ways for one
+    list, such as the pairs of an owl:AllDifferent, are a table in one rule: as rules they would
+    take long to order, and to run.
     """
     body = clause.body.pattern
     rest = changed(body, lambda triple: None if is_of_lists(triple) else triple)
@@ -304,9 +300,8 @@ def _renamed(pattern: Pattern, names: Mapping[str, PatternTerm]) -> Pattern:
 
 
 def readings(rule: str, index: TripleIndex, head: PatternTerm) -> Iterator[tuple[Term, ...]]:
-    """The members of a list, in order; several if a cell has several members or rests.
-
-    An empty list has no reading, and neither has one that does not end.
+    """The members of a list, in order; several if a cell has several members or rests. An empty
+    list has no reading, and neither has one that does not end.
 
     Raises:
         ProgramError: it has more than :data:`MOST_MEMBERS` members.

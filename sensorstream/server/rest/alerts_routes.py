@@ -1,4 +1,4 @@
-"""``/alerts`` and ``/silences``: raised alerts, a live stream of them, and what becomes of them."""
+"""``/alerts`` and ``/silences``: raised alerts, a live stream of them, and their changes."""
 
 from __future__ import annotations
 
@@ -343,7 +343,7 @@ def _incident(app: Application, incident: Incident) -> dict[str, Any]:
 
 
 def _done(app: Application, incident: Incident) -> JSONResponse:
-    """It was changed, which receivers are told of."""
+    """Tell receivers of the change of an alert, and answer with its state."""
     app.announce()
     return JSONResponse(_incident(app, incident))
 

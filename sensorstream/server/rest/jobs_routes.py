@@ -1,4 +1,4 @@
-"""``/jobs``: what runs for clients: long questions to Spark, and those that are asked now."""
+"""``/jobs``: long questions to Spark, and the questions that are being answered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``/messages``: takes messages in, one or a batch, and tells what became of them."""
+"""``/messages``: takes messages in, one or a batch, and gives their outcomes."""
 
 from __future__ import annotations
 
@@ -177,9 +177,8 @@ async def post_batch(
 
 class Shortcut:
     """ASGI middleware: ``POST /messages`` without FastAPI, whose part of a request is the largest.
-
-    The answers are those of :func:`post_message`, which describes it: all but a parameter that is
-    refused is the same code.
+    The answers are those of :func:`post_message`, which describes it: only refused parameters take
+    another way.
     """
 
     def __init__(self, app: ASGIApp, application: Application) -> None:
@@ -236,7 +235,7 @@ class _Answer(JSONResponse):
 
 
 async def _body(receive: Receive) -> bytes:
-    """The whole body.
+    """Read the whole body.
 
     Raises:
         ClientDisconnect: the client left before its end.
@@ -263,7 +262,7 @@ async def _in_pieces(
     """Enter messages, some at a time; their futures in order, each done.
 
     Raises:
-        Busy: there is no room for the first; for the others it is waited for.
+        Busy: there is no room for the first; the others wait for room.
     """
     under_way: deque[Future[Outcome]] = deque()
     for position in range(count):
@@ -281,7 +280,7 @@ async def _in_pieces(
                 await asyncio.sleep(_FULL)
         under_way.append(entered)
         if position % _IN_A_ROW == _IN_A_ROW - 1:
-            # Each is parsed here: the requests of others come between.
+            # Each is parsed here; requests of other clients come in between.
             await asyncio.sleep(0)
     for each in under_way:
         yield await _done(each)
@@ -451,7 +450,7 @@ def show_message(app: App, id_: Id) -> JSONResponse:
 )
 def show_content(app: App, id_: Id) -> Response:
     """The message as it came, byte by byte."""
-    # A sender may have written a page with scripts: no browser may take it for one of ours.
+    # It may be a page with scripts: no browser may take it for one of the server's own.
     headers = {"X-Content-Type-Options": "nosniff", "Content-Disposition": "attachment"}
     content = app.reader.content_of_message(id_)
     return Response(content, media_type="application/xml", headers=headers)

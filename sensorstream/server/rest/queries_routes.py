@@ -273,9 +273,8 @@ async def _follow(
     last_event_id: str | None,
     subscription: Subscription,
 ) -> AsyncIterator[bytes]:
-    """Reports after the last one that the client has, or from now on.
-
-    A client that is slow, or was away for long, gets the number of missed reports.
+    """Reports after the last one that the client has, or from now on. A client that is slow, or was
+    away for long, gets the number of missed reports.
     """
     queries, cursor = application.queries, query.reported
     if last_event_id is not None:

@@ -215,7 +215,7 @@ async def _asked(
     asked: AskedText,
     work: Callable[[AskedText, Stop], _T],
 ) -> _T:
-    """What is found of a question, when it is its turn; an update is refused as such."""
+    """Work on a question when it is its turn; an update is refused as such."""
 
     def answer(stop: Stop) -> _T:
         try:
@@ -368,7 +368,7 @@ def _table(table: SqlResult) -> Response:
 def _begin(
     app: Application, query: str, media_type: str, stop: Stop
 ) -> tuple[ExitStack, Iterator[bytes]]:
-    """Start the query, so that its faults are told before the answer begins."""
+    """Start the query, so that its errors are known before the answer begins."""
     with ExitStack() as stack:
         pieces = PIECES[media_type](stack.enter_context(app.asking.sql_stream(query, stop)))
         first = next(pieces)

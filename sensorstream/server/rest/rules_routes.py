@@ -200,7 +200,7 @@ def delete_rule_file(app: App, name: str, by: By, match: WantedChange) -> Change
 
 
 def _check_type(name: str, request: Request) -> None:
-    """Any type will do, such as none or text/plain, but that of another language."""
+    """Refuse the media type of another language; any other, or none, is accepted."""
     sent, expected = media_type_of(request.headers.get("content-type", "")), type_of(name)
     if sent != expected and sent in (RML_TYPE, STYLESHEET_TYPE, RULE_SET_TYPE):
         raise HTTPException(
@@ -250,7 +250,7 @@ class OverTime:
         return found
 
     def put(self, name: str, text: str, by: str, match: Match) -> str:
-        """Put one in force, see :meth:`.Queries.put`; the journal's id of the change.
+        """Put one in force, see :meth:`.Queries.put`; returns the journal's id of the change.
 
         Raises:
             QueryError: the text has no rules over time.
@@ -260,7 +260,8 @@ class OverTime:
         return self._queries.put(_query(name), text, by, match).entry
 
     def remove(self, name: str, by: str, match: Match) -> str:
-        """Take one out of force, see :meth:`.Queries.remove`; the journal's id of the change.
+        """Take one out of force, see :meth:`.Queries.remove`; returns the journal's id of the
+        change.
 
         Raises:
             UnknownRules: there is none of this name.

@@ -1,4 +1,4 @@
-"""What has versions: conditions, trials and lists of them; and ``/ontology``, which is one."""
+"""Resources with versions: conditions, trials and lists; and ``/ontology``, one of them."""
 
 from __future__ import annotations
 

@@ -215,7 +215,7 @@ def why(app: App, id_: Annotated[str, Path(alias="id", description="the alert's 
     routes,
     Operations.why_not,
     "Why a rule does not fire for an individual",
-    # It is told with the alerts, too.
+    # OpenAPI lists it with the alerts, too.
     tags=["alerts", "rules"],
 )
 def why_not(

@@ -1,4 +1,4 @@
-"""``/window``, ``/individuals`` and ``/latest``: what is known of individuals now."""
+"""``/window``, ``/individuals`` and ``/latest``: the present values of individuals."""
 
 from __future__ import annotations
 

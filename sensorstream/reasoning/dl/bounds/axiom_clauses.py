@@ -1,9 +1,9 @@
-"""Axioms as clauses, and what each needs to say anything about an individual.
+"""Axioms as clauses, and the triples that each needs to say anything about an individual.
 
-An axiom whose condition nobody meets is true: if nobody is of its class, or has its property. So
-with a bound that derives none of these triples of an individual, an axiom without clauses adds
-nothing there (locality: Cuenca Grau, Horrocks, Kazakov and Sattler, "Modular reuse of ontologies",
-JAIR 31, 2008, section 5.1; here of each individual, not of the ontology).
+An axiom is true if nobody meets its condition: nobody is of its class, or has its property. So with
+a bound that derives none of these triples of an individual, an axiom without clauses adds nothing
+there (locality: Cuenca Grau, Horrocks, Kazakov and Sattler, "Modular reuse of ontologies", JAIR 31,
+2008, section 5.1; here of each individual, not of the ontology).
 
 Keys and SWRL rules concern individuals that have a name; that is given with each
 (:data:`~sensorstream.reasoning.dl.bounds.clauses.NAMED`).
@@ -55,7 +55,7 @@ _FEW: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """One axiom: its main triple, and what its parts are read with."""
+    """An axiom: its main triple, and the readers of its parts."""
 
     axioms: Axioms
     expressions: ClauseExpressions
@@ -72,7 +72,7 @@ class Stated:
         return self.triple[0], self.triple[2]
 
     def clauses(self) -> Iterator[BoundClause]:
-        """Clauses that say the same.
+        """Clauses with the meaning of the axiom.
 
         Raises:
             Untreated: it has none here.
@@ -84,7 +84,7 @@ class Stated:
         return says(self)
 
     def needs(self) -> Needs:
-        """Triples of which the axiom needs one; ``ANYBODY`` where that is not known."""
+        """Triples of which the axiom needs one; ``ANYBODY`` if that is not known."""
         try:
             found = self._needs(self._entry[1])
         except Untreated:
@@ -122,7 +122,7 @@ class Stated:
         return list(dict.fromkeys(next(filter(None, found), [])))
 
     def reach(self, premise: TriplePattern, of_class: Term) -> Iterator[BoundClause]:
-        """Where the premise holds, ``?x`` is in a class expression."""
+        """Clauses that put ``?x`` in a class expression if the premise holds."""
         target = self.expressions.within(self.name, of_class)
         if target == owl.NOTHING:
             yield BoundClause(self.name, (premise,), ())
@@ -130,13 +130,13 @@ class Stated:
             yield implies(self.name, (premise,), member(_X, target))
 
     def apart(self, classes: Sequence[Term]) -> Iterator[BoundClause]:
-        """No two of the classes have a common member."""
+        """Clauses that no two of the classes have a common member."""
         named = [self.expressions.around(self.name, each) for each in classes]
         for one, other in combinations(named, 2):
             yield BoundClause(self.name, (member(_X, one), member(_X, other)), ())
 
     def disjoint(self, properties: Sequence[Term]) -> Iterator[BoundClause]:
-        """No two of the properties link the same two."""
+        """Clauses that no two of the properties link the same two."""
         for one, other in combinations(self.roles(*properties), 2):
             yield BoundClause(self.name, (one.between(_X, _Y), other.between(_X, _Y)), ())
 
@@ -211,7 +211,7 @@ def _chain(axiom: Stated) -> Iterator[BoundClause]:
 
 
 def _key(axiom: Stated) -> Iterator[BoundClause]:
-    """Two members of a class are one if they have a value of each property in common."""
+    """Clauses that make two members of a class one if they share a value of each property."""
     s, o = axiom.ends
     of_class = axiom.expressions.around(axiom.name, s)
     body = [member(one, each) for one in (_X, _Y) for each in (of_class, NAMED)]
@@ -224,7 +224,7 @@ def _key(axiom: Stated) -> Iterator[BoundClause]:
 
 
 def _kind(axiom: Stated) -> Iterator[BoundClause]:
-    """What a property is, beside one of objects or values."""
+    """Clauses for a kind of property, such as functional or transitive."""
     name, (role,) = axiom.name, axiom.roles(axiom.triple[0])
     one, back = role.between(_X, _Y), role.between(_Y, _X)
     same = TriplePattern(_Y, owl.SAME_AS, _Z)
@@ -248,7 +248,7 @@ def _kind(axiom: Stated) -> Iterator[BoundClause]:
 
 
 def _all_different(axiom: Stated) -> Iterator[BoundClause]:
-    """Individuals of which no two are the same: each has a number in the list."""
+    """Clauses for individuals of which no two are the same: each has a number in the list."""
     name = axiom.name
     members = [constant(each) for each in axiom.listed("distinctMembers", "members")]
     if len(members) <= _FEW:
@@ -271,7 +271,7 @@ def _all_different(axiom: Stated) -> Iterator[BoundClause]:
 
 
 def _negative(axiom: Stated) -> Iterator[BoundClause]:
-    """One individual does not have another one, or a value, for a property."""
+    """A clause that an individual does not have another one, or a value, for a property."""
     node = axiom.triple[0]
     found = {str(p).removeprefix(OWL): o for _, p, o in axiom.axioms.about(node)}
     name = f"{node.n3} a owl:NegativePropertyAssertion"
@@ -288,7 +288,7 @@ def _negative(axiom: Stated) -> Iterator[BoundClause]:
 
 
 def _rule(axiom: Stated) -> Iterator[BoundClause]:
-    """What a SWRL rule concludes, one clause for each atom of its head."""
+    """The clauses of a SWRL rule, one for each atom of its head."""
     node = axiom.triple[0]
     read = _Rule(axiom.expressions, f"the rule {node.n3}")
     for atom in atoms_of(axiom.axioms, node, "body"):
@@ -299,7 +299,7 @@ def _rule(axiom: Stated) -> Iterator[BoundClause]:
 
 
 class _Rule:
-    """One rule, as it is read."""
+    """A SWRL rule while it is read."""
 
     def __init__(self, expressions: ClauseExpressions, name: str) -> None:
         self.name = name
@@ -307,10 +307,10 @@ class _Rule:
         self.body: list[TriplePattern] = []
         self.individuals: dict[Variable, None] = {}
         self.otherwise: list[ClauseHead] = []
-        """What holds where the condition does not, because it is that two are different."""
+        """Heads for the case that a condition fails because two individuals are the same."""
 
     def condition(self, atom: Atom) -> None:
-        """An atom of the body."""
+        """Add an atom of the body."""
         match atom.kind:
             case "ClassAtom":
                 of_class = self._expressions.around(self.name, self._of(atom))
@@ -332,7 +332,7 @@ class _Rule:
                 raise Untreated(f"a {kind} in the body of a rule")
 
     def conclusion(self, atom: Atom) -> ClauseHead:
-        """An atom of the head."""
+        """The conclusion that an atom of the head makes."""
         match atom.kind:
             case "ClassAtom":
                 of_class = self._expressions.within(self.name, self._of(atom))
@@ -392,7 +392,7 @@ def _of_property(axiom: Stated, term: Term) -> Needs:
 
 
 def _of_class(axiom: Stated, node: Term) -> Needs:
-    """What membership in a class expression needs."""
+    """The triples that membership in a class expression needs."""
     if node == owl.THING:
         return ANYBODY
     if node == owl.NOTHING:
@@ -422,8 +422,8 @@ def _width(found: Needs) -> tuple[bool, int]:
 
 
 _Entry: TypeAlias = tuple[Callable[[Stated], Iterator[BoundClause]], str]
-"""What an axiom says; and what it needs: of the class or property that is its subject (1), of that
-or the one that is its object (2), of the narrower of both classes, or of the first of a list.
+"""The clauses of an axiom, and its needs: those of its subject (1), of its subject or object (2),
+of the narrower of two classes, or of the first of a list.
 """
 _NOTHING: Final[_Entry] = (lambda _: iter(()), "")
 LINKS: Final[Mapping[str, _Entry]] = {
@@ -439,7 +439,7 @@ LINKS: Final[Mapping[str, _Entry]] = {
     f"{OWL}propertyDisjointWith": (lambda each: each.disjoint(each.ends), "property 1"),
     f"{OWL}propertyChainAxiom": (_chain, "property first"),
 }
-"""What an axiom says, and what it needs, by the property of its main triple."""
+"""The clauses and the needs of an axiom, by the property of its main triple."""
 _TYPES: Final[Mapping[str, _Entry]] = {
     **{
         f"{OWL}{word}Property": (_kind, "property 1")

@@ -1,10 +1,9 @@
 """The lower and the upper bound of an ontology's entailments, as rules over assertions.
 
+Both are read with equality: individuals that are ``owl:sameAs`` have each other's triples.
+
 Source: Zhou, Cuenca Grau, Nenov, Kaminski and Horrocks, *PAGOdA: Pay-As-You-Go Ontology Query
 Answering Using a Datalog Reasoner*, JAIR 54 (2015), sections 4 and 5.
-
-Both are read with equality: of two individuals that are ``owl:sameAs``, each has the triples of the
-other.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from sensorstream.sparql.algebra import Expression, TriplePattern, Variable
 
 
 class Naming(NamedTuple):
-    """A variable is the name that begins with ``prefix`` and ends with the name of ``owner``."""
+    """A computed variable: a name that begins with ``prefix`` and ends with that of ``owner``."""
 
     variable: Variable
     prefix: str
@@ -46,10 +45,11 @@ class Naming(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """Where ``premises`` and ``tests`` hold and nothing of ``absent`` does, ``heads`` hold.
+    """A rule: if ``premises`` and ``tests`` hold and nothing of ``absent`` does, ``heads`` hold.
 
-    ``name`` says of which axiom. ``absent`` are patterns about facts of the lower bound, assertions
-    included; each holds where all of its triples do. All heads together are what one clause says.
+    ``name`` is that of its axiom. ``absent`` are patterns about facts of the lower bound,
+    assertions included; each holds if all of its triples do. All heads together are those of one
+    clause.
     """
 
     name: str
@@ -60,11 +60,11 @@ class Conclusion:
     names: tuple[Naming, ...] = ()
 
     def but(self, *tests: Expression) -> Conclusion:
-        """The same under more conditions."""
+        """The rule with more conditions."""
         return replace(self, tests=(*self.tests, *tests))
 
     def unless(self, *triples: TriplePattern) -> Conclusion:
-        """The same where the lower bound does not have these triples."""
+        """The rule for cases in which the lower bound does not have these triples."""
         return replace(self, absent=(*self.absent, triples))
 
 
@@ -74,24 +74,23 @@ class RulesBound:
 
     A lower bound is sound whatever is left out. An upper bound is complete only about individuals
     ``?x`` that are connected with nobody for whom one of ``needs`` holds. Both are so only if the
-    assertions include what :meth:`facts_of` says of each of their terms.
+    assertions include the result of :meth:`facts_of` for each of their terms.
     """
 
     rules: tuple[Conclusion, ...]
     untreated: tuple[str, ...]
     needs: Needs
     choices: frozenset[str]
-    """The names of the rules of axioms that do not say for certain what holds, or of whom."""
+    """The names of the rules of axioms with uncertain conclusions, or subjects of them."""
     crowds: tuple[Crowd, ...]
-    """Whom the upper bound is to be told to have many neighbours."""
+    """The crowds of neighbours that the upper bound must be told of."""
     _values: ValueNames
     _names_matter: bool
 
     def facts_of(self, term: Term) -> tuple[Triple, ...]:
-        """What the rules take for granted about an individual or a literal of the assertions.
-
-        It is to be asserted as long as the term is an individual or a value in any assertion; most
-        individuals need nothing.
+        """The facts that the rules take for granted about an individual or a literal of the
+        assertions, to be asserted as long as any assertion has the term; most individuals need
+        none.
 
         Raises:
             TermError: the text of a literal is not in its datatype's lexical space.
@@ -104,11 +103,9 @@ class RulesBound:
 def lower(axioms: tuple[Triple, ...], left_out: frozenset[str] = frozenset()) -> RulesBound:
     """Rules that derive only what the axioms and the assertions entail.
 
-    Axioms that the names of their rules show to be in ``left_out`` get none, as if they could not
-    have any.
-
-    A derived ``ss:contradiction`` shows that they have no model. Names that begin with
-    :data:`PREFIX` stand for class expressions, and for values.
+    An axiom gets none if the name of one of its rules is in ``left_out``. A derived
+    ``ss:contradiction`` shows that they have no model. Names that begin with :data:`PREFIX` are
+    class expressions and values.
 
     Raises:
         OntologyError: the axioms restrict datatypes by facets whose order no reasoner knows.
@@ -123,13 +120,13 @@ def lower(axioms: tuple[Triple, ...], left_out: frozenset[str] = frozenset()) ->
 def upper(axioms: tuple[Triple, ...], left_out: frozenset[str] = frozenset()) -> RulesBound:
     """Rules that derive everything that the axioms and the assertions entail, if they have a model.
 
-    If no ``ss:contradiction`` is derived, they have one: what is derived is a model. A clause with
-    several alternatives derives all; an individual that only exists is one for all clauses that
-    ask for the same, but another one for each individual with a name. A clause is left alone where
-    the lower bound satisfies it: that holds in every model, so the bound stays complete, and as the
+    If no ``ss:contradiction`` is derived, they have one, which is the derived graph. A clause with
+    several alternatives derives all; an individual that only exists is one for all clauses that ask
+    for the same, but another one for each individual with a name. A clause that the lower bound
+    satisfies derives nothing: that holds in every model, so the bound stays complete, and as the
     lower bound does not read the upper one, the two are strata. For the same reason two individuals
-    that the lower bound shows to be different are not made the same. ``left_out`` as in
-    :func:`lower`, of which it must be the same.
+    that the lower bound shows to be different are not made the same. ``left_out`` must be that of
+    :func:`lower`.
 
     Raises:
         OntologyError: as :func:`lower`.
@@ -162,7 +159,7 @@ def upper(axioms: tuple[Triple, ...], left_out: frozenset[str] = frozenset()) ->
 def _bound(
     rules: list[Conclusion], untreated: tuple[str, ...], needs: Needs, form: NormalForm
 ) -> RulesBound:
-    # Who is connected with whom is asked of individuals that have a name.
+    # Only individuals that have a name are asked whom they are connected with.
     names = any(each.object == NAMED for clause in form.clauses for each in clause.body)
     names = names or bool(form.needs or (form.above and form.above.needs))
     choices = {
@@ -182,13 +179,13 @@ def _bound(
 
 
 def _without_choice(clause: BoundClause, form: NormalForm) -> Iterator[Conclusion]:
-    """What a clause concludes for certain."""
+    """The certain conclusions of a clause."""
     for certain in _certain(form.enumerations.unfold(clause), form.values):
         yield from _conclusions(certain, _body(certain))
 
 
 def _certain(clause: BoundClause, values: ValueNames) -> Iterator[BoundClause]:
-    """The clause without alternatives, if it has one other than that two are the same."""
+    """The clause without alternatives, if it has only one besides equalities."""
     equalities = [head for head in clause.heads if _is_equality(head)]
     others = tuple(head for head in clause.heads if not _is_equality(head))
     if len(clause.heads) == 1 and not clause.heads[0].unnamed:
@@ -213,12 +210,12 @@ def _is_equality(head: ClauseHead) -> bool:
 
 
 def _merges(head: ClauseHead) -> bool:
-    """Whether two individuals are the same then."""
+    """Whether a head makes two individuals the same."""
     return head.triples[0].predicate == owl.SAME_AS
 
 
 def _body(clause: BoundClause) -> Conclusion:
-    """The condition of a clause, not met where its conclusion would be that one is itself."""
+    """The condition of a clause, not met if the conclusion equates an individual with itself."""
     same = [
         (t.subject, t.object) for each in clause.heads if _is_equality(each) for t in each.triples
     ]
@@ -233,9 +230,7 @@ def _body(clause: BoundClause) -> Conclusion:
 
 
 def _in_order(one: Variable, other: Variable) -> Expression:
-    """Of the ways in which variables that are alike can change places, one; blank nodes have no
-    order.
-    """
+    """A test for one order of variables that can change places; blank nodes have no order."""
     order = algebra.Comparison("<", algebra.Call("STR", (one,)), algebra.Call("STR", (other,)))
     return algebra.Or(
         order, algebra.Or(algebra.Call("ISBLANK", (one,)), algebra.Call("ISBLANK", (other,)))
@@ -243,7 +238,7 @@ def _in_order(one: Variable, other: Variable) -> Expression:
 
 
 def _conclusions(clause: BoundClause, body: Conclusion) -> Iterator[Conclusion]:
-    """What a clause without a choice says."""
+    """The conclusions of a clause without a choice."""
     for head in clause.heads:
         yield replace(body, heads=head.triples)
     if not clause.heads:
@@ -253,7 +248,7 @@ def _conclusions(clause: BoundClause, body: Conclusion) -> Iterator[Conclusion]:
 
 
 def _not_merged(clause: BoundClause, body: Conclusion, made: MadeNames) -> Iterator[Conclusion]:
-    """Names that are apart are not made the same: perhaps all is said that the clause could say."""
+    """A contradiction if names to be made equal are apart: maybe no other alternative is left."""
     pairs = [_variables(head) for head in clause.heads]
     tests: list[Expression] = [made.apart(*pair) for pair in pairs if pair is not None]
     if tests:
@@ -261,7 +256,7 @@ def _not_merged(clause: BoundClause, body: Conclusion, made: MadeNames) -> Itera
 
 
 def _variables(head: ClauseHead) -> tuple[Variable, Variable] | None:
-    """The two that are the same, unless one of them is named by the axioms."""
+    """The two variables that are made equal, unless one of them is named by the axioms."""
     (same,) = head.triples
     if isinstance(same.subject, Variable) and isinstance(same.object, Variable):
         return same.subject, same.object
@@ -271,10 +266,8 @@ def _variables(head: ClauseHead) -> tuple[Variable, Variable] | None:
 def _alternatives(
     clause: BoundClause, body: Conclusion, made: MadeNames, choice: IRI
 ) -> Iterator[Conclusion]:
-    """All that a clause may say.
-
-    Alternatives with different conditions also say ``choice``: who looks for what a fact depends on
-    finds the others by it.
+    """The conclusions of all alternatives of a clause. Alternatives with different conditions also
+    state ``choice``, by which the search for what a fact depends on finds the others.
     """
     special = [head for head in clause.heads if head.unnamed or _merges(head)]
     tied: tuple[TriplePattern, ...] = ()
@@ -300,10 +293,9 @@ def _alternatives(
 def _existences(
     head: ClauseHead, body: Conclusion, made: MadeNames, tied: tuple[TriplePattern, ...]
 ) -> Iterator[Conclusion]:
-    """Rules for individuals or values that only exist: each linked individual has its own.
-
-    The names depend on what is said of them and on who is linked to them. Those who are linked to
-    names, or to blank nodes, are constants: names of names would have no end.
+    """Rules for individuals or values that only exist: each linked individual has its own. Their
+    names depend on the facts about them and on who is linked to them: individuals linked to names,
+    or to blank nodes, are constants, since names of names would have no end.
     """
     constants = made.constants(head)
     triples = (*head.triples, *head.made, *tied)
@@ -317,7 +309,7 @@ def _existences(
 
 
 def _linked(head: ClauseHead) -> Variable:
-    """The one to whom unnamed individuals are linked."""
+    """The individual to whom unnamed individuals are linked."""
     (linked,) = {
         end
         for triple in head.triples

@@ -98,7 +98,7 @@ _X: Final = Variable("x")
 
 @dataclass(slots=True)
 class _Draft:
-    """A clause in the making, over ``x`` and variables that are numbered as they come."""
+    """A clause in the making, over ``x`` and variables that are numbered as they appear."""
 
     name: str
     body: list[TriplePattern] = field(default_factory=list)
@@ -121,7 +121,7 @@ class _Draft:
 
 
 class ClauseExpressions:
-    """Turns inclusions between class expressions into clauses, which it collects."""
+    """A translator of inclusions between class expressions into clauses, which it collects."""
 
     __slots__ = ("_axioms", "_depth", "_made", "_names", "clauses", "crowds", "values")
 
@@ -140,7 +140,7 @@ class ClauseExpressions:
         self.crowds: list[Crowd] = []
 
     def role(self, term: Term) -> PropertyRole:
-        """A property or an inverse of one; of a datatype property, its link to values.
+        """A property or an inverse of one; for a datatype property, its link to values.
 
         Raises:
             Untreated: it has no clauses here.
@@ -160,7 +160,7 @@ class ClauseExpressions:
         return PropertyRole(term, forward)
 
     def include(self, name: str, lower: Term, upper: Term) -> None:
-        """Every member of ``lower`` is one of ``upper``."""
+        """Make every member of ``lower`` one of ``upper``."""
         for left in self._parts(lower, UNION):
             for right in self._parts(upper, owl.INTERSECTION_OF):
                 draft = _Draft(name)
@@ -169,7 +169,7 @@ class ClauseExpressions:
                 self._finish(draft)
 
     def forget(self) -> None:
-        """Forget the names of expressions, because not all may be said of the last ones."""
+        """Forget the names of expressions, because the last ones may not have all their clauses."""
         self._names.clear()
         self._depth = 0
 
@@ -205,10 +205,9 @@ class ClauseExpressions:
         self.clauses.append(BoundClause(draft.name, body, heads, alike=tuple(draft.alike)))
 
     def _say(self, draft: _Draft, node: Term, one: Variable, *, positive: bool) -> None:
-        """That ``one`` is in the expression is a conclusion (``positive``), or a condition.
-
-        As a condition is a conclusion that is denied, one of a union is what the other is of an
-        intersection, and so are "some" and "all", "at least" and "at most".
+        """Add that ``one`` is in the expression, as a conclusion (``positive``) or a condition. A
+        condition is a denied conclusion: a union there is like an intersection here, and so are
+        "some" and "all", "at least" and "at most".
         """
         self._depth += 1
         if self._depth > _DEPTH:
@@ -254,7 +253,7 @@ class ClauseExpressions:
     def _some(
         self, draft: _Draft, node: Term, one: Variable, filler: Term, *, positive: bool
     ) -> None:
-        """Somebody, or a value, in the filler is linked, or outside of it if not ``positive``."""
+        """Add a link to an individual or value in the filler, or outside it if not ``positive``."""
         role = self._role(node)
         values = self._axioms.value(filler, owl.ONE_OF) if role.of_values and positive else None
         if values is None:
@@ -266,7 +265,7 @@ class ClauseExpressions:
     def _link(
         self, draft: _Draft, node: Term, filler: Term, one: Variable, *, positive: bool = False
     ) -> Variable:
-        """The condition of somebody who is linked, and what is said of him."""
+        """Add the condition that an individual is linked, with the conditions on that neighbour."""
         role, other = self._role(node), draft.variable()
         draft.body.append(role.between(one, other))
         if not role.of_values:
@@ -290,7 +289,7 @@ class ClauseExpressions:
         number, least, most = limits
         least = least and number > 0
         if positive and least and most:
-            # Both limits: a name below each.
+            # With both limits there is a name below each.
             draft.add(member(one, self._name(BELOW, node, draft.name)), positive)
             return
         # The negation of at most n is at least n + 1.
@@ -300,7 +299,7 @@ class ClauseExpressions:
         draft.certain |= positive and not least and not most
 
     def _counted(self, draft: _Draft, node: Term, one: Variable, number: int) -> None:
-        """The condition of so many different neighbours: in the other case two are the same."""
+        """Add the condition of so many different neighbours; otherwise two are the same."""
         if number > _FEW:
             self._crowded(draft, node, one, number)
             return
@@ -313,7 +312,7 @@ class ClauseExpressions:
             draft.heads.append(ClauseHead((self.values.same(*pair) if of_values else same,)))
 
     def _crowded(self, draft: _Draft, node: Term, one: Variable, number: int) -> None:
-        """The same of more than rules compare: who has so many is left to the reasoner."""
+        """Add the same for more neighbours than rules compare; the reasoner decides about them."""
         pair = _Draft(draft.name)
         other = self._link(pair, node, self._filler(node), _X)
         if pair.certain:
@@ -336,7 +335,7 @@ class ClauseExpressions:
         *,
         positive: bool = True,
     ) -> None:
-        """The conclusion of so many in the filler, or outside of it if not ``positive``."""
+        """Add the conclusion of so many in the filler, or outside of it if not ``positive``."""
         if number > _FEW:
             raise Untreated(f"at least {number} neighbours")
         role = self._role(node)
@@ -415,5 +414,5 @@ class ClauseExpressions:
 
 
 def _unknown(node: BlankNode) -> IRI:
-    """HermiT and Pellet read an expression without content as a name that nothing else has."""
+    """A name that nothing else has: so HermiT and Pellet read an expression without content."""
     return IRI(f"{PREFIX}unknown-{node}")

@@ -1,18 +1,18 @@
-"""Conclusions of certain clauses, worked out beforehand, and what they tell of others.
+"""Conclusions of certain clauses, worked out beforehand, and their consequences for others.
 
-*Foreseen* is what follows for an individual because somebody else must exist. The lower bound makes
-no unnamed individuals. But what certain clauses conclude about someone from the neighbour that a
-clause says exists follows from the body of that clause alone. So it is concluded from the body: ``A
-⊑ ∃r.B`` and ``∃r.B ⊑ C`` give ``A ⊑ C``.
+*Foreseen* conclusions follow for an individual because somebody else must exist. The lower bound
+makes no unnamed individuals. But the conclusions of certain clauses about someone from the
+neighbour that a clause says exists follow from the body of that clause alone. So they are concluded
+from the body: ``A ⊑ ∃r.B`` and ``∃r.B ⊑ C`` give ``A ⊑ C``.
 
-*Enumerated* are neighbours that are one of a few named individuals. ``A ⊑ ∃r.C`` with ``C ⊑ {a,
-b}`` says that ``r(x, a)`` or ``r(x, b)``. So the upper bound needs no name for a neighbour, which
-would be a and b, and would make them the same.
+*Enumerated* neighbours are one of a few named individuals. ``A ⊑ ∃r.C`` with ``C ⊑ {a, b}`` says
+that ``r(x, a)`` or ``r(x, b)``. So the upper bound needs no name for a neighbour, which would be a
+and b, and would make them the same.
 
-*Made* are the names of individuals that only exist. Such a name says for which alternative it was
+*Made* names are those of individuals that only exist. Such a name says for which alternative it was
 made, which of its individuals it is, and, after a colon, for whom. Two are *apart* if the same
-alternative asks for both for the same individual, or if what their alternatives say of them makes
-them members of disjoint classes.
+alternative asks for both for the same individual, or if their alternatives make them members of
+disjoint classes.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from sensorstream.sparql.walk import triple_variables
 
 Row: TypeAlias = dict[Variable, IRI]
 _ROUNDS: Final = 5
-"""How often what was found may lead to more."""
+"""The rounds in which results may lead to more."""
 
 
 def foreseen(clauses: Iterable[BoundClause]) -> list[BoundClause]:
@@ -87,7 +87,7 @@ def ground(triple: TriplePattern, names: Row) -> Triple:
 
 
 class Certain:
-    """The clauses with one conclusion and nobody unnamed, found by what they need."""
+    """The clauses with one conclusion and nobody unnamed, found by the triples they need."""
 
     def __init__(self, clauses: Iterable[BoundClause]) -> None:
         self._found: KindIndex[tuple[BoundClause, TriplePattern]] = KindIndex()
@@ -102,7 +102,7 @@ class Certain:
                 self._found.add(written(triple), (clause, triple))
 
     def closure(self, facts: list[Triple]) -> set[Triple]:
-        """The facts with all that the clauses conclude from them."""
+        """The facts with all conclusions of the clauses from them."""
         index = TripleIndex()
         ahead = list(dict.fromkeys(facts))
         for fact in ahead:
@@ -158,7 +158,7 @@ class Enumerations:
 
 
 def enumerations(clauses: Iterable[BoundClause]) -> Enumerations:
-    """What the clauses enumerate."""
+    """The enumerations in some clauses."""
     clauses = tuple(clauses)
     members: dict[IRI, tuple[IRI, ...]] = {}
     for clause in clauses:
@@ -174,7 +174,7 @@ def enumerations(clauses: Iterable[BoundClause]) -> Enumerations:
 
 
 def _name(head: ClauseHead, one: PatternTerm) -> IRI | None:
-    """The individual that the alternative says this is."""
+    """The individual that an alternative makes equal to this one."""
     (triple, *more) = head.triples
     if more or triple.predicate != owl.SAME_AS or triple.subject != one:
         return None
@@ -201,7 +201,7 @@ class MadeNames:
         self._table = Literal(" ".join(_pairs(self._numbers, certain, disjoint)))
 
     def constants(self, head: ClauseHead) -> dict[Variable, str]:
-        """The names of those whom an alternative asks for, without the end that says for whom."""
+        """The names of the individuals of an alternative, without the end that says for whom."""
         number = self._numbers[_shape(head)]
         return {each: f"{OWN}{number}-u{place}" for place, each in enumerate(head.unnamed)}
 
@@ -233,7 +233,7 @@ def _number(kind: str) -> str:
 
 
 def _shape(head: ClauseHead) -> tuple[TriplePattern, ...]:
-    """What is said of the unnamed, whoever they are linked to."""
+    """The triples about the unnamed individuals, whoever they are linked to."""
     places = {each: Variable(f"u{place}") for place, each in enumerate(head.unnamed)}
     for each in (each for triple in head.triples for each in triple_variables(triple)):
         places.setdefault(each, _SAID_OF)
@@ -241,7 +241,7 @@ def _shape(head: ClauseHead) -> tuple[TriplePattern, ...]:
 
 
 def _disjoint(clause: BoundClause) -> set[tuple[IRI, IRI]]:
-    """The two classes, in both orders, of which nobody is a member."""
+    """The two classes, in both orders, that have no common member."""
     kinds = [each.object for each in clause.body if each.predicate == rdf.TYPE]
     ones = {each.subject for each in clause.body}
     if clause.heads or len(kinds) != 2 or len(clause.body) != 2 or len(ones) != 1:

@@ -1,7 +1,7 @@
 """The axioms of an ontology as clauses, and those that have none here.
 
-Of many individuals that are all different, there are clauses without a triple for each pair; of the
-class of every individual, there are clauses where anything asks for it.
+Many individuals that are all different have clauses without a triple for each pair; the class of
+every individual has clauses only if it is asked for.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def alternatives_apart(clauses: Sequence[BoundClause]) -> Iterator[BoundClause]:
 
 
 def tells_pairs_apart(clauses: Iterable[BoundClause]) -> bool:
-    """Whether any clause has alternatives that differences leave, or needs different ones."""
+    """Whether differences exclude an alternative of a clause, or meet a condition of one."""
     for clause in clauses:
         links = [triple.predicate for head in clause.heads for triple in head.triples]
         if len(links) > 1 and (owl.SAME_AS in links or owl.DIFFERENT_FROM in links):
@@ -87,11 +87,11 @@ def tells_pairs_apart(clauses: Iterable[BoundClause]) -> bool:
 
 
 def things(axioms: Axioms, clauses: list[BoundClause]) -> Iterator[BoundClause]:
-    """Everything an assertion or an axiom speaks of is an individual."""
+    """Clauses that make everything in assertions and axioms an individual."""
     classes = set(axioms.typed(f"{OWL}Class")) | {owl.THING, IRI(f"{OWL}NamedIndividual")}
     links = {*axioms.typed(f"{OWL}ObjectProperty"), *EQUALITY}
     values = set(axioms.typed(f"{OWL}DatatypeProperty"))
-    # Also where an axiom that names them has no clauses.
+    # Also if an axiom that names them has no clauses.
     named = {constant(each) for each in named_individuals(axioms)}
     for clause in clauses:
         heads = [triple for head in clause.heads for triple in head.triples]
@@ -123,16 +123,14 @@ _OF_CLASSES: Final = frozenset({owl.INTERSECTION_OF, UNION, owl.COMPLEMENT_OF, o
 
 @dataclass(frozen=True, slots=True)
 class NormalForm:
-    """Clauses that say together what the treated axioms say, and the axioms left out.
-
-    ``above`` are the clauses, and the axioms, that only the upper bound has and leaves out: about
-    values that are only said to exist.
+    """Clauses with the meaning of the treated axioms, and the axioms left out. ``above`` are the
+    clauses and left out axioms of the upper bound alone, about values that are only said to exist.
     """
 
     clauses: tuple[BoundClause, ...]
     untreated: tuple[str, ...]
     needs: Needs
-    """What one of the axioms left out needs to say anything about ``?x``."""
+    """Triples about ``?x``, one of which an axiom left out needs to say anything."""
     above: NormalForm | None
     values: ValueNames
     enumerations: Enumerations
@@ -142,9 +140,8 @@ class NormalForm:
 
 
 def normal_form(triples: tuple[Triple, ...], left_out: frozenset[str] = frozenset()) -> NormalForm:
-    """An ontology as clauses over the assertions about its individuals.
-
-    Axioms with a clause of a name in ``left_out`` get none.
+    """An ontology as clauses over the assertions about its individuals. An axiom with a clause
+    whose name is in ``left_out`` gets none.
 
     Raises:
         OntologyError: it restricts datatypes by facets whose order no reasoner knows.
@@ -204,10 +201,7 @@ def normal_form(triples: tuple[Triple, ...], left_out: frozenset[str] = frozense
 
 
 def _defined(triples: tuple[Triple, ...]) -> Iterator[Triple]:
-    """OWL 1 writes a definition as an expression that has the name of the class.
-
-    A disjoint union is two axioms.
-    """
+    """The axioms, with named expressions (OWL 1) and disjoint unions as equivalent classes."""
     for place, (s, p, o) in enumerate(triples):
         if p == f"{OWL}disjointUnionOf":
             union, apart = BlankNode(f"_:union-{place}"), BlankNode(f"_:apart-{place}")
@@ -235,7 +229,7 @@ def _mentioned(triples: Iterable[Triple]) -> dict[Value, Literal]:
 
 
 def _always() -> Iterator[BoundClause]:
-    """What holds in every ontology."""
+    """The clauses of every ontology."""
     yield BoundClause("owl:Nothing", (member(_X, owl.NOTHING),), ())
     different = TriplePattern(_X, owl.DIFFERENT_FROM, _Y)
     yield BoundClause("owl:differentFrom", (TriplePattern(_X, owl.DIFFERENT_FROM, _X),), ())

@@ -1,9 +1,9 @@
 """Values as parts of clauses: each has a name, and datatype properties link to the names.
 
-A literal cannot be the subject of a triple, and two literals may be one value. In which data ranges
-a value is, is given with its literal (:meth:`ValueNames.facts_of`).
+A literal cannot be the subject of a triple, and two literals may be one value. The data ranges of a
+value are given with its literal (:meth:`ValueNames.facts_of`).
 
-Of values that axioms only say exist, the upper bound has names, too (:func:`stand_ins`). In a model
+The upper bound also has names for values that axioms only say exist (:func:`stand_ins`). In a model
 such a name is some value of its range. If there is a *quiet* cell, of many values for which no
 condition of the axioms holds that does not hold in all of the range, it is one of these that no
 other name has. If not, it may be any value of the range: it meets every condition that any of them
@@ -83,16 +83,16 @@ class ValueNames:
         self._checks: dict[str, _Checks] = {}
 
     def role(self, name: IRI) -> PropertyRole:
-        """The link to values that stands for a datatype property."""
+        """The link to values for a datatype property."""
         self._links[name] = None
         return PropertyRole(IRI(f"{_LINK}{name}"))
 
     def include(self, name: str, one: IRI, other: IRI) -> None:
-        """Every value of the property ``one`` is one of ``other``."""
+        """Make every value of the property ``one`` a value of ``other``."""
         self._above[name, one, other] = None
 
     def domain(self, name: str, one: IRI, of_class: IRI) -> None:
-        """Whoever has a value of the property is of the class."""
+        """Put everyone with a value of the property in the class."""
         self._domains[name, one, of_class] = None
 
     def known(self, role: PropertyRole, literal: Literal) -> IRI:
@@ -119,7 +119,7 @@ class ValueNames:
         return self.class_of(made), self.made_class(family, made)
 
     def same(self, one: Variable, other: Variable) -> TriplePattern:
-        """Two values are one."""
+        """The triple that two values are one."""
         self.compared = True
         return TriplePattern(one, SAME_VALUE, other)
 
@@ -129,7 +129,7 @@ class ValueNames:
         return member(one, _LITERAL), member(other, _LITERAL)
 
     def family(self, role: PropertyRole) -> IRI:
-        """One name for all datatype properties that share values with the role's."""
+        """The common name of all datatype properties that share values with the role's."""
         name = property_of(role.name)
         return self._families.get(name, name)
 
@@ -150,14 +150,14 @@ class ValueNames:
         ]
 
     def connect(self) -> None:
-        """Link the properties between those that are linked; to be called before what follows."""
+        """Link the properties between those that are linked; call it before :meth:`clauses`."""
         used = {self._families.get(each, each) for each in self._links}
         for _, one, other in self._above:
             if self._families[one] in used:
                 self._links |= {one: None, other: None}
 
     def clauses(self) -> Iterator[BoundClause]:
-        """What holds of the values of assertions and axioms; to be called at last."""
+        """The clauses about the values of assertions and axioms; call it last."""
         for each in self._links:
             link = self.role(each).name
             given = (TriplePattern(_X, each, _Y), TriplePattern(_Z, WRITTEN, _Y))
@@ -186,7 +186,7 @@ class ValueNames:
                 yield implies(_REASON, (), TriplePattern(s, p, o))
 
     def facts_of(self, literal: Literal) -> tuple[Triple, ...]:
-        """What is to be given about a literal: the name of its value, and the ranges it is in.
+        """The facts to give about a literal: the name of its value, and the ranges it is in.
 
         Raises:
             TermError: the text is not in the datatype's lexical space.
@@ -227,7 +227,7 @@ class ValueNames:
 
 
 def property_of(link: IRI) -> IRI:
-    """The datatype property of a link to values; another name is itself."""
+    """The datatype property of a link to values; any other name unchanged."""
     return IRI(link.removeprefix(_LINK))
 
 
@@ -245,7 +245,7 @@ def value_name(value: Value) -> IRI:
 
 
 def _families(axioms: Axioms, properties: frozenset[IRI]) -> dict[IRI, IRI]:
-    """For each datatype property one of those that it is connected with by inclusions."""
+    """Map each datatype property to one of those that inclusions connect it with."""
     found = {each: each for each in properties}
 
     def first(each: IRI) -> IRI:
@@ -272,10 +272,8 @@ _OF_EXISTING: Final = "values that exist"
 def stand_ins(
     values: ValueNames, mentioned: dict[Value, Literal]
 ) -> tuple[list[BoundClause], list[str], list[TriplePattern]]:
-    """Clauses of the upper bound, what is left out, and whom that may concern.
-
-    ``mentioned`` are the axioms' values. What is left out concerns ``?x`` if it has one of the
-    patterns returned.
+    """Clauses of the upper bound, the axioms left out, and patterns: a left out axiom may concern
+    ``?x`` if it has one of these. ``mentioned`` are the axioms' values.
     """
     found: list[BoundClause] = []
     left_out: list[str] = []
@@ -295,7 +293,7 @@ def stand_ins(
 
 
 def loosened(clause: BoundClause) -> Iterator[BoundClause]:
-    """The clause for names that may be the same value, where it compares values."""
+    """The clause for names that may be the same value, if it compares values."""
     ends = Counter(
         triple.object
         for triple in clause.body
@@ -371,7 +369,7 @@ def _loose(
 
 
 def _equal(values: ValueNames, found: list[BoundClause]) -> Iterator[BoundClause]:
-    """Names of one value have all that is said of each."""
+    """Clauses that give names of one value all facts about each."""
     same = TriplePattern(_Y, SAME_VALUE, _Z)
     yield implies(_OF_EXISTING, (same,), TriplePattern(_Z, SAME_VALUE, _Y))
     yield implies(

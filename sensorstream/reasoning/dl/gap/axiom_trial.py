@@ -1,11 +1,11 @@
-"""Which axioms rules are not made of, because the upper bound would be too large.
+"""A trial for axioms of which no rules are made, because the upper bound would be too large.
 
 Limits, choices and functional properties can make many individuals of the upper bound the same, or
 find a great many ways to take some of them. A trial finds the axioms by which that happens: it
 derives both bounds of the ontology's own individuals and of random ones, with few rows for each
 change. An axiom that needs more is treated as one that can have no rules: the reasoner is asked
-about the individuals that it concerns (docs/use/reasoning.md, "Axioms without rules"). What
-follows is the same; messages do not change what was decided.
+about the individuals that it concerns (docs/use/reasoning.md, "Axioms without rules"). The
+entailments are the same; messages do not change the decision.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ _FUNCTIONAL: Final = {
     f"{OWL}FunctionalProperty": True,
     f"{OWL}InverseFunctionalProperty": False,
 }
-"""Of whom there is at most one: at the object's end, or at the subject's."""
+"""Properties with at most one individual: at the object's end (True), or the subject's."""
 _HUB: Final = IRI(f"{_NAME}hub")
 
 
 class AxiomTrial:
-    """Decides once for an ontology."""
+    """A trial that decides once for an ontology."""
 
     def __init__(self, terminology: Terminology) -> None:
         self._terminology = terminology
@@ -95,9 +95,8 @@ class AxiomTrial:
 
 def _more(error: TooCostly, choices: frozenset[str], *, at_once: bool) -> frozenset[str]:
     """Axioms to leave out, after rules have found too much; ``at_once``: all of the ``choices``.
-
-    Axioms that say what holds for certain only pass on what those with a choice have made. Where no
-    single ones are the cause (values that exist, facts that depend on each other), all go.
+    Axioms without a choice only pass on the results of those with one. If no single ones are the
+    cause (values that exist, facts that depend on each other), all go.
     """
     made = {name: each for name, each in error.rules.items() if name in choices}
     most = max(made.values(), default=0)
@@ -110,7 +109,7 @@ def _more(error: TooCostly, choices: frozenset[str], *, at_once: bool) -> frozen
 
 
 def _try_out(pair: BoundsPair, schema: Schema, told: Sequence[Triple]) -> None:
-    """Derive the bounds of the told and of random individuals, which go again.
+    """Derive the bounds of the told and of random individuals, and remove them again.
 
     Raises:
         TooCostly: rules find too much.
@@ -159,8 +158,7 @@ def _try_hubs(pair: BoundsPair, terminology: Terminology) -> None:
 
 
 class Way(NamedTuple):
-    """How many individuals, of a class, are linked to one; ``outward``: that one has the links.
-
+    """A way in which individuals of a class are linked to one; ``outward``: that one has the links.
     ``hub`` is the class of that one; None: it is not said.
     """
 
@@ -170,16 +168,15 @@ class Way(NamedTuple):
     hub: IRI | None = None
 
     def said(self, one: IRI, hub: IRI) -> list[Triple]:
-        """What is said of one of them."""
+        """The triples about one of the linked individuals."""
         link: Triple = (hub, self.link, one) if self.outward else (one, self.link, hub)
         return [link] if self.kind is None else [link, (one, rdf.TYPE, self.kind)]
 
 
 def ways(axioms: Axioms, schema: Schema, names: frozenset[str]) -> Iterator[Way]:
-    """The ways that axioms speak of, with the classes that they name at that end.
-
-    Then again with that one of each class that the same axiom names, as it may speak of these only.
-    ``names`` are those of the axioms, as rules have them.
+    """The ways that axioms speak of, with the classes that they name at that end; then again with
+    each class of the hub that the same axiom names, as it may speak of these only. ``names`` are
+    those of the axioms, as rules have them.
     """
     found: dict[tuple[IRI, bool], dict[IRI, None]] = {}
     one_of: dict[tuple[IRI, bool], dict[tuple[IRI, IRI], None]] = {}
@@ -189,7 +186,7 @@ def ways(axioms: Axioms, schema: Schema, names: frozenset[str]) -> Iterator[Way]
         nodes = reached((triple[0], triple[2]), lambda each: _parts_of(axioms, each))
         kinds = [each for each in nodes if isinstance(each, IRI) and each in schema.classes]
         for link in schema.object_properties.intersection(nodes):
-            # Who is said to have values is at one end, of what class they are at the other.
+            # The subject is the end that has the values; the classes of the other end follow.
             for outward in (False, True):
                 ends = [each for each in kinds if (each == triple[0]) is not outward]
                 found.setdefault((link, outward), {}).update(dict.fromkeys(ends))
@@ -208,7 +205,7 @@ def ways(axioms: Axioms, schema: Schema, names: frozenset[str]) -> Iterator[Way]
 
 
 def _parts_of(axioms: Axioms, node: Term) -> list[Term]:
-    """What an expression is made of; a name is made of nothing."""
+    """The parts of an expression; a name has none."""
     return [o for _, _, o in axioms.about(node)] if isinstance(node, BlankNode) else []
 
 
@@ -237,7 +234,7 @@ class _Tried:
         self._components.renew(pair.held())
 
     def change(self, added: Sequence[Triple], removed: Sequence[Triple]) -> bool:
-        """Follow a change; False: there is no model with what comes, and nothing has changed.
+        """Follow a change; False: there is no model with it, and nothing has changed.
 
         Raises:
             TooCostly: the upper bound finds too much, and far more than the lower one.
@@ -271,7 +268,7 @@ class _Tried:
 
 
 def _messages(schema: Schema) -> Iterator[Sequence[Triple]]:
-    """Individuals of random classes, linked with those before them."""
+    """Individuals of random classes, linked with earlier ones."""
     draw = Random(1)
     classes, links = sorted(schema.classes), sorted(schema.object_properties)
     for number in count():

@@ -1,4 +1,4 @@
-"""The lower and the upper bound of what follows from the assertions of a window."""
+"""The lower and the upper bound of the entailments of a window's assertions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WHOLE: Final = IRI(f"{PREFIX}whole")
 """The class of the individuals that are asked about with all that they are connected with."""
 _REASON: Final = "an axiom without rules"
 _X, _Y = Variable("x"), Variable("y")
-# About an individual, or components would not depend on each other through it.
+# It is about an individual, else components would depend on each other through it.
 _EVERYBODY: Final = member(IRI("urn:sensorstream:everybody"), IRI(f"{PREFIX}everybody"))
 
 
@@ -39,27 +39,26 @@ def whole_rules(
 ) -> Iterator[Conclusion]:
     """Rules that find the individuals about whom axioms without rules may say something.
 
-    The upper bound says nothing of such axioms. So nothing is decided by the bounds of anybody who
-    is connected with an individual that has what one of these axioms needs: the reasoner is asked
-    about all who are connected, with all that is asserted of them.
+    The upper bound says nothing of such axioms. So the bounds decide nothing about anybody
+    connected with an individual that has what one of these axioms needs: the reasoner is asked
+    about all who are connected, with all assertions about them.
 
-    They are conclusions of the upper bound; ``needs`` are of the axioms without rules, about
-    ``?x``.
-
-    ``links`` are the object properties, ``linking`` those that connect individuals, ``named`` the
-    individuals that axioms name. ``everybody`` says that axioms connect individuals without links.
+    They are conclusions of the upper bound. ``needs`` are those of the axioms without rules, about
+    ``?x``. ``links`` are the object properties, ``linking`` those that connect individuals,
+    ``named`` the individuals that axioms name. ``everybody`` says that axioms connect individuals
+    without links.
     """
     if not needs:
         return
     for need in needs:
         yield Conclusion(_REASON, (need,), (member(_X, WHOLE),))
-    # A property that only has such an axiom links, too.
+    # A property that has only such an axiom also links.
     asked = (each.predicate for each in needs if each.predicate in links)
     for link in dict.fromkeys((*linking, *asked)):
         for triple in (TriplePattern(_X, link, _Y), TriplePattern(_Y, link, _X)):
             premises = (triple, member(_Y, WHOLE))
             yield Conclusion(_REASON, (*premises, member(_X, NAMED)), (member(_X, WHOLE),))
-            # Several share the name of somebody who only exists, and it connects none of them.
+            # Several share the name of an individual that only exists, which connects none of them.
             made = Call("STRSTARTS", (Call("STR", (_Y,)), Literal(PREFIX)))
             yield Conclusion(_REASON, premises, (member(_X, WHOLE),), tests=(made,))
     alone = [constant(each) for each in named]
@@ -94,7 +93,7 @@ class Crowds:
         self._counts: dict[tuple[IRI, Subject], int] = {}
 
     def follow(self, added: Iterable[Triple], removed: Iterable[Triple]) -> AssertionChange:
-        """Count facts that come and go; what the upper bound is told now, and what no longer."""
+        """Count facts that come and go; return what the upper bound is told now, and no longer."""
         if not self._crowds:
             return AssertionChange((), ())
         come: list[Triple] = []
@@ -121,9 +120,8 @@ TIMES: Final = 4
 
 
 class BoundsMoved(NamedTuple):
-    """What a change of the assertions has done to the bounds.
-
-    ``touched`` are the facts of the upper bound that have won or lost a derivation.
+    """The effect of a change of the assertions on the bounds. ``touched`` are the facts of the
+    upper bound that have won or lost a derivation.
     """
 
     least: AssertionChange
@@ -131,7 +129,7 @@ class BoundsMoved(NamedTuple):
     touched: tuple[Triple, ...]
 
     def after(self, other: BoundsMoved) -> BoundsMoved:
-        """Both changes as one, of which the other one took nothing away."""
+        """Both changes as one; the other one came first and removed nothing."""
         return BoundsMoved(
             AssertionChange((*other.least.added, *self.least.added), self.least.removed),
             AssertionChange((*other.most.added, *self.most.added), self.most.removed),
@@ -142,9 +140,9 @@ class BoundsMoved(NamedTuple):
 class BoundsPair:
     """Both bounds over the same assertions; a change costs what it changes in them.
 
-    ``budget`` is what each of them may take for a change. Axioms in ``left_out`` are treated as if
-    they could have no rules; see :func:`~sensorstream.reasoning.dl.bounds.bound_rules.lower`. What
-    follows from the axioms alone is there after :meth:`begin`.
+    ``budget`` limits each of them for a change. Axioms in ``left_out`` are treated as if they could
+    have no rules; see :func:`~sensorstream.reasoning.dl.bounds.bound_rules.lower`. :meth:`begin`
+    derives the consequences of the axioms alone.
     """
 
     def __init__(
@@ -169,8 +167,8 @@ class BoundsPair:
         self.most = DerivedClosure(above, budget)
         self._crowds = Crowds(self._upper.crowds)
         self.may_be_whole = bool(self._upper.needs)
-        """Whether anybody may be asked about with all that it is connected with."""
-        # The kinds of facts of the lower bound that the upper one is told, as if asserted.
+        """Whether any individual may be asked about with all that it is connected with."""
+        # The kinds of facts of the lower bound that the upper one gets as if asserted.
         self._shown: frozenset[Term] = frozenset(
             kind_of(triple) for each in above for triple in each.premises if is_search(triple)
         )
@@ -178,16 +176,16 @@ class BoundsPair:
             kind_of(triple) == THING for each in (*below, *above) for triple in each.premises
         )
         self._told: dict[Triple, tuple[Triple, ...]] = {}
-        """What each assertion tells."""
+        """The facts that the bounds are told for each assertion."""
         self._implied = Implied(self._told.__getitem__)
 
     @property
     def choices(self) -> frozenset[str]:
-        """The names of the rules of axioms that do not say for certain what holds, or of whom."""
+        """The names of the rules of axioms whose conclusions, or their subjects, are uncertain."""
         return self._upper.choices
 
     def begin(self, more: int | None = None) -> None:
-        """Derive what follows from the axioms alone.
+        """Derive the consequences of the axioms alone.
 
         Args:
             more: the rows that the upper bound may visit beyond :data:`TIMES` those of the lower
@@ -219,7 +217,7 @@ class BoundsPair:
         return rows
 
     def held(self) -> BoundsMoved:
-        """All that the bounds hold, as a change from nothing."""
+        """The whole content of the bounds, as a change from nothing."""
         least, most = (AssertionChange(tuple(each), ()) for each in (self.least, self.most))
         return BoundsMoved(least, most, ())
 
@@ -236,7 +234,7 @@ class BoundsPair:
 
         Raises:
             TermError: a literal is not in its datatype's lexical space; nothing has changed.
-            Overrun: too much follows; the same.
+            Overrun: too much follows; nothing has changed.
         """
         come, left = tuple(added), tuple(removed)
         new, gone = self._tell(come, left)
@@ -280,7 +278,7 @@ class BoundsPair:
         return BoundsMoved(least, most, tuple(self.most.touched))
 
     def _follow_crowds(self, change: AssertionChange) -> AssertionChange:
-        """Tell the upper bound who has many neighbours after a change of it; returns all of it."""
+        """Tell the upper bound who has many neighbours after a change; return its whole change."""
         parts = [Delta(0, *change)]
         while any(told := self._crowds.follow(*change)):
             change = self.most.update(*told)
@@ -289,7 +287,7 @@ class BoundsPair:
         return AssertionChange(whole.added, whole.removed)
 
     def _facts(self, triple: Triple) -> Iterator[Triple]:
-        """What the bounds are told of an assertion."""
+        """The facts that the bounds are told for an assertion."""
         s, p, o = triple
         terminology = self._terminology
         schema = terminology.schema

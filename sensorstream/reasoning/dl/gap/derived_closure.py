@@ -1,4 +1,4 @@
-"""What the rules of a bound derive, kept up to date as assertions come and go.
+"""The closure of assertions under the rules of a bound, kept up to date as assertions come and go.
 
 Each triple that holds has a *rank*: 0 if it was asserted first, else more than the ranks of the
 premises of the derivation that came first. A derivation whose premises all have a lower rank is
@@ -9,9 +9,9 @@ Gupta, Mumick, Subrahmanian, "Maintaining views incrementally", 1993, section 7;
 independent derivations first: Motik, Nenov, Piro, Horrocks, "Incremental update of Datalog
 materialisation: the backward/forward algorithm", AAAI 2015.)
 
-Equality is built in: of two individuals that are ``owl:sameAs``, each has the triples of the other,
-but what a search has found of one is not found of the other: the names that are made for
-individuals would have names of their own, without end.
+Equality is built in: individuals that are ``owl:sameAs`` have each other's triples. But results of
+a search for one do not hold for the other: the names that are made for individuals would have names
+of their own, without end.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _Named: TypeAlias = tuple[str, Find]
 
 
 class _Functions(NamedTuple):
-    """Functions by what finds them: a class, or a property. A name may be both (punning)."""
+    """Functions by the class or property of their triples. A name may be both (punning)."""
 
     classes: dict[Term, list[_Named]]
     properties: dict[Term, list[_Named]]
@@ -70,7 +70,7 @@ _SEARCHED: Final = 200_000
 
 
 class AssertionChange(NamedTuple):
-    """The triples that hold now and did not before, and those that do not any more."""
+    """The triples that hold now and did not before, and those that hold no longer."""
 
     added: tuple[Triple, ...]
     removed: tuple[Triple, ...]
@@ -81,8 +81,8 @@ class DerivedClosure:
 
     ``absent`` premises are about another closure: its changes are passed to :meth:`update`. Cost of
     a change: the solutions that it adds and removes. ``touched`` are the triples with a derivation
-    that came or went since it was cleared. ``budget`` limits what a change visits. What follows
-    from nothing is there after :meth:`begin`.
+    that came or went since it was cleared. ``budget`` limits what a change visits. :meth:`begin`
+    derives what follows without assertions.
     """
 
     def __init__(self, rules: Sequence[Conclusion], budget: Budget) -> None:
@@ -128,7 +128,7 @@ class DerivedClosure:
 
     @property
     def visited(self) -> int:
-        """The rows that were visited since the instant of the budget began."""
+        """The number of rows visited in the current instant of the budget."""
         return self._store.meter.rows
 
     def is_told(self, triple: Triple) -> bool:
@@ -144,9 +144,8 @@ class DerivedClosure:
         return self._store.index.match(node, None, None)
 
     def begin(self, told: Iterable[Triple] = (), found: Iterable[Triple] = ()) -> None:
-        """Derive what follows from the conclusions without premises, and from what is told.
-
-        ``found`` is what the other closure has.
+        """Derive from the conclusions without premises, and from what is told; ``found`` are the
+        triples of the other closure.
 
         Raises:
             Overrun: it is too much; the closure is of no use then.
@@ -168,13 +167,12 @@ class DerivedClosure:
         found: Iterable[Triple] = (),
         lost: Iterable[Triple] = (),
     ) -> AssertionChange:
-        """Assert triples, and withdraw others that are asserted.
-
-        ``found`` and ``lost`` are the triples that the other closure has now, and has no longer.
+        """Assert triples, and withdraw others that are asserted. ``found`` and ``lost`` are the
+        triples that the other closure has now, and has no longer.
 
         Raises:
-            Overrun: too much follows; what holds is as before. What goes has no limit: it was
-                counted when it came.
+            Overrun: too much follows; what holds is as before. Removals have no limit: they were
+                counted when they came.
         """
         come, gone = tuple(added), tuple(removed)
         found, lost = tuple(found), tuple(lost)
@@ -194,7 +192,7 @@ class DerivedClosure:
         )
 
     def derivations(self, triple: Triple) -> list[RankedDerivation]:
-        """All derivations of a triple from what holds.
+        """The derivations of a triple from what holds.
 
         Raises:
             Overrun: they are too many for this change.
@@ -207,13 +205,13 @@ class DerivedClosure:
         return min(self.derivations(triple), key=lambda each: each.rank).premises
 
     def grounds(self, triple: Triple) -> list[Triple]:
-        """Assertions from which a triple follows, or that it is."""
+        """Assertions from which a triple follows, or the triple itself."""
         told = self._told
         behind = reached([triple], lambda each: () if each in told else self.first_premises(each))
         return [each for each in behind if each in told]
 
     def _equating(self) -> Counter[str]:
-        """The names of the rules that derive equalities, and how often, by a sample of these."""
+        """The names of the rules that derive equalities, with counts, by a sample."""
         facts = [each for each in self._store.ranks if each[1] == owl.SAME_AS]
         found: Counter[str] = Counter()
         with suppress(Overrun), self._budget.within(Limits(_SEARCHED)):
@@ -226,9 +224,9 @@ class DerivedClosure:
     def _withdraw(
         self, removed: Iterable[Triple], found: Iterable[Triple], lost: Iterable[Triple]
     ) -> None:
-        """Withdraw assertions; what has other derivations is ahead then."""
+        """Withdraw assertions; triples that have other derivations are then ahead."""
         store, told = self._store, self._told
-        # Of a change that was not followed to its end.
+        # Left over from a change that was not followed to its end.
         waiting, self._ahead = self._ahead, {}
         with self._budget.lift():
             for triple in removed:
@@ -249,7 +247,7 @@ class DerivedClosure:
                 self._gain(_found(self._by_absence, triple))
 
     def _assert(self, added: Iterable[Triple]) -> None:
-        """Assert triples, and add everything that follows from them and from what is ahead."""
+        """Assert triples, and add everything that follows from them and from those ahead."""
         for triple in added:
             self._told[triple] = None
             if triple not in self._store.ranks and triple not in self._ahead:
@@ -257,7 +255,7 @@ class DerivedClosure:
         self._add()
 
     def _drop(self) -> dict[Triple, None]:
-        """Remove what is neither asserted nor has a grounded derivation."""
+        """Remove triples that are neither asserted nor have a grounded derivation."""
         store, gone = self._store, dict[Triple, None]()
         for triple in self._doubted:  # grows while it is read
             if triple not in store.ranks or triple in self._told or self._grounded.get(triple):
@@ -273,10 +271,10 @@ class DerivedClosure:
         return gone
 
     def _add(self) -> None:
-        """Let the triples ahead hold, and what they imply.
+        """Let the triples ahead hold, with their consequences.
 
         Raises:
-            Overrun: it is too much; what has come so far holds, the rest is ahead.
+            Overrun: it is too much; those that came so far hold, the rest is ahead.
         """
         store, ahead = self._store, self._ahead
         while ahead:
@@ -305,7 +303,7 @@ class DerivedClosure:
         return rows
 
     def _counted(self, made: Iterable[_Made]) -> Iterator[_Made]:
-        """What equality makes, counted."""
+        """The results of equality, counted."""
         take = self._store.meter.take
         for each in made:
             try:
@@ -355,7 +353,7 @@ class DerivedClosure:
             self._weights[triple] = weight
 
     def _equated(self, triple: Triple) -> Iterator[RankedSolution]:
-        """What follows from a triple by equality: with the others about these individuals."""
+        """The consequences of a triple by equality, with the others about these individuals."""
         s, p, o = triple
         ranks, match = self._store.ranks, self._store.index.match
         own = ranks[triple]
@@ -409,14 +407,14 @@ class DerivedClosure:
 
 
 def _is_of_one_name(triple: Triple) -> bool:
-    """Whether equality leaves a triple alone; of each name a contradiction is derived by itself."""
+    """Whether equality leaves a triple alone; each name has contradictions of its own."""
     return triple[1] == CONTRADICTION or is_found(triple)
 
 
 def _replaced(
     triple: Triple, old: Term, new: Term, *, subject_too: bool = True, object_too: bool = True
 ) -> Iterator[Triple]:
-    """The triple with one end replaced, if it says something then."""
+    """The triple with one end replaced, unless it then says nothing."""
     s, p, o = triple
     if subject_too and s == old and not (p == owl.SAME_AS and new == o):
         assert not isinstance(new, Literal)

@@ -1,8 +1,8 @@
-"""Facts between the bounds, in components that depend on each other, with what they depend on.
+"""Facts between the bounds, in components that depend on each other, with their premises.
 
 Source: Zhou et al., *PAGOdA*, JAIR 54 (2015), section 6: to decide a fact that only the upper bound
 has, the assertions suffice that its derivations there use, with those that contradictions use. A
-fact of the lower bound follows, so it stands for everything that it was derived from.
+fact of the lower bound follows, so it replaces everything that it was derived from.
 
 Why they suffice: given the facts of the lower bound, a proof consists of clauses whose atoms the
 upper bound has all derived. Read backwards from the fact and from contradictions, each step is a
@@ -33,10 +33,9 @@ _Key = TypeVar("_Key", Triple, Subject)
 
 @dataclass(slots=True, eq=False)
 class Component:
-    """Facts to decide together.
-
-    ``roots`` are these facts, ``open`` all open facts that are connected with them, ``given`` the
-    facts of the lower bound that they depend on, without names of the bounds' own.
+    """Facts to decide together: ``roots`` are these facts, ``open`` all open facts connected with
+    them, ``given`` the facts of the lower bound that they depend on, without names of the bounds'
+    own.
     """
 
     roots: dict[Triple, None] = field(default_factory=dict)
@@ -50,9 +49,8 @@ class Component:
     whole: dict[Subject, None] = field(default_factory=dict)
     """Individuals of which everything is asked; ``given`` has all that is known of them."""
     waiting: dict[Subject, list[RankedDerivation]] = field(default_factory=dict)
-    """Of shared facts, those derivations that concern the component only if an individual comes.
-
-    Known as long as components are being found.
+    """Derivations of shared facts that concern the component only if an individual joins it; known
+    while components are being found.
     """
     into: Component | None = None
     """The component that it has become a part of."""
@@ -70,10 +68,8 @@ class Component:
 
 @dataclass(frozen=True, slots=True)
 class Renewed:
-    """The components that there are no longer, and those that are new.
-
-    As long as components are being found, of the new ones only open facts are found by
-    :class:`Components`.
+    """The components that a change removed, and the new ones. While components are being found,
+    :class:`Components` finds new ones by their open facts only.
     """
 
     gone: dict[Component, None] = field(default_factory=dict)
@@ -82,7 +78,7 @@ class Renewed:
 
 @dataclass(frozen=True, slots=True)
 class _Ahead:
-    """Facts to enter: ``known`` are in other components, which are taken first: that is cheap."""
+    """Facts to enter: ``known`` ones, in other components, come first because they are cheap."""
 
     components: dict[Triple, Component]
     new: list[Triple] = field(default_factory=list)
@@ -93,9 +89,8 @@ class _Ahead:
 
 
 class Components:
-    """The components of all roots; a change costs the components that it touches.
-
-    ``is_root`` says which open facts are to be decided.
+    """The components of all roots; a change costs the components that it touches. ``is_root`` says
+    which open facts are to be decided.
     """
 
     def __init__(self, pair: BoundsPair, is_root: Callable[[Triple], bool]) -> None:
@@ -137,7 +132,7 @@ class Components:
         for fact in (*moved.most.added, *moved.least.removed):
             if self._is_root(fact) and fact not in self._of_open:
                 roots[fact] = None
-        # Those about nobody in particular come last: what they need is in components then.
+        # Facts about nobody in particular come last: what they need is in components then.
         joined: dict[Triple, tuple[Triple, ...]] = {}
         for root in sorted(roots, key=lambda each: not individuals_of(each)):
             if root not in roots or not self._pair.is_open(root) or root in self._of_open:
@@ -149,7 +144,7 @@ class Components:
             component.joins.update((each, None) for each in seeds if not individuals_of(each))
 
     def undo(self, renewed: Renewed) -> None:
-        """Take back what :meth:`renew` has done."""
+        """Undo :meth:`renew`."""
         for component in renewed.new:
             self._leave(component)
         for component in renewed.gone:
@@ -181,7 +176,7 @@ class Components:
         return found
 
     def _seeds(self, root: Triple, joined: dict[Triple, tuple[Triple, ...]]) -> list[Triple]:
-        """The root, after the facts of individuals that one about nobody in particular needs."""
+        """The root, after the facts of individuals that a root about nobody in particular needs."""
 
         def needed(fact: Triple) -> tuple[Triple, ...]:
             if individuals_of(fact):
@@ -193,9 +188,8 @@ class Components:
         return sorted(reached([root], needed), key=lambda each: not individuals_of(each))
 
     def _joined(self, fact: Triple) -> tuple[Triple, ...]:
-        """The open facts of which a fact follows, or with which it is said.
-
-        What it is said together with is about those who share the name.
+        """The open facts from which a fact follows, or with which it is said. The latter are about
+        those who share the name.
         """
         parts = (
             part
@@ -207,10 +201,8 @@ class Components:
     def _explore(
         self, component: Component, seed: Triple, renewed: Renewed, roots: dict[Triple, None]
     ) -> Component:
-        """Enter what a fact depends on; what another component depends on is known.
-
-        Returns:
-            The component with it: it may have become a part of another new one.
+        """Enter the facts that a fact depends on, unless another component has them; return the
+        component with the fact, which may have become a part of another new one.
         """
         ahead = _Ahead(self._of_open)
         ahead.add(seed)
@@ -249,13 +241,13 @@ class Components:
         try:
             self._meter.take(_ROWS_OF_A_FACT)
         except Overrun as error:
-            # Made by many axioms with a choice: none of them by itself is the cause.
+            # Many axioms with a choice made them, and none of them by itself is the cause.
             raise TooCostly(f"facts to decide together: {error.message}") from None
 
     def _absorb(
         self, component: Component, other: Component, renewed: Renewed, ahead: _Ahead
     ) -> None:
-        """Enter a component of before the change; what its facts depend on was found then."""
+        """Enter a component of before the change; the premises of its facts were found then."""
         self._leave(other)
         renewed.gone[other] = None
         for name in _PARTS:
@@ -293,7 +285,7 @@ class Components:
         return component
 
     def _arrive(self, component: Component, individuals: Iterable[Subject], ahead: _Ahead) -> None:
-        """Enter individuals, and what waited for them."""
+        """Enter individuals, and the derivations that waited for them."""
         for one in individuals:
             if one in component.individuals:
                 continue
@@ -304,7 +296,7 @@ class Components:
                 self._take_whole(component, one, ahead)
 
     def _take_whole(self, component: Component, one: Subject, ahead: _Ahead) -> None:
-        """Enter everything that is known of an individual, and all that is open."""
+        """Enter all known and all open facts about an individual."""
         component.whole[one] = None
         ahead.add(whole(one))
         for fact in self._pair.least.about(one):
@@ -315,7 +307,7 @@ class Components:
                 ahead.add(fact)
 
     def _consider(self, component: Component, derivation: RankedDerivation, ahead: _Ahead) -> None:
-        """Take in a derivation of a shared fact once all whom it is about are in the component."""
+        """Take in a derivation of a shared fact once all its individuals are in the component."""
         for premise in derivation.premises:
             for one in individuals_of(premise):
                 if one not in component.individuals:
@@ -324,7 +316,7 @@ class Components:
         self._take(component, derivation, ahead)
 
     def _take(self, component: Component, derivation: RankedDerivation, ahead: _Ahead) -> None:
-        """Enter what a derivation needs; what it says besides are alternatives."""
+        """Enter the premises of a derivation, and its other heads, which are alternatives."""
         for premise in derivation.premises:
             if premise in self._pair.least:
                 self._give(component, premise)

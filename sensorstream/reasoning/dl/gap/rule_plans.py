@@ -1,4 +1,4 @@
-"""The rules of bounds as they are evaluated: functions that find solutions from one triple."""
+"""The evaluation of the rules of bounds: functions that find solutions from one triple."""
 
 from __future__ import annotations
 
@@ -28,9 +28,8 @@ _PAIR: Final = 2
 
 
 class Searches:
-    """What rules of the upper bound look for in the lower one, as facts that it derives.
-
-    A search that is one triple without variables of its own needs no such fact.
+    """Searches of the upper bound's rules in the lower one, as facts that it derives. A search that
+    is one triple without variables of its own needs no such fact.
     """
 
     def __init__(self) -> None:
@@ -44,10 +43,7 @@ class Searches:
         *,
         name: str,
     ) -> TriplePattern:
-        """The fact that holds of ``shared`` where the patterns do.
-
-        ``name`` is that of the rule which looks for it.
-        """
+        """The fact that holds of ``shared`` if the patterns do; ``name`` is the seeking rule's."""
         mine = dict.fromkeys(each for triple in patterns for each in triple_variables(triple))
         if len(shared) > _PAIR:
             raise InternalFault("a bound looks for a pattern about three individuals")
@@ -69,14 +65,13 @@ class Searches:
 
 
 def conclusions(rules: Iterable[Conclusion], searches: Searches) -> list[Conclusion]:
-    """Rules of a bound; the alternatives of one clause become one, and absent is one triple each.
-
-    That is about individuals of the rule alone.
+    """Rules of a bound; the alternatives of one clause become one, and each absent part one triple,
+    which is about individuals of the rule alone.
     """
     clauses: dict[Conclusion, dict[TriplePattern, None]] = {}
     for rule in rules:
         clauses.setdefault(replace(rule, heads=()), {}).update(dict.fromkeys(rule.heads))
-    # Two axioms may say one thing: that each of two properties is the inverse of the other.
+    # Two axioms may say the same: that each of two properties is the inverse of the other.
     named: dict[Conclusion, str] = {}
     for body, heads in clauses.items():
         named.setdefault(replace(body, name="", heads=tuple(heads)), body.name)
@@ -84,7 +79,7 @@ def conclusions(rules: Iterable[Conclusion], searches: Searches) -> list[Conclus
 
 
 def together(rules: Iterable[Conclusion]) -> list[Conclusion]:
-    """What a triple by itself implies as one conclusion, in the place of many."""
+    """The rules, with those of one premise joined to one conclusion for each premise."""
     made: list[Conclusion] = []
     heads: dict[TriplePattern, list[TriplePattern]] = {}
     for rule in rules:
@@ -137,7 +132,7 @@ def is_search(triple: TriplePattern) -> bool:
 
 
 def is_found(triple: Triple) -> bool:
-    """Whether a fact stands for what a search has found."""
+    """Whether a fact is the result of a search."""
     return triple[1].startswith(FOUND) or (triple[1] == rdf.TYPE and triple[2].startswith(FOUND))
 
 
@@ -150,14 +145,14 @@ def owner_of(name: IRI) -> IRI | None:
 
 
 class RankedSolution(NamedTuple):
-    """One solution: the highest rank of its premises (-1: it has none), and what it concludes."""
+    """A solution: the highest rank of its premises (-1: it has none), and its conclusions."""
 
     rank: int
     heads: tuple[Triple, ...]
 
 
 class RankedDerivation(NamedTuple):
-    """One solution with its premises."""
+    """A solution with its premises."""
 
     rank: int
     premises: tuple[Triple, ...]
@@ -169,10 +164,8 @@ Find: TypeAlias = Callable[[Term, Term], list[Any] | None]
 
 
 class RankedTriples:
-    """The triples that hold, each with its rank.
-
-    ``closed`` are the facts of the lower bound that are sought there. ``meter`` counts the rows
-    that searches visit.
+    """The triples that hold, each with its rank. ``closed`` are the facts of the lower bound that
+    are sought there. ``meter`` counts the rows that searches visit.
     """
 
     def __init__(self, meter: Meter) -> None:
@@ -193,7 +186,7 @@ class RankedTriples:
 
 
 def kind_of(triple: TriplePattern) -> IRI:
-    """What finds the functions for a triple: its property, or its class if that is rdf:type."""
+    """The key of a triple's functions: its property, or its class if that is rdf:type."""
     predicate = predicate_of(triple)
     if predicate == rdf.TYPE and isinstance(triple.object, IRI):
         return triple.object
@@ -201,9 +194,8 @@ def kind_of(triple: TriplePattern) -> IRI:
 
 
 class RuleWriter(JoinWriter):
-    """Writes a function that finds the solutions of a conclusion in which one triple takes part.
-
-    It is given the ends of the triple, and returns :class:`RankedSolution` for each solution, or
+    """A writer of functions that find the solutions of a conclusion in which one triple takes part.
+    A function gets the ends of the triple, and returns a :class:`RankedSolution` for each, or
     nothing.
     """
 
@@ -217,7 +209,7 @@ class RuleWriter(JoinWriter):
         self._conditions = list(conclusion.tests)
         self._absent = [triple for (triple,) in conclusion.absent]
         self._others: list[TriplePattern] = []
-        """What the given triple must not be."""
+        """The triples that the given one must not be."""
         self._tells_premises = False
         subjects = {each.subject for each in conclusion.premises}
         self._may_be_literals = {each.object for each in conclusion.premises} - subjects
@@ -232,7 +224,7 @@ class RuleWriter(JoinWriter):
         self._line("out = []")
 
     def by_premise(self, place: int) -> Find:
-        """From the triple that is this premise, and no premise before."""
+        """The function from a triple that is this premise, and no earlier one."""
         triple = self._conclusion.premises[place]
         self._give(triple)
         self._number(f"s, {self._cell(triple.predicate)}, o")
@@ -240,7 +232,7 @@ class RuleWriter(JoinWriter):
         return self._made(rest, place)
 
     def by_absence(self, place: int) -> Find:
-        """From a triple that must be absent, and is none of those before it that must be."""
+        """The function from a triple that must be absent, and is no earlier one of those."""
         triple = self._absent.pop(place)
         self._others = [
             each
@@ -251,10 +243,10 @@ class RuleWriter(JoinWriter):
         return self._made(list(self._patterns))
 
     def by_head(self, place: int) -> Find:
-        """From the triple that is this head: :class:`RankedDerivation` for each solution."""
+        """The function from a triple that is this head, to a :class:`RankedDerivation` each."""
         self._tells_premises = True
         self._give(self._conclusion.heads[place])
-        # Computed names that are known tell their owners.
+        # A computed name that is known gives its owner.
         for number, (variable, prefix, owner) in enumerate(self._conclusion.names):
             known = self._known(variable)
             if known is not None and owner.name not in self._bound:
@@ -268,9 +260,9 @@ class RuleWriter(JoinWriter):
         return self._made([])
 
     def _give(self, triple: TriplePattern) -> None:
-        """The ends of a triple are the arguments."""
+        """Make the ends of a triple the arguments."""
         self._agree(_end(triple.subject), "s")
-        # The class of a triple has found the function.
+        # The function was found by the class of the triple.
         if triple.predicate != rdf.TYPE or isinstance(triple.object, Variable):
             self._agree(_end(triple.object), "o")
 
@@ -282,18 +274,18 @@ class RuleWriter(JoinWriter):
         return self._finish("s, o")
 
     def _run_tests(self) -> None:
-        """The conditions on what is known so far: a row that fails is followed no further."""
+        """Write the conditions on what is known so far: a row that fails is followed no further."""
         for each in list(self._conditions):
             if {variable.name for variable in variables(each)} <= self._bound:
                 self._conditions.remove(each)
                 self._open(f"if {self._condition(each)}:")
 
     def _differs(self, pattern: Pattern) -> str:
-        # Both have one property.
+        # Both have the same property.
         return f"{self._known(pattern.subject)} != s or {self._known(pattern.object)} != o"
 
     def _row(self) -> str:
-        """The last conditions, the computed names, and what is concluded."""
+        """The last conditions, the computed names, and the conclusions."""
         for each in self._others:
             self._open(f"if {self._cell(each.subject)} != s or {self._cell(each.object)} != o:")
         for each in self._absent:
@@ -357,7 +349,7 @@ class RuleWriter(JoinWriter):
         return _tuple(map(self._cell, (triple.subject, triple.predicate, triple.object)))
 
     def _cell(self, end: object) -> str:
-        """What an end that is known is called in the function."""
+        """The name of a known end in the function."""
         if not isinstance(end, Variable | IRI | Literal):
             raise InternalFault(f"a bound compares {end}")
         known = self._known(_end(end))
@@ -366,7 +358,7 @@ class RuleWriter(JoinWriter):
 
 
 def _end(end: PatternTerm) -> End:
-    """An end of a pattern, as the term that it means."""
+    """An end of a pattern, as its term."""
     return end if isinstance(end, Variable) else meant(end)  # type: ignore[arg-type]
 
 

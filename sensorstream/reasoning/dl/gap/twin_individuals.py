@@ -1,19 +1,19 @@
-"""Individuals of whom the same is asserted, told to the bounds as two of them.
+"""Twins: individuals with the same assertions, told to the bounds as two of them.
 
-Parts of a window are *twins* if what is asserted of them, and of them and the others, is the same
-but for the names: a thousand observations of one sensor, say, each with its result. Of each *kind*
-of twins the bounds know two *samples*, under names of their own; what follows of these follows of
-all. So another observation of a known kind changes nothing in the bounds.
+Parts of a window are *twins* if the assertions about them, and about them and the others, are the
+same but for the names: a thousand observations of one sensor, say, each with its result. The bounds
+know two *samples* of each *kind* of twins, under names of their own; what follows about these
+follows about all. So another observation of a known kind changes nothing in the bounds.
 
-Why: let f exchange each further twin for the second, and leave all other individuals alone. What
-it makes of the assertions A is a part of them, f(A) ⊆ A, so what follows from f(A) follows from A.
-Names need not differ in OWL: a model of f(A) becomes one of A where each further twin is the same
-element as the second, so what follows from A about those who are kept follows from f(A). For the
-same reason a second sample may stay as long as there is one twin. And A is the same if twins are
-exchanged for each other, so they have the same types, the same links to all others, and each pair
-of them is as the samples. Values are compared by their class (:mod:`..value_classes`): an element
-that has one value of a class may have all of them. So may it where axioms compare values by keys
-only, if nobody else has them: samples then have values that nobody has.
+Why: let f exchange each further twin for the second, and leave all other individuals alone. Its
+result is a part of the assertions A, f(A) ⊆ A, so what follows from f(A) follows from A. Names need
+not differ in OWL: a model of f(A) becomes one of A where each further twin is the same element as
+the second, so what follows from A about those who are kept follows from f(A). For the same reason a
+second sample may stay as long as there is one twin. And A is the same if twins are exchanged for
+each other, so they have the same types, the same links to all others, and each pair of them is as
+the samples. Values are compared by their class (:mod:`..value_classes`): an element that has one
+value of a class may have all of them. The same holds if axioms compare values by keys only and
+nobody else has them: samples then have values that nobody has.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.dl.value_classes import ValueClasses
 
 FEW: Final = {True: 4, False: 1}
-"""Who has more neighbours by one property stands between parts; True: the property is his."""
+"""An individual with more neighbours by one property is a hub; True: it is the triples' subject."""
 _LARGEST: Final = 8
 """The members of a part that may have twins."""
 _SAMPLES: Final = 2
@@ -45,10 +45,8 @@ _Degree: TypeAlias = tuple[Subject, IRI, bool]
 
 @dataclass(slots=True, eq=False)
 class TwinKind:
-    """Parts that are twins.
-
-    Of each of the two samples: its names by the place in a part, what is told of it, and by place
-    the numbers of its literals.
+    """A kind of twins, with its parts and two samples. For each sample: its names by the place in a
+    part, what is told of it, and by place the numbers of its literals.
     """
 
     key: Hashable
@@ -60,7 +58,7 @@ class TwinKind:
 
 @dataclass(slots=True, eq=False)
 class ConnectedPart:
-    """Individuals that are connected with each other and with hubs only, each in its place."""
+    """Individuals, each in its place, that are connected with each other and with hubs only."""
 
     kind: TwinKind
     members: Sequence[Subject]
@@ -68,7 +66,7 @@ class ConnectedPart:
 
 
 class _Place(NamedTuple):
-    """Of which kind a sample is, whether the first one, and where it stands in its part."""
+    """The place of a sample: its kind, whether it is the first one, and its place in the part."""
 
     kind: TwinKind
     number: int
@@ -77,7 +75,7 @@ class _Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """What the bounds are told now and no longer, and the parts that are gone and new."""
+    """The change of what the bounds are told, and of the parts."""
 
     come: dict[Triple, None] = field(default_factory=dict)
     left: dict[Triple, None] = field(default_factory=dict)
@@ -86,26 +84,26 @@ class Shift:
 
 
 class Twins:
-    """The twins among all of whom something is asserted; a change costs the parts it touches."""
+    """The twins among all individuals with assertions; a change costs the parts it touches."""
 
     def __init__(self, terminology: Terminology, values: ValueClasses, scope: str) -> None:
-        """``scope`` makes the names of samples differ from others'."""
+        """Begin without assertions; ``scope`` makes the names of samples differ from others'."""
         self._scope = scope
         self._terminology = terminology
         self._values = values
         self._links = terminology.schema.object_properties | EQUALITY
         self._about: dict[Subject, dict[Triple, None]] = {}
         self._degrees: dict[_Degree, int] = {}
-        # In which ways somebody has many neighbours, and in how many.
+        # The ways in which somebody has many neighbours, and the number of such ways.
         self._ways: dict[_Degree, None] = {}
         self._hubs: dict[Subject, int] = {}
-        # Who has a value that keys compare, and how often.
+        # The owners of values that keys compare, with counts.
         self._owners: dict[Literal, dict[Subject, int]] = {}
         self._parts: dict[Subject, ConnectedPart] = {}
         self._kinds: dict[Hashable, TwinKind] = {}
-        # How many samples are told.
+        # The number of samples that are told.
         self._told: dict[TwinKind, int] = {}
-        # What is told as it is.
+        # The assertions that are told as they are.
         self._plain: dict[Triple, None] = {}
         self._samples: dict[Term, _Place] = {}
         self._apart: dict[Hashable, None] = {}
@@ -161,9 +159,8 @@ class Twins:
         self._made = self._made_before
 
     def set_apart(self, kinds: Iterable[TwinKind]) -> None:
-        """Tell of all who are of these kinds by their own names, from the next time on.
-
-        An update must be taken back before, if it has made the kinds.
+        """Tell all individuals of these kinds by their own names, from the next time on. If an
+        update has made the kinds, it must be undone before.
         """
         if len(self._apart) > _MOST_APART:
             self._apart.clear()
@@ -177,7 +174,7 @@ class Twins:
                 yield self._samples[end].kind
 
     def shown(self, one: Subject) -> Subject:
-        """One for whom a sample stands, the oldest or the newest; others are themselves."""
+        """An individual that a sample represents, the oldest or newest; others are themselves."""
         found = self._samples.get(one)
         if found is None or not found.kind.parts:
             return one
@@ -186,7 +183,7 @@ class Twins:
         return part.members[found.place]
 
     def sampled(self, fact: Triple) -> Triple | None:
-        """What is to be asked of samples to know whether a fact follows; None: it does not."""
+        """The question about samples that decides if a fact follows; None: it does not."""
         s, p, o = fact
         one, other = self._parts.get(s), None
         if p != rdf.TYPE and not isinstance(o, Literal):
@@ -208,9 +205,8 @@ class Twins:
     def all_of(
         self, fact: Triple, part: ConnectedPart | None = None, gone: Iterable[ConnectedPart] = ()
     ) -> Iterator[Triple]:
-        """The facts for which one about samples stands; only those about a part, if it is given.
-
-        One that the first sample tells, too, stands for none. Parts that are ``gone`` are included.
+        """The facts that one about samples represents; only those about a part, if it is given. A
+        fact about the second sample alone represents none. Parts that are ``gone`` are included.
         """
         s, p, o = fact
         a, b = self._samples.get(s), self._samples.get(o)
@@ -232,7 +228,7 @@ class Twins:
     def _count(
         self, triple: Triple, by: int, touched: dict[Subject, None], stale: dict[Triple, None]
     ) -> None:
-        """Enter or remove an assertion, and note whom it touches."""
+        """Enter or remove an assertion, and note the individuals it touches."""
         s, p, o = triple
         links = p in self._links and not isinstance(o, Literal)
         for one in (s, o) if links else (s,):
@@ -267,7 +263,7 @@ class Twins:
         one = key[0]
         before = self._add(self._degrees, key, by)
         if key in self._ways:
-            # Until it has none: it would often change otherwise.
+            # It counts as a way until it has none: otherwise it would often change.
             if before + by:
                 return
             self._drop(self._ways, key)
@@ -294,7 +290,7 @@ class Twins:
                     yield other
 
     def _part(self, one: Subject) -> ConnectedPart | None:
-        """Those who are connected with somebody; None: they are too many, or like nobody else."""
+        """The individuals connected with one; None: they are too many, or unlike all others."""
         members: dict[Subject, None] = {one: None}
         for each in (ahead := [one]):  # grows while it is read
             for other in self._neighbours(each):
@@ -335,7 +331,7 @@ class Twins:
     def _look(
         self, one: Subject, members: dict[Subject, None]
     ) -> tuple[tuple[str, ...], list[Literal]]:
-        """What is told of an individual, for others to be like it; its literals in that order.
+        """The description by which others are like an individual; its literals in that order.
 
         Raises:
             TermError: a literal is not valid.
@@ -363,7 +359,7 @@ class Twins:
         found = []
         for look, alike in classes.items():
             for value in alike:
-                # Which of several it would be is not known.
+                # With several it is not known which one it would be.
                 found.append((look if len(alike) == 1 else f"{look} {value}", value))
         found.sort()
         return (*sorted(told), *(look for look, _ in found)), [value for _, value in found]
@@ -371,7 +367,7 @@ class Twins:
     def _kind(
         self, key: Hashable, members: Sequence[Subject], literals: Sequence[Sequence[Literal]]
     ) -> TwinKind:
-        """A kind of which the first one is known."""
+        """A kind whose first part is known."""
         self._made += 1
         samples = [
             {
@@ -405,7 +401,7 @@ class Twins:
         return kind
 
     def _tell(self, triple: Triple, shift: Shift) -> None:
-        """Whether an assertion is told as it is."""
+        """Tell or withdraw an assertion: it is told as it is unless samples represent it."""
         s, _, o = triple
         folded = s in self._parts or (triple[1] in self._links and o in self._parts)
         if triple in self._about.get(s, ()) and not folded:
@@ -438,7 +434,7 @@ class Twins:
         self._empty.clear()
 
     def _add(self, held: dict[Any, int], key: Any, by: int) -> int:
-        """Change a count; returns what it was."""
+        """Change a count; return the old one."""
         before = held.get(key, 0)
         if before + by:
             self._set(held, key, before + by)
@@ -457,7 +453,7 @@ class Twins:
 def _those(
     place: _Place | None, part: ConnectedPart | None, gone: Iterable[ConnectedPart]
 ) -> Iterable[ConnectedPart | None]:
-    """The parts for which a sample stands."""
+    """The parts that a sample represents."""
     if place is None:
         return (None,)
     if part is not None and part.kind is place.kind:
@@ -470,7 +466,7 @@ def _end(end: Any, place: _Place | None, part: ConnectedPart | None) -> Any:
 
 
 def _value(value: Term, place: _Place | None, part: ConnectedPart | None) -> Term:
-    """A value of one for whom a sample stands, as it is his."""
+    """The represented individual's own value for one of the sample's."""
     if place is None or part is None or not isinstance(value, Literal):
         return value
     number = place.kind.literals[place.number][place.place].get(value)

@@ -1,4 +1,4 @@
-"""What follows from the assertions of a window: the lower bound, and what the reasoner confirms."""
+"""The entailments of a window's assertions: the lower bound, and facts the reasoner confirms."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from sensorstream.reasoning.dl.terminology import MemberEntailments, Terminology
 
 @dataclass(frozen=True, slots=True)
 class _Decided:
-    """What the reasoner has said of a component, and how many individuals it was asked about."""
+    """The reasoner's decision about a component, and how many individuals it was asked about."""
 
     confirmed: tuple[Triple, ...]
     members: int
@@ -41,8 +41,7 @@ class _Decided:
 @dataclass(frozen=True, slots=True)
 class _Question:
     """An island with two of each kind of twins, under names to show, and its members' own names.
-
-    ``members`` are how many there are without twins being left out.
+    ``members`` are how many there are with all twins.
     """
 
     island: Island
@@ -52,7 +51,7 @@ class _Question:
 
 
 class _Equal(Exception):
-    """Somebody for whom others are told of is the same as somebody else."""
+    """An individual that samples represent is the same as another one."""
 
     def __init__(self, kinds: list[TwinKind]) -> None:
         super().__init__()
@@ -60,10 +59,8 @@ class _Equal(Exception):
 
 
 class Answers:
-    """What follows, kept up to date as assertions come and go.
-
-    Between the bounds the reasoner decides, about the assertions that such a fact depends on. Of
-    twins the bounds know two.
+    """The entailments, kept up to date as assertions come and go. Between the bounds the reasoner
+    decides, about the assertions that such a fact depends on. The bounds know two of all twins.
     """
 
     def __init__(
@@ -74,7 +71,7 @@ class Answers:
         self._pair = pair
         self._components = Components(pair, self._is_asked)
         self._twins = Twins(terminology, questions.classes, "window")
-        # What follows from the axioms alone, which the first change tells of.
+        # The consequences of the axioms alone, which the first change includes.
         self._begun: BoundsMoved | None = pair.held()
         self._decided: dict[Component, _Decided] = {}
         self._confirmed: dict[Triple, None] = {}
@@ -83,7 +80,7 @@ class Answers:
     @property
     def largest(self) -> int:
         """The most individuals that are asked about together; 1: each is alone. For any thread."""
-        # One step of the interpreter, while another thread may change it.
+        # A single step of the interpreter, because another thread may change it.
         return max((each.members for each in list(self._decided.values())), default=1) or 1
 
     def follows(self, fact: Triple) -> bool:
@@ -100,10 +97,8 @@ class Answers:
             yield from self._twins.all_of(fact)
 
     def update(self, added: list[Triple], removed: list[Triple]) -> list[Triple]:
-        """Take in assertions that come and go.
-
-        Returns:
-            The facts about named individuals that may follow now and did not, or the other way.
+        """Take in assertions that come and go; return the facts about named individuals that may
+        follow now and did not, or the other way.
 
         Raises:
             Inconsistent: there is no model; nothing has changed.
@@ -131,7 +126,7 @@ class Answers:
             return list(changed)
 
     def _all_about(self, part: ConnectedPart, gone: Iterable[ConnectedPart]) -> Iterator[Triple]:
-        """What follows of the individuals of a part, as it follows of the first sample."""
+        """The entailments about the individuals of a part, by those about the first sample."""
         for name in part.kind.names[0]:
             for fact in (*self._pair.least.all_about(name), *self._confirmed_about.get(name, ())):
                 if self._is_sayable(fact):
@@ -178,13 +173,13 @@ class Answers:
         return list(changed)
 
     def _check(self, moved: BoundsMoved) -> None:
-        """The lower bound must not contradict itself."""
+        """Check that the lower bound does not contradict itself."""
         for fact in moved.least.added:
             if fact[1] == CONTRADICTION:
                 raise self._inconsistent([fact])
 
     def _check_equalities(self, moved: BoundsMoved, decided: dict[Component, _Decided]) -> None:
-        """Nobody for whom others are told of may be the same as somebody else."""
+        """Check that no sample, and so no twin, is the same as another individual."""
         confirmed = (fact for now in decided.values() for fact in now.confirmed)
         same = (f for f in (*moved.least.added, *confirmed) if f[1] == owl.SAME_AS)
         kinds = [kind for fact in same for kind in self._twins.kinds_of(fact)]
@@ -209,7 +204,7 @@ class Answers:
             for one in individuals_of(fact)
         }
         twins = Twins(self._terminology, self._questions.classes, "question")
-        # Those of whom nothing is given are twins, too.
+        # Individuals without given facts can be twins, too.
         anything = [(one, rdf.TYPE, THING) for one in individuals]
         given = unlinked(self._terminology, component.given)
         told = twins.update([*given, *anything], ()).come
@@ -247,9 +242,8 @@ class Answers:
         return tuple(dict.fromkeys(found))
 
     def _is_shared(self, fact: Triple, same: dict[Triple, None]) -> bool:
-        """Whether a property value holds of other names of the same individuals.
-
-        Properties that the reasoner answers are left out, because it knows the equality.
+        """Whether a property value holds of other names of the same individuals. Properties that
+        the reasoner answers are left out, because it knows the equality.
         """
         s, p, o = fact
         if p in (rdf.TYPE, owl.SAME_AS) or not self._is_sayable(fact):
@@ -261,7 +255,7 @@ class Answers:
         )
 
     def _shared(self, nodes: Iterable[Subject], same: dict[Triple, None]) -> Iterator[Triple]:
-        """The property values of individuals that equal others have, too."""
+        """The property values that individuals share with equal ones."""
         names: dict[Term, list[Subject]] = {}
         for one, _, other in same:
             names.setdefault(other, []).append(one)
