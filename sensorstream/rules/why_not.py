@@ -20,7 +20,8 @@ from sensorstream.network.network import Network
 from sensorstream.network.plan.planner import plan
 from sensorstream.network.query_sources import DEFAULT, Sources, TripleSource
 from sensorstream.rules.condition_reader import COMPARE, as_count, parsed_condition, returning
-from sensorstream.rules.conditions import ConditionEvaluator, Solution, as_text, condition_query
+from sensorstream.rules.conditions import ConditionQuery, Solution, as_text
+from sensorstream.rules.continuous import ConditionEvaluator
 from sensorstream.rules.given_variables import GIVEN, given_triples, property_of
 from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.rules.rule_memory import RuleMemory
@@ -290,7 +291,7 @@ class _Question:
         return after
 
     def _solve(self, query: Query, given: Solution) -> list[dict[str, Term]]:
-        condition = condition_query(query, given)
+        condition = ConditionQuery(query, frozenset(given))
         self.present.evaluator.prepare([(condition,)])
         return self.present.evaluator.select(condition, given)
 
