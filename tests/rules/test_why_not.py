@@ -198,6 +198,11 @@ def _more(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 )
 # A MINUS whose sides share no variable removes nothing, whatever the individual.
 @example(frozenset({("a", "p", "a")}), "?x :p ?x MINUS { ?y :p ?y }")
+# The individual's value must not come into an OPTIONAL: it finds another one.
+@example(
+    frozenset({("a", "p", "c"), ("b", "p", "b")}),
+    "{ ?x :p ?x } UNION { ?y :p ?y OPTIONAL { ?x :p ?x } }",
+)
 def test_the_steps_end_where_a_rule_has_no_solution(
     facts: frozenset[tuple[str, str, str]], where: str
 ) -> None:
