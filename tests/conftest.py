@@ -19,7 +19,7 @@ from sqlalchemy import make_url
 from sensorstream.history import embedded
 from sensorstream.history.database import engine
 from sensorstream.history.migrations import migrate
-from tests import effort, waiting
+from tests import effort, java_classes, waiting
 from tests.databases import Databases
 
 # New objects minus freed ones before the collector looks at them; Python's own number is 700.
@@ -57,9 +57,7 @@ def pytest_configure() -> None:
     gc.disable()
     # Or each of the many processes that tests start would compile the whole package for itself.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    # A JVM of the tests lives for seconds and keeps little: the second compiler, and a collector
-    # that works beside the program, cost it more than they give back.
-    os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+    os.environ.setdefault("JAVA_TOOL_OPTIONS", java_classes.options())
     if os.environ.get("TMPDIR", "/tmp") != "/tmp" or not os.access(_MEMORY, os.W_OK):
         return
     room = min(shutil.disk_usage(_MEMORY).free, psutil.virtual_memory().available // 2)
