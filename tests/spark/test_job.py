@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +9,6 @@ import pyarrow.parquet
 import pyspark
 
 from sensorstream.installation import bundled
-from sensorstream.spark import class_cache
 from sensorstream.spark.launch import java_home
 
 
@@ -25,7 +23,6 @@ def test_the_job_for_spark_submit_writes_its_answer_as_parquet(url: str, tmp_pat
         str(submit),
         *("--master", "local[1]", "--conf", "spark.ui.enabled=false"),
         *("--conf", f"spark.sql.warehouse.dir={tmp_path}/warehouse"),
-        *("--conf", f"spark.driver.extraJavaOptions={shlex.join(class_cache.using())}"),
         str(bundled("persistent") / "spark_sql.py"),
         *("--config", str(settings), "--output", str(tmp_path / "answer")),
         "select id, status, received_at from history.messages where seq < 3 order by seq",
