@@ -92,8 +92,8 @@ def test_most_times_are_ordered_without_being_taken_apart(store: PostgresStore) 
         cursor.execute(
             "create temporary table said as select m.text || d.text || c.text || z.text as text "
             "from unnest(array['0999-', '1000-', '1900-', '2000-', '2014-', '-2014-', '12014-']) "
-            "as y (text), lateral (select y.text || lpad(m::text, 2, '0') || '-' as text "
-            "from generate_series(1, 12) m) m, "
+            "as y (text), lateral (select y.text || m || '-' as text "
+            "from unnest(array['01', '02', '03', '04', '12']) m) m, "
             "unnest(array['01', '28', '29', '30', '31']) d (text), "
             "unnest(array['T00:00:00', 'T23:59:59.9', 'T12:00:00.123456', 'T12:00:00.1234567', "
             "'T24:00:00', 'T25:00:00']) c (text), "
