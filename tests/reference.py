@@ -63,7 +63,7 @@ def tables(url: str = "") -> dict[str, str]:
             if is_dataclass(kind.__base__):
                 made[each] = _settings("option", {"": kind.__base__})
     made["settings"] = _settings("setting", sections)
-    made["errors"] = _table("code | HTTP | exit |", _errors())
+    made["errors"] = _table("code | HTTP |", _errors())
     made["functions"] = _table("function | gives", _functions())
     made["commands"] = _table("command |", _commands())
     for name, text in _BOUNDS.items():
@@ -122,9 +122,9 @@ def _bounds(text: str) -> Iterator[Sequence[str]]:
 def _errors() -> Iterator[Sequence[str]]:
     for each in vars(errors).values():
         if isinstance(each, type) and issubclass(each, SensorStreamError) and "code" in vars(each):
-            exit_code = "3" if each.of_system else "1"
             status = str(problem_of(each("it went wrong")).status)
-            yield f"`{each.code}`", status, exit_code, _sentence(each.__doc__)
+            exit_code = " Exit 3." if each.of_system else ""
+            yield f"`{each.code}`", status, _sentence(each.__doc__) + exit_code
 
 
 def _functions() -> Iterator[Sequence[str]]:

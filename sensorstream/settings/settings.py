@@ -75,8 +75,8 @@ class TimeSettings:
 
     lateness: str = _setting(
         "",
-        "How far a source's messages may be out of order, in the time line's lengths (PT5S, or "
-        "5); 0 for sources in order that wait for each other; empty takes messages as they come.",
+        "How far a source's messages may be out of order (PT5S, or 5); 0: each is in order; "
+        "empty takes messages as they come.",
     )
     idle: float = _setting(
         10.0, "Seconds without a message after which a source is not waited for."
@@ -84,14 +84,13 @@ class TimeSettings:
     max_held: int = _setting(100_000, "Messages that may wait for earlier ones at a time.")
     ahead: str = _setting(
         "",
-        "How far a message's time may be ahead of its arrival, in the time line's lengths; empty: "
-        "ten years; on the line of integers, which need not be seconds since 1970, a thousand "
-        "million times the mean step between the messages so far.",
+        "How far a message's time may be ahead of its arrival (P1D); empty: ten years, on the "
+        "line of integers a thousand million times the mean step so far.",
     )
     silence: str = _setting(
         "rules",
-        "Whose time goes on with the clock while no message comes: that of queries; of queries "
-        "and rules; or also of the window of the knowledge base (queries, rules, window).",
+        "Whose time goes on with the clock while no message comes: queries, also rules, or also "
+        "the window.",
         [silence.value for silence in SilentSource],
     )
 
@@ -315,8 +314,8 @@ class LimitSettings:
     )
     query_seconds_together: float = _setting(
         0.25,
-        "Seconds that all continuous queries together may take for a message, on average, while "
-        "they take more than half of the engine's time; beyond that the costliest is stopped.",
+        "Seconds that all continuous queries together may take for a message, on average; "
+        "beyond that the costliest is stopped.",
     )
     message_rows: int = _setting(
         2_000_000, "Rows that semantic rules, or rule sets, may find for one message.", least=1
@@ -326,21 +325,21 @@ class LimitSettings:
     )
     evaluate_anew: bool = _setting(
         False,
-        "Whether continuous queries may be registered that are evaluated anew at every change "
-        "(with NOW, RAND, EXISTS deep within): each change may cost a fork of the server.",
+        "Whether continuous queries may be evaluated anew at every change (with NOW, RAND, EXISTS "
+        "deep within), which may cost a fork of the server each time.",
     )
 
     # The journal.
     entry_seconds: float = _setting(
         60.0,
         "Seconds one entry of the journal may take; then /healthz fails, and after twice as many "
-        "the server ends, to be started again.",
+        "the server ends.",
     )
     transform_seconds: float = _setting(5.0, "Seconds a stylesheet (XSLT) may take for a message.")
     mapping_seconds: float = _setting(
         5.0,
-        "Seconds that mapping rules which are not linear may take for a large message, and its "
-        "validation by an XML Schema.",
+        "Seconds that mapping rules which are not linear may take for a large message, and a "
+        "validation.",
     )
 
     # Connections.
