@@ -37,8 +37,9 @@ class Background:
     files: dict[Path, TripleIndex] = field(default_factory=dict)
 
     def read(self, files: Sequence[Path]) -> None:
-        """Read Turtle, N-Triples or RDF/XML files, by suffix; raises BackgroundError with the line
-        of the fault.
+        """Read Turtle, N-Triples or RDF/XML files, by suffix.
+
+        Raises BackgroundError if a file cannot be read, with the line where it is known.
         """
         for file in files:
             if file.resolve() in self.files:

@@ -93,7 +93,7 @@ class Broken:
 def too_costly(
     network: Network, queries: Collection[ContinuousQuery]
 ) -> list[tuple[ContinuousQuery, Overrun]]:
-    """The costliest queries that must stop to relieve the load, with the error of each.
+    """The costliest queries, as many as must stop to relieve the load, with the error of each.
 
     Empty if all queries together took no more than the limit since the period of the load began, or
     if the limits are lifted.

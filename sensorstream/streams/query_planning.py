@@ -67,8 +67,8 @@ def sources_of(
 def windows_read(plan: Plan, sources: Sources) -> dict[TripleSource, WindowShape]:
     """The windows that a query needs, by their sources in its plan.
 
-    A window that the plan does not read is included, because the query reports at its steps, unless
-    the plan reads a window with the same steps in its place: its delayed past.
+    A window that the plan does not read is included, because the query reports at its steps; it is
+    left out if the plan reads the same window without its delay, whose steps are the same.
     """
     read = set(sources_read(plan))
     needed: dict[TripleSource, WindowShape] = {}

@@ -58,7 +58,7 @@ class WindowShape:
     def undelayed(self) -> WindowShape | None:
         """The window whose past it holds, computed at the same moments; None: there is none.
 
-        There is none if the delay is not a multiple of the step.
+        There is none without a delay, or if the delay is not a multiple of the step.
         """
         if not self.delay or (self.step is not None and self.delay % self.step):
             return None
