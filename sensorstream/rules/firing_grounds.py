@@ -126,7 +126,7 @@ class _Search:
 
 
 def _since(firing: RuleFiring) -> RuleWait | None:
-    """Since when a rule had waited whose time has come."""
+    """The start of the wait of a rule whose time has come."""
     run, rule, solution = firing.run, firing.rule, firing.solution
     if not rule.waiting:
         return None

@@ -95,9 +95,9 @@ class Followed:
     ) -> None:
         """``settled`` settles the network, and counts a number of rows as read."""
         self.is_closed = False
-        """A fault has ended it."""
+        """True after a fault."""
         self.table = TripleIndex()
-        """The solutions that hold or have begun, each a subject; empty without an end."""
+        """The solutions that hold or have begun, as subjects; empty without an end."""
         self._condition = condition
         self._settled = settled
         self._has_end = has_end
