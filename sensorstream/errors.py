@@ -198,11 +198,11 @@ class InvalidTerm(MessageError, code="invalid-term"):
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """What cannot be true together, for people: a minimal set unless ``limits`` says otherwise.
+    """A conflict of statements, for people: a minimal set unless ``limits`` says otherwise.
 
     ``triples`` are assertions in N-Triples, ``axioms`` the ontology's statements in Manchester
-    syntax, with the names of the ontology without their namespaces. ``limits`` says which parts are
-    not decided and why; "" if all are decided.
+    syntax, with the names of the ontology without their namespaces. ``limits`` names the parts that
+    are not decided, with the reason; "" if all are decided.
     """
 
     triples: tuple[str, ...]

@@ -70,7 +70,7 @@ class PostgresStore(AbstractContextManager["PostgresStore"]):
     """
 
     def __init__(self, url: str, timeline: Timeline, writes: Writes = Writes.ALL) -> None:
-        """For :meth:`open` only."""
+        """Use :meth:`open` instead."""
         self.url = url
         self.timeline = timeline
         self._connection = _connected(url)

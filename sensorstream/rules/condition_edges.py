@@ -245,7 +245,7 @@ def _changed(
 
 
 def _whole(edge: Edge, run: RulesRun, rule: str, clear: Endings, now: Solution) -> _Looking:
-    """All solutions: those of the condition, and those that have begun."""
+    """The solutions of the condition and those that have begun."""
     present = dict.fromkeys(map(_key, edge.begins.test(run.host, (now,))))
     every = {**dict.fromkeys(run.held(rule)), **present}
 

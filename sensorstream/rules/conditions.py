@@ -28,7 +28,7 @@ Solution: TypeAlias = Mapping[str, Term]
 
 
 def as_text(solution: Solution) -> list[tuple[str, str]]:
-    """A solution as sortable text: an evaluator may answer in any order."""
+    """A solution as sortable text, because an evaluator may answer in any order."""
     return sorted((name, value.n3) for name, value in solution.items())
 
 
@@ -50,7 +50,7 @@ class ConditionQuery:
         return query_text(self.query)
 
     def values_in(self, solution: Solution) -> dict[str, Term]:
-        """The values that a solution gives it; what has none there, the query may bind."""
+        """The values of the given variables in a solution; the query may bind those without one."""
         return {name: solution[name] for name in self.given if name in solution}
 
     def sources(self, pattern: Pattern, given: TripleSource) -> Sources:

@@ -28,16 +28,16 @@ from sensorstream.sparql.algebra import Project
 
 _LOG: Final = logging.getLogger(__name__)
 _REFUSED: Final = (NotIncremental, UnsupportedQuery, QueryError, Overrun)
-"""Why a condition cannot be kept in step, or not within its limits."""
+"""The reasons why a condition cannot be kept in step, or not within its limits."""
 _PLANS: Final = 1024
-"""Plans that are kept."""
+"""The number of plans that are kept."""
 
 
 @lru_cache(maxsize=_PLANS)
 def planned(query: ConditionQuery, names: frozenset[str] | None) -> tuple[Plan, Sources]:
     """The plan of a condition for which some variables are given.
 
-    None: the plan that finds the keys for which the condition has a solution.
+    ``names`` None: the plan that finds the keys for which the condition has a solution.
 
     Raises:
         NotIncremental, UnsupportedQuery, QueryError: it cannot be kept in step.
@@ -254,7 +254,7 @@ class ConditionEvaluator:
             return None
         condition = self._conditions.get((begins, frozenset()))
         if condition is None:
-            # It took too much, and was dropped.
+            # It exceeded the limits, and was dropped.
             condition = self._follow(begins, frozenset())
         if condition is None:
             return None
@@ -317,7 +317,7 @@ class ConditionEvaluator:
         names = frozenset(bindings)
         found = self._conditions.get((query, names))
         if found is None:
-            # A variable of an OPTIONAL part came without a value.
+            # A variable of an OPTIONAL part has no value.
             self.settle()
             found = self._follow(query, names)
             if found is None:
