@@ -335,8 +335,7 @@ def unnamed_class_faults(files: Iterable[syntax.RuleFile]) -> Iterator[LanguageE
 def check_classes_named(files: Iterable[syntax.RuleFile]) -> None:
     """Refuse semantic rules that describe a class.
 
-    Raises:
-        LanguageError: the first one, with its place and the definition to write.
+    Raises LanguageError for the first one, with its place and the definition to write.
     """
     for fault in unnamed_class_faults(files):
         raise fault
@@ -356,7 +355,7 @@ def _queries(rule: syntax.SemanticRule, file: syntax.RuleFile) -> Iterator[Query
 
 
 def evaluated_anew(rules: Iterable[CompiledRule]) -> Iterator[tuple[CompiledRule, str]]:
-    """The rules whose conditions cost more as the window grows, and what is done and why."""
+    """The rules whose conditions cost more as the window grows, with the reason of each."""
     kb = KnowledgeBase()
     evaluator = ConditionEvaluator(kb)
     rules = tuple(rules)
@@ -369,7 +368,7 @@ def evaluated_anew(rules: Iterable[CompiledRule]) -> Iterator[tuple[CompiledRule
 
 
 def _whole(rule: CompiledRule, evaluator: ConditionEvaluator) -> str:
-    """Why the solutions of a ``when`` cannot be followed one by one; "" if they can."""
+    """The reason why the solutions of a ``when`` cannot be followed singly; "" if they can."""
     edge = rule.edge
     if edge is None or not edge.has_solutions:
         return ""

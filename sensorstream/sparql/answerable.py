@@ -97,11 +97,9 @@ def read_answerable(
 ) -> Query:
     """Read a query that a copy of the knowledge base can answer; ``most_tokens`` as for the parser.
 
-    ``names_only``: it must not describe classes; see :func:`.check_named`.
-
-    Raises:
-        QueryError: not SPARQL 1.1, or a part of it that is refused, with the position; or a
-            reserved name that no graph has.
+    ``names_only``: it must not describe classes; see :func:`.check_named`. Raises QueryError, with
+    the position, if it is not SPARQL 1.1, or has a refused part, or a reserved name that no graph
+    has.
     """
     parsed = read_query(text, start=Position("query", 1, 1), most_tokens=most_tokens)
     check_answerable(parsed, message_graphs=True)

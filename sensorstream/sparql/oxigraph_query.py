@@ -1,9 +1,7 @@
-"""Queries for Oxigraph: their text, and bounds for the time of an answer.
+"""Bounds for the time of an answer of Oxigraph.
 
-Oxigraph reorders the operands of ``+``, and then knows no duration before a dateTime, and no date
-with a duration at all; ``-`` is right. So ``a + b`` becomes ``a - -b``. A query cannot be
-interrupted, so its steps are bounded before. All patterns count as if no two shared a variable,
-since Oxigraph chooses the order of joins.
+A query cannot be interrupted, so its steps are bounded before. All patterns count as if no two
+shared a variable, since Oxigraph chooses the order of joins.
 """
 
 from __future__ import annotations
