@@ -16,18 +16,16 @@ from sensorstream.sparql import algebra
 from sensorstream.sparql.walk import children
 
 LONGEST: Final = 262_144
-"""The most characters. To read as many takes about two seconds."""
+"""Characters. Reading as many takes about two seconds."""
 MOST_TOKENS: Final = 20_000
-"""The most words, terms and marks of a continuous query, and over history and archive. As many take
-a second. Questions to the cache are parsed in a process that can be ended.
-"""
+"""Words, terms and marks of a continuous query, and over history and archive. As many take a
+second. Questions to the cache are parsed in a process that can be ended."""
 MOST_PATTERNS: Final = 100
-"""The most triples (also of lists and brackets), steps of paths, VALUES and empty groups, together.
-"""
+"""Triples (also of lists and brackets), steps of paths, VALUES and empty groups, together."""
 MOST_IN_LIST: Final = 100
-"""The most members of GROUP BY and of ORDER BY, and columns of a VALUES."""
+"""Members of GROUP BY and of ORDER BY, columns of a VALUES."""
 MOST_COLUMNS: Final = 1_000
-"""The most columns of a SELECT."""
+"""Columns of a SELECT."""
 
 _LISTS: Final[Mapping[type, tuple[str, str, int]]] = {
     algebra.Values: ("variables", "columns of VALUES", MOST_IN_LIST),
