@@ -251,8 +251,8 @@ _DELIVERED: Final = text(
       answered = excluded.answered, answer = excluded.answer
     """
 )
-# Receivers for whom nothing waits, though something has come: reports for others. One that is
-# written just now is passed by the next time: neither of two that write some waits for the other.
+# Receivers without waiting deliveries, although there are new events: reports for others. A
+# receiver that is locked now is moved the next time, so that two writers never wait for each other.
 _PASS_BY: Final = text(
     f"""
     with idle as (
@@ -280,7 +280,8 @@ _PRUNE_EVENTS: Final = text(
         ) end
     """
 )
-# Once for each receiver: the planner would look for the bound again for each row of the log.
+# Computed once for each receiver: the planner would compute the bound again for each row of the
+# log.
 _PRUNE: Final = text(
     """
     with bounds as materialized (

@@ -1,10 +1,10 @@
 """The store's one writer: journal first, then effects and watermark together.
 
-A message is acknowledged once :meth:`PostgresStore.append` has it on disk. What it does to the
-history is written later by :meth:`PostgresStore.commit`, in one transaction with the watermark, the
-number of the last message whose effects are stored. After a crash the messages above the watermark
-are processed again and no others, so every effect is stored exactly once: docs/operate/storage.md
-has the argument.
+A message is acknowledged once :meth:`PostgresStore.append` has it on disk. Its effects on the
+history are written later by :meth:`PostgresStore.commit`, in one transaction with the watermark,
+the number of the last message whose effects are stored. After a crash only the messages above the
+watermark are processed again, so every effect is stored exactly once: docs/operate/storage.md has
+the argument.
 """
 
 from __future__ import annotations

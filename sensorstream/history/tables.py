@@ -387,7 +387,7 @@ flaps: Final = Table(
     Index("flaps_incident_idx", "incident"),
 )
 
-# Alerts that receivers are not told of for a while. Rule and key are patterns of LIKE; null: any.
+# Silences: alerts that are not reported for a while. Rule and key are patterns of LIKE; null: any.
 silences: Final = Table(
     "silences",
     metadata,
@@ -411,7 +411,7 @@ webhooks: Final = Table(
     # The secret before this one signs, too, until then.
     Column("old_secret", Text),
     Column("old_until", MOMENT),
-    # The number of the journal's entry that made it what it is; null: an output, or older.
+    # The number of the journal's entry that last put it; null: an output, or older.
     Column("change", BigInteger),
     # The first of the attempts that all failed, up to now.
     *optional(MOMENT, "failing_since", "disabled_at"),
@@ -438,8 +438,8 @@ events: Final = Table(
     "events",
     metadata,
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
-    # An alert, a change of an incident, a report of a continuous query, or what one receiver is
-    # told of a group of alerts; the last two are stored only here.
+    # An alert, a change of an incident, a report of a continuous query, or a report of a group of
+    # alerts to one receiver; the last two are stored only here.
     Column("alert_id", Text, ForeignKey(alerts.c.id)),
     Column("change", BigInteger, ForeignKey(alert_changes.c.seq)),
     # Which change it is; null: of a version before 0030.
@@ -460,8 +460,8 @@ events: Final = Table(
     partial("events_alert_idx", "alert_id is not null", "alert_id"),
 )
 
-# The last event's number. Who adds events, or puts a receiver after them, locks this row first: so
-# numbers are committed in their order, and no receiver's place passes one that is still to come.
+# The last event's number. To add events, or to put a receiver after them, lock this row first: so
+# numbers are committed in their order, and no receiver's place passes an uncommitted one.
 event_head: Final = Table(
     "event_head",
     metadata,
@@ -487,7 +487,7 @@ alert_groups: Final = Table(
     UniqueConstraint("webhook_id", "digest"),
 )
 
-# The incidents of a group, until it was told of their end.
+# The incidents of a group, until their end was reported.
 alert_group_members: Final = Table(
     "alert_group_members",
     metadata,

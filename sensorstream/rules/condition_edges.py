@@ -135,12 +135,10 @@ def compile_edge(
     """The trigger ``when`` of a rule, and its conditions.
 
     A solution begins when the condition has it and the end does not hold; it ends when the end
-    holds or an individual of it leaves the window, or, without one, when the condition has it no
+    holds or an individual of it leaves the window, or, without an end, when the condition has it no
     longer. The trigger has each solution once, as soon as it has begun; with ``for``, as soon as
-    the condition has had it for so long. At its end the alerts that told of it are cleared.
-
-    Raises:
-        LanguageError: as :func:`compile_condition`; or the length of time is not one above zero.
+    the condition has had it for that long. At its end the alerts about it are cleared. Raises
+    LanguageError as :func:`compile_condition` does, or if the length of time is not above zero.
     """
     rule = of.name
     begins = compile_condition(when.condition, file, _NOW_ONLY)

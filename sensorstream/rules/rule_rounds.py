@@ -67,7 +67,7 @@ class RuleIndex:
         return [name for name in names if name in passed or memory.due_by(name, time)]
 
     def give_up(self, memory: RuleMemory, time: Instant, names: Collection[str]) -> None:
-        """Drop what some rules have due by a time: it could not be carried out."""
+        """Drop the due work of some rules up to a time: it could not be carried out."""
         for name in names:
             memory.give_up(time, name)
         for rule, every, tick in self._begun(memory):

@@ -321,7 +321,7 @@ class _Question:
             self._tell(condition, not found, self.names.solution(prober.bindings))
         return [dict(prober.bindings)] if found is not condition.negated else ()
 
-    # What is remembered
+    # Memory
 
     def _remembered(self, solutions: Sequence[Solution]) -> None:
         memory, rule = self.present.memory, self.rule

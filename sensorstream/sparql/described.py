@@ -46,10 +46,9 @@ class DescribedClass:
 def described(query: Query) -> tuple[Query, tuple[DescribedClass, ...]]:
     """The classes that a query describes completely, and the query that asks for them by name.
 
-    What the query asks of such a class is looked for in a named graph of its own (see
-    :func:`graph_of`), so that no variable finds the class. A description with a
-    variable stays as it is written, and so does one whose nodes the query uses for anything but a
-    class.
+    Patterns about such a class are matched in a named graph of its own (see :func:`graph_of`), so
+    that no variable finds the class. A description with a variable is not replaced, nor is one
+    whose nodes the query also uses for anything but a class.
     """
     found: dict[IRI, DescribedClass] = {}
 

@@ -67,7 +67,7 @@ class Trait(Enum):
 class Builtin:
     """A built-in function: the numbers of its arguments (``most`` None: any number), its body.
 
-    Without a ``value`` each engine computes it in its own way.
+    Without a ``value`` each engine has a case of its own for it.
     """
 
     name: str

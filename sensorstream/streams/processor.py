@@ -1,13 +1,13 @@
 """Streams in, reports out: the windows, the instants, and the queries over them.
 
-Events come in order of time (the engine takes disorder out before). Time moves by the events, or
-by :meth:`StreamProcessor.advance` when a stream falls silent. Between two events every instant
-at which a window is computed, lets something go, or a report is due is worked off, in order: what
-a query reports does not depend on when the next event comes.
+Events come in order of time (the engine takes disorder out before). Time moves by the events, or by
+:meth:`StreamProcessor.advance` when a stream is silent. Between two events every instant at which a
+window is computed or drops something, or a report is due, is processed in order: reports do not
+depend on when the next event comes.
 
-An instant goes like this. What expires at its time leaves the windows. All events of that time
-happen. When time moves on, the windows with a step at that time are computed, the network
-settles, and each query that is due reports, once.
+An instant has these steps. Triples that expire at its time leave the windows. All events of that
+time are taken in. When time moves on, the windows with a step at that time are computed, the
+network settles, and each query that is due reports, once.
 """
 
 from __future__ import annotations

@@ -1,21 +1,19 @@
 """The windows of continuous queries: the part of a stream that a pattern matches.
 
-At time t the *scope* of a logical window of range r is what happened in ``(t - r, t]``, that of
-a physical one the last n elements; its *content* is the set of their triples. With a step it is
-computed at the multiples of the step only; without, it moves with every event, and what grows
-too old leaves at the instant it does, event or not. An event is one graph: a physical window
-moves past all of it at once.
-
-A window with a delay d sees each event d later: at time t its scope is what happened in
-``(t - d - r, t - d]``.
+At time t the *scope* of a logical window of range r is the events in ``(t - r, t]``, that of a
+physical one the last n elements; its *content* is the set of their triples. With a step it is
+computed at the multiples of the step only; without, it moves with every event, and triples leave at
+the instant when they are too old, event or not. An event is one graph: a physical window moves past
+all of it at once. A window with a delay d sees each event d later: at time t its scope is the
+events in ``(t - d - r, t - d]``.
 
 These windows hand nothing on and take nothing back: a triple is in the content as long as some
-event in the scope says it. The window of the knowledge base (``sensorstream.window``) is the one
-that keeps individuals whole and moves them to history.
+event in the scope contains it. The window of the knowledge base (``sensorstream.window``) is the
+one that keeps individuals whole and moves them to history.
 
 Source: RSP-QL, section 4 (time-based windows); "Monitoring eBay auctions", sections 4.3 and 5.2
-(windows of triples); SensorStream, section 4 (windows of individuals); SECRET (Botan et al.,
-2010) for *scope*, *content*, *tick*.
+(windows of triples); SensorStream, section 4 (windows of individuals); SECRET (Botan et al., 2010)
+for *scope*, *content*, *tick*.
 """
 
 from __future__ import annotations
