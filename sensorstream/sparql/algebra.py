@@ -24,7 +24,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from datetime import timedelta
 from enum import Enum
-from typing import Final, Protocol, TypeAlias
+from typing import ClassVar, Final, Protocol, TypeAlias
 from typing import Literal as OneOf
 
 from sensorstream.errors import Position
@@ -244,6 +244,8 @@ class OfPattern(Frozen):
 class OfPatterns(Frozen):
     """What is made of the solutions of two patterns."""
 
+    kept: ClassVar[tuple[str, ...]] = ("left", "right")
+    """The sides of which each solution has one in it; another may be missing, or must be."""
     left: Pattern
     right: Pattern
 
@@ -251,6 +253,7 @@ class OfPatterns(Frozen):
 class WithOptional(OfPatterns):
     """Of two patterns one may be missing; the condition belongs to that one and sees both."""
 
+    kept = ("left",)
     condition: Expression | None = None
 
 
@@ -275,9 +278,13 @@ class Filter(Frozen):
 class Union(OfPatterns):
     """Either pattern."""
 
+    kept = ()
+
 
 class Minus(OfPatterns):
     """``left MINUS { right }``."""
+
+    kept = ("left",)
 
 
 class Extend(OfPattern):
@@ -357,6 +364,8 @@ class OptionalSeq(WithOptional):
     belongs to the optional side, as in :class:`LeftJoin`, and sees both sides.
     """
 
+    kept = ("right",)
+
 
 class EqualsOptional(WithOptional):
     """``{ left } EQUALSOPTIONAL { right FILTER(condition) }`` (EqLeftJoin).
@@ -435,6 +444,8 @@ class Slice(OfPattern):
     limit: int | None = None
 
 
+OneByOne: TypeAlias = Join | LeftJoin | Filter | Minus | Extend
+"""What handles the solutions of its kept patterns one by one."""
 InTime: TypeAlias = Seq | Equals | OptionalSeq | EqualsOptional
 """The operators that compare their sides by the intervals in which these happen."""
 Pattern: TypeAlias = (
