@@ -18,7 +18,13 @@ from sensorstream.model.terms import IRI
 from sensorstream.network import components
 from sensorstream.network.plan import nodes as plans
 from sensorstream.network.plan.nodes import Plan, constant
-from sensorstream.network.recursion.reads import Conclusions, Kind, KindIndex, with_conclusions
+from sensorstream.network.recursion.reads import (
+    Conclusions,
+    Kind,
+    KindIndex,
+    with_conclusions,
+    written,
+)
 from sensorstream.sparql.algebra import Construct, Query, TriplePattern
 
 
@@ -36,11 +42,10 @@ class Ends:
 
 def ends_of(query: Query, plan: Plan, conclusions: Conclusions) -> Ends:
     """What a query adds and reads at the end of its intervals."""
-    form = query.form
-    adds = _added(form.template, conclusions) if isinstance(form, Construct) else frozenset[Kind]()
+    template = query.form.template if isinstance(query.form, Construct) else ()
     found = list(_read(plan, asked=False))
     return Ends(
-        adds,
+        with_conclusions(map(written, template), conclusions),
         frozenset(kind for kind, asked in found if not asked),
         frozenset(kind for kind, asked in found if asked),
     )
@@ -50,7 +55,8 @@ def ends_of_rules(
     templates: Iterable[TriplePattern], read: Iterable[Kind], conclusions: Conclusions
 ) -> Ends:
     """What rules over time add to a moment, and what they read of it: it must be whole by then."""
-    return Ends(_added(templates, conclusions), frozenset(), frozenset(read))
+    adds = with_conclusions(map(written, templates), conclusions)
+    return Ends(adds, frozenset(), frozenset(read))
 
 
 def feeding(queries: Mapping[str, Ends], rules: Ends) -> frozenset[str]:
@@ -135,14 +141,3 @@ def _read(plan: Plan, *, asked: bool) -> Iterator[tuple[Kind, bool]]:
 def _asked(past: Plan) -> Iterator[tuple[Kind, bool]]:
     """Of what must have ended before: what is asked for in it, each time something ends there."""
     return (each for each in _read(past, asked=False) if each[1])
-
-
-def _added(template: Iterable[TriplePattern], conclusions: Conclusions) -> frozenset[Kind]:
-    kinds = [
-        Kind(
-            each.predicate if isinstance(each.predicate, IRI) else None,
-            each.object if isinstance(each.object, IRI) else None,
-        )
-        for each in template
-    ]
-    return with_conclusions(kinds, conclusions)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sensorstream.errors import ProgramError
-from sensorstream.model.terms import IRI
 from sensorstream.network.components import strata
 from sensorstream.network.recursion.endless import endless
 from sensorstream.network.recursion.equality_rules import EqualityRules, equality_among
 from sensorstream.network.recursion.linear import FlatClosure
-from sensorstream.network.recursion.reads import Kind, Read, reads, written
+from sensorstream.network.recursion.reads import KindIndex, Read, reads, written
 from sensorstream.network.recursion.rule import Clause, DerivationRule, Sort, clauses
 
 
@@ -46,7 +45,11 @@ def stratified(rules: Iterable[DerivationRule], linear: FlatClosure | None = Non
     found = [clause for rule in rules for clause in clauses(rule)]
     needed = {clause: list(reads(clause.body.pattern)) for clause in found}
     feeds = _feeds(found, needed, linear)
-    sources = _reversed(feeds)
+    # For each clause those that feed it, a stratum below it.
+    sources: dict[Clause, dict[Clause, int]] = {clause: {} for clause in found}
+    for source, fed in feeds.items():
+        for reader in fed:
+            sources[reader][source] = 1
     recursive = dict[Clause, bool]()
 
     def check(members: list[Clause]) -> None:
@@ -78,10 +81,10 @@ Feeds = dict[Clause, dict[Clause, Read]]
 def _feeds(
     found: Sequence[Clause], needed: Mapping[Clause, Sequence[Read]], linear: FlatClosure | None
 ) -> Feeds:
-    readers: dict[IRI | None, list[tuple[Clause, Read]]] = {}
+    readers = KindIndex[tuple[Clause, Read]]()
     for clause, its_reads in needed.items():
         for read in its_reads:
-            readers.setdefault(read.kind.predicate, []).append((clause, read))
+            readers.add(read.kind, (clause, read))
     feeds: Feeds = {}
     for clause in found:
         fed = feeds[clause] = {}
@@ -89,31 +92,11 @@ def _feeds(
         if linear is not None:
             kinds = {made: None for kind in kinds for made in sorted(linear.kinds(kind), key=str)}
         for kind in kinds:
-            for reader, read in _candidates(readers, kind):
+            for reader, read in readers.meeting(kind):
                 # A read that must wait for its stratum takes precedence over other reads.
-                if read.kind.meets(kind) and (reader not in fed or read.through):
+                if reader not in fed or read.through:
                     fed[reader] = read
     return feeds
-
-
-def _candidates(
-    readers: Mapping[IRI | None, list[tuple[Clause, Read]]], kind: Kind
-) -> Iterator[tuple[Clause, Read]]:
-    if kind.predicate is None:
-        for each in readers.values():
-            yield from each
-    else:
-        yield from readers.get(kind.predicate, ())
-        yield from readers.get(None, ())
-
-
-def _reversed(feeds: Feeds) -> dict[Clause, dict[Clause, int]]:
-    """For each clause those that feed it, a stratum below it."""
-    sources: dict[Clause, dict[Clause, int]] = {clause: {} for clause in feeds}
-    for source, fed in feeds.items():
-        for reader in fed:
-            sources[reader][source] = 1
-    return sources
 
 
 def _check(members: Sequence[Clause], feeds: Feeds, linear: FlatClosure | None) -> None:
