@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from hashlib import blake2b
 from operator import itemgetter
 from typing import Any, Final, TypeAlias, cast
 
-from sensorstream.model.terms import Term
+from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
+from sensorstream.sparql.algebra import TriplePattern, Variable
 
 Row: TypeAlias = tuple[Term | None, ...]
 Bag: TypeAlias = dict[Row, int]
@@ -136,6 +138,48 @@ def _code(text: str) -> Any:
 def compiled(text: str) -> Any:
     """The value of an expression that this package wrote; equal texts are compiled once."""
     return eval(_code(text), {"__builtins__": {}})
+
+
+def instantiated(
+    template: Iterable[TriplePattern],
+    variables: Sequence[str],
+    meant: Callable[[IRI | Literal], Term] = lambda term: term,
+) -> Callable[[Iterable[Row]], list[Triple]]:
+    """A function from solutions to the triples of a CONSTRUCT template (section 16.2).
+
+    A solution always gives the same triples: blank nodes are named after solution and label.
+    What is no triple (an unbound end, a literal as subject) is left out. ``meant`` is what a
+    constant of the template stands for.
+    """
+    places = slots_of(variables)
+
+    def cell(end: object) -> Callable[[Row], Any]:
+        if isinstance(end, Variable):
+            return itemgetter(places[end.name]) if end.name in places else _nothing
+        if isinstance(end, BlankNode):
+            return lambda row: _node(end, row)
+        term = meant(end) if isinstance(end, IRI | Literal) else None
+        return lambda row: term
+
+    cells = [tuple(map(cell, each.parts)) for each in template]
+
+    def triples(rows: Iterable[Row]) -> list[Triple]:
+        found: list[Triple] = []
+        for row in rows:
+            for s, p, o in cells:
+                subject, predicate, object_ = s(row), p(row), o(row)
+                if subject is None or object_ is None or isinstance(subject, Literal):
+                    continue
+                if isinstance(predicate, IRI):
+                    found.append((subject, predicate, object_))
+        return found
+
+    return triples
+
+
+def _node(label: BlankNode, row: Row) -> BlankNode:
+    content = "\x00".join((label, *("" if each is None else each.n3 for each in row)))
+    return BlankNode(f"_:c{blake2b(content.encode(), digest_size=12).hexdigest()}")
 
 
 def cancelled(added: list[Row], removed: list[Row]) -> tuple[list[Row], list[Row]]:

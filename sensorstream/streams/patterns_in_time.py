@@ -22,13 +22,12 @@ from sensorstream.network.intervals.strata import Ends, ends_of, feeding, strata
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node
 from sensorstream.network.plan.nodes import Plan
-from sensorstream.network.rows import TIMES, Row, TimedRow, shown
+from sensorstream.network.rows import TIMES, Row, TimedRow, instantiated, shown
 from sensorstream.network.sources import Knowledge
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Query, TriplePattern, Variable
 from sensorstream.sparql.printing import duration_text, valid_time_text
 from sensorstream.sparql.walk import variables
-from sensorstream.streams.report import instantiated
 
 Constructed = tuple[Triple, Instant, Instant]
 """A triple with the interval of the solution that it was made of."""
