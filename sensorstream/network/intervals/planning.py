@@ -20,12 +20,17 @@ from sensorstream.network.intervals.conditions import (
 from sensorstream.network.plan import nodes as plans
 from sensorstream.network.plan.conjunction import join, projected
 from sensorstream.network.plan.nodes import Plan
-from sensorstream.network.plan.planner import PatternPlanner, expressions_of
+from sensorstream.network.plan.planner import (
+    PatternPlanner,
+    expressions_of,
+    lifted_filters,
+    named_aggregates,
+)
 from sensorstream.network.rows import ALWAYS, TIMES, Row
 from sensorstream.sparql import algebra
-from sensorstream.sparql.algebra import Comparison, Expression, Pattern, Query, Variable
+from sensorstream.sparql.algebra import Comparison, Expression, Pattern, Query
 from sensorstream.sparql.rewrite import constants_right, filters_split
-from sensorstream.sparql.scope import borrowed, existences, names_in
+from sensorstream.sparql.scope import existences, names_in
 from sensorstream.sparql.walk import nodes
 
 _Given = TypeVar("_Given", Expression, Expression | None)
@@ -50,8 +55,8 @@ def plan_in_time(
         UnsupportedQuery: part of the pattern has no meaning over occurrences, or an expression
             cannot be evaluated.
     """
-    rewritten = constants_right(filters_split(with_base(pattern, base)))
-    plan = bounded(_Planner(clock, graphs).planned(rewritten, Where()), None, clock)
+    pattern = named_aggregates(constants_right(filters_split(with_base(pattern, base))))
+    plan = bounded(_Planner(clock, graphs).planned(pattern, Where()), None, clock)
     _check(plan, clock)
     return plan
 
@@ -95,9 +100,7 @@ class _Planner(PatternPlanner[Where]):
                 return self._group(pattern, where)
             case algebra.Project(inner, variables):
                 names = [*TIMES, *(each.name for each in variables)]
-                return projected(
-                    _without_unused(self.planned(inner, where), frozenset(names)), names
-                )
+                return projected(self.planned(inner, where), names)
             case algebra.Distinct(inner):
                 # Solutions are a set; those of one report are put in order when it is made.
                 return self.planned(inner, where)
@@ -123,7 +126,7 @@ class _Planner(PatternPlanner[Where]):
 
     def extend(self, below: Plan, name: str, expression: Expression, where: Where) -> Plan:
         below, expression = self.marked(below, expression, where)
-        return _extended(below, name, expression)
+        return plans.Extend(below, name, expression)
 
     def _happening(self, operator: str, written: algebra.InTime, where: Where) -> list[Plan]:
         """The plans of what an operator compares by their intervals."""
@@ -138,16 +141,8 @@ class _Planner(PatternPlanner[Where]):
         return found
 
     def mark(self, below: Plan, asked: algebra.Exists, flag: str, where: Where) -> Plan:
-        outer, pattern = frozenset(below.variables), asked.pattern
-        lifted: list[Expression] = []
-        inside: list[Expression] = []
-        while isinstance(pattern, algebra.Filter):
-            here = borrowed(pattern, outer) > borrowed(pattern.pattern, outer)
-            (lifted if here else inside).append(pattern.condition)
-            pattern = pattern.pattern
-        for condition in reversed(inside):
-            pattern = algebra.Filter(condition, pattern)
-        if deep := borrowed(pattern, outer):
+        lifted, pattern, deep = lifted_filters(asked.pattern, frozenset(below.variables))
+        if deep:
             raise UnsupportedQuery(
                 f"EXISTS within a pattern in time: ?{min(deep)} of the outer pattern is used deep "
                 "within: filters that stand directly in its braces see outer variables, and an "
@@ -161,7 +156,7 @@ class _Planner(PatternPlanner[Where]):
                     "cannot ask for the interval, or for another EXISTS: write a filter for each",
                     part=condition,
                 )
-        return plans.Mark(below, self.planned(pattern, where), tuple(lifted), flag)
+        return plans.Mark(below, self.planned(pattern, where), lifted, flag)
 
 
 def _check_order(pattern: Pattern) -> None:
@@ -209,31 +204,6 @@ def _plain(expression: _Given) -> _Given:
             part=asked,
         )
     return expression
-
-
-def _extended(plan: Plan, name: str, expression: Expression) -> Plan:
-    """The plan with one value more: an aggregate under another name is given out by its group."""
-    if isinstance(plan, plans.Group) and isinstance(expression, Variable):
-        for variable, aggregate in plan.aggregates:
-            if variable == expression:
-                return replace(plan, aggregates=(*plan.aggregates, (Variable(name), aggregate)))
-    return plans.Extend(plan, name, expression)
-
-
-def _without_unused(plan: Plan, names: frozenset[str]) -> Plan:
-    """The plan without values that nobody asks for."""
-    match plan:
-        case plans.Extend(source, name, expression):
-            if name not in names:
-                return _without_unused(source, names)
-            asked = names | names_in(expression)
-            return replace(plan, source=_without_unused(source, asked))
-        case plans.Filter(source, condition):
-            return replace(plan, source=_without_unused(source, names | names_in(condition)))
-        case plans.Group():
-            used = tuple(each for each in plan.aggregates if each[0].name in names)
-            return replace(plan, aggregates=used)
-    return plan
 
 
 def _check(plan: Plan, clock: Clock) -> None:
