@@ -48,12 +48,11 @@ from sensorstream.network.ordering import order_of
 from sensorstream.network.plan import nodes as plans
 from sensorstream.network.plan.conjunction import Conjunction, assembled
 from sensorstream.network.plan.paths import add_path
-from sensorstream.network.plan.text import plan_text
+from sensorstream.network.plan.text import plan_text, stream_text
 from sensorstream.network.reevaluate import Reevaluated
 from sensorstream.network.rows import TIMES, Row, rearranged, shown, slots_of
 from sensorstream.network.sources import DEFAULT, Knowledge, Source
 from sensorstream.sparql.algebra import Aggregate, Expression, OneOrMore, ZeroOrMore
-from sensorstream.sparql.printing import part_text
 from sensorstream.sparql.scope import names_in
 
 Indexes = Mapping[Source, TripleIndex | Scope]
@@ -121,12 +120,17 @@ class _Builder:
     def built(self, plan: plans.Plan) -> Node:
         """The operator of a plan; one that is there already, or a new one."""
         key = plan if self._owner is None else (self._owner, plan)
-        return self._network.share(key, partial(self._named, plan))
+        return self._told(key, partial(self._made, plan), plan)
 
-    def _named(self, plan: plans.Plan) -> Node:
-        node = self._of_source(plan) or self._over(plan, [self.built(e) for e in plan.inputs])
-        node.text = plan_text(plan)
+    def _told(self, key: Hashable, make: Callable[[], Node], *parts: str | plans.Plan) -> Node:
+        """The operator of a key; what it is for people are texts and the lines of plans."""
+        node = self._network.share(key, make)
+        if not node.text:
+            node.text = " ".join(e if isinstance(e, str) else plan_text(e) for e in parts)
         return node
+
+    def _made(self, plan: plans.Plan) -> Node:
+        return self._of_source(plan) or self._over(plan, [self.built(e) for e in plan.inputs])
 
     def _of_source(self, plan: plans.Plan) -> Node | None:
         """A new operator of a plan that reads graphs, streams or thresholds; else None."""
@@ -222,9 +226,8 @@ class _Builder:
                 return mark(sides, flag, self._test(conditions, sides.variables))
         if plan.condition is None:
             return optional(sides, left.variables)
-        told = f" if {part_text(plan.condition)}"
         holds = timed_test(plan.condition, sides.variables, self._clock)
-        return optional(sides, left.variables, holds, told)
+        return optional(sides, left.variables, holds)
 
     def _match(self, plan: plans.Match, more: tuple[Test, ...]) -> Node:
         tests = [*map(_test, plan.filters), *more]
@@ -255,9 +258,11 @@ class _Builder:
         patterns = [Pattern(stream.index, *each.ends) for each in plan.triples]
         wanted = None if under is None else (under.variable, under.operator)
         key = (id(stream), _ends(plan), plan.filters, plan.variables, wanted)
-        return self._network.share(
+        return self._told(
             ("stream", key),
             lambda: ScopedJoin(stream, patterns, tests, plan.variables, self._network.dispatcher),
+            stream_text(plan),
+            *(() if under is None else (_any_of(under),)),
         )
 
     def _in_scope(self, scope: Scope, source: Node) -> InScope:
@@ -271,14 +276,12 @@ class _Builder:
         if not isinstance(source, plans.Match):
             return Thresholds(self.built(source), plan.variable, plan.operator, constants)
         # Its triples are matched no further than for values that some reader wants.
-        wanted = Test(
-            (plan.variable,),
-            lambda row: constants.any_passed(row[0]),
-            f"?{plan.variable} {plan.operator} any constant of its readers",
-        )
+        wanted = Test((plan.variable,), lambda row: constants.any_passed(row[0]))
         scope = self._scope(source)
         if scope is None:
-            below = self._network.share(("of", plan), lambda: self._match(source, (wanted,)))
+            below = self._told(
+                ("of", plan), lambda: self._match(source, (wanted,)), source, _any_of(plan)
+            )
         else:
             below = self._scoped_join(scope, source, [*map(_test, source.filters), wanted], plan)
         return Thresholds(below, plan.variable, plan.operator, constants)
@@ -295,17 +298,17 @@ class _Builder:
         over = plan.source
         key = (stream, _ends(match), match.filters, match.variables, over.variable, over.operator)
         source = self._network.share(("thresholds", key), lambda: self._thresholds(over))
-        found = self._network.share(
+        found = self._told(
             ("beyond", key, plan.constant, plan.variables),
             lambda: self._beyond_constant(plan, source, (*plan.variables, OLDEST)),
+            plan,
         )
         return self._in_scope(scope, found)
 
     def _beyond_constant(self, plan: plans.Beyond, source: Node, output: Sequence[str]) -> Beyond:
         assert isinstance(source, Thresholds)
-        condition = plan.condition
-        holds = test_of(condition, slots_of(source.variables))
-        return Beyond(source, plan.constant, holds, output, part_text(condition))
+        holds = test_of(plan.condition, slots_of(source.variables))
+        return Beyond(source, plan.constant, holds, output)
 
     def _delayed(self, source: Node, delay: int, names: Sequence[str]) -> Node:
         assert isinstance(source, Group)
@@ -349,7 +352,11 @@ def _ends(plan: plans.Match) -> tuple[tuple[plans.End, plans.End, plans.End], ..
 
 def _test(condition: Expression) -> Test:
     names = tuple(sorted(names_in(condition)))
-    return Test(names, test_of(condition, slots_of(names)), part_text(condition))
+    return Test(names, test_of(condition, slots_of(names)))
+
+
+def _any_of(plan: plans.Thresholds) -> str:
+    return f"filter ?{plan.variable} {plan.operator} any constant of its readers"
 
 
 def _filter(source: Node, holds: Callable[[Row], bool]) -> Node:

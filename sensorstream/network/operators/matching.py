@@ -31,7 +31,6 @@ class Question:
     more: tuple[str, ...]
     """Variables that what is given has beside those of the left, in this order."""
     test: _Test | None
-    text: str
     alone: Row | None = None
     together: Row | None = None
     joined: Callable[[Row, Iterable[Row]], list[Row]] | None = None
@@ -48,22 +47,16 @@ class Question:
         return frozenset() if self.together is None else frozenset(self.more)
 
 
-def optional(
-    sides: Sides, names: tuple[str, ...], condition: Condition | None = None, told: str = ""
-) -> Question:
-    """OPTIONAL; ``names`` are the variables of the left.
-
-    ``condition`` tests a joined row, and is ``told`` to people.
-    """
+def optional(sides: Sides, names: tuple[str, ...], condition: Condition | None = None) -> Question:
+    """OPTIONAL; ``names`` are the variables of the left; ``condition`` tests a joined row."""
     joined, more = sides.joined(), sides.variables[len(names) :]
     test = _both(sides.agree(), _of_joined(condition, sides))
-    text = sides.text("LeftJoin") + told
-    return Question(sides, more, test, text, (None,) * len(more), None, joined)
+    return Question(sides, more, test, (None,) * len(more), None, joined)
 
 
 def minus(sides: Sides) -> Question:
     """MINUS: left rows that agree with no right row they share a bound variable with."""
-    return Question(sides, (), _both(sides.agree(), sides.overlap()), sides.text("Minus"), ())
+    return Question(sides, (), _both(sides.agree(), sides.overlap()), ())
 
 
 def mark(sides: Sides, flag: str, condition: Condition | None) -> Question:
@@ -72,8 +65,7 @@ def mark(sides: Sides, flag: str, condition: Condition | None) -> Question:
     ``condition`` tests a joined row: the filters of the pattern that speak of outer variables.
     """
     test = _both(sides.agree(), _of_joined(condition, sides))
-    text = f"Mark ?{flag} where a match exists"
-    return Question(sides, (flag,), test, text, (FALSE,), (TRUE,))
+    return Question(sides, (flag,), test, (FALSE,), (TRUE,))
 
 
 class Matching(Node):
@@ -178,9 +170,6 @@ class Matching(Node):
 
     def size(self) -> int:
         return len(self._left) + len(self._right)
-
-    def describe(self) -> str:
-        return self._question.text
 
 
 def _of_joined(condition: Condition | None, sides: Sides) -> _Test | None:

@@ -83,14 +83,12 @@ class Beyond(Node):
         constant: IRI | Literal,
         holds: Callable[[Row], bool],
         output: Sequence[str],
-        text: str,
     ) -> None:
         super().__init__((source,), output, source.certain.intersection(output))
         self.come: list[Row] = []
         self.gone: list[Row] = []
         self._constant = constant
         self._holds = holds
-        self._text = text
         self._rearrange = rearranged(source.variables, output)
 
     def load(self) -> None:
@@ -116,6 +114,3 @@ class Beyond(Node):
         (source,) = self.inputs
         assert isinstance(source, Thresholds)
         source.leave(self._constant, self)
-
-    def describe(self) -> str:
-        return f"Filter {self._text}"

@@ -81,9 +81,9 @@ def plan_text(plan: plans.Plan) -> str:
         case plans.LeftJoin(_, _, condition, operator, longest) if plan.timed:
             return f"{operator}{_if(condition)}{_kept(longest) if plan.remembers else ''}"
         case plans.LeftJoin(_, _, condition):
-            return f"LeftJoin{_if(condition)}"
-        case plans.Minus() if plan.timed:
-            return f"MINUS{_on(plan)}"
+            return f"LeftJoin{_on(plan)}{_if(condition)}"
+        case plans.Minus():
+            return f"{'MINUS' if plan.timed else 'Minus'}{_on(plan)}"
         case plans.Mark(_, _, conditions, flag) if plan.timed:
             return f"Mark ?{flag} where there is a match{_on(plan)}{_if(*conditions)}"
         case plans.Mark(_, _, conditions, flag):
@@ -103,6 +103,12 @@ def plan_text(plan: plans.Plan) -> str:
         case plans.Once():
             return "Equal triples are one occurrence"
     return plan.text
+
+
+def stream_text(plan: plans.Match) -> str:
+    """One line about a match in all of a stream, for whatever windows of it."""
+    ends = " . ".join(" ".join(map(_end, each.ends)) for each in plan.triples)
+    return " ".join([f"Stream pattern {ends}", *map(_filter, plan.filters)])
 
 
 def _triples(triples: tuple[plans.Triple, ...]) -> str:
