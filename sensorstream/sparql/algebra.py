@@ -246,6 +246,8 @@ class OfPatterns(Frozen):
 
     kept: ClassVar[tuple[str, ...]] = ("left", "right")
     """The sides of which each solution has one in it; another may be missing, or must be."""
+    word: ClassVar[str] = ""
+    """What stands between two groups that it combines, if it is written so."""
     left: Pattern
     right: Pattern
 
@@ -279,6 +281,7 @@ class Union(OfPatterns):
     """Either pattern."""
 
     kept = ()
+    word = "UNION"
 
 
 class Minus(OfPatterns):
@@ -350,11 +353,14 @@ class Consumption(Enum):
 class Seq(OfPatterns):
     """``{ left } SEQ { right }``: right starts strictly after left has ended (SeqJoin)."""
 
+    word = "SEQ"
     consumption: Consumption = Consumption.UNRESTRICTED
 
 
 class Equals(OfPatterns):
     """``{ left } EQUALS { right }``: both have the same interval (EqJoin)."""
+
+    word = "EQUALS"
 
 
 class OptionalSeq(WithOptional):
@@ -365,6 +371,7 @@ class OptionalSeq(WithOptional):
     """
 
     kept = ("right",)
+    word = "OPTIONALSEQ"
 
 
 class EqualsOptional(WithOptional):
@@ -372,6 +379,8 @@ class EqualsOptional(WithOptional):
 
     ``left`` must be there; ``right`` may have the same interval.
     """
+
+    word = "EQUALSOPTIONAL"
 
 
 class Window(Frozen):
@@ -444,6 +453,8 @@ class Slice(OfPattern):
     limit: int | None = None
 
 
+BETWEEN: Final = {each.word: each for each in (Union, Seq, Equals, OptionalSeq, EqualsOptional)}
+"""What combines two groups, by its word."""
 OneByOne: TypeAlias = Join | LeftJoin | Filter | Minus | Extend
 """What handles the solutions of its kept patterns one by one."""
 InTime: TypeAlias = Seq | Equals | OptionalSeq | EqualsOptional

@@ -82,8 +82,6 @@ def plan_text(plan: plans.Plan) -> str:
             return f"{operator}{_if(condition)}{_kept(longest) if plan.remembers else ''}"
         case plans.LeftJoin(_, _, condition):
             return f"LeftJoin{_on(plan)}{_if(condition)}"
-        case plans.Minus():
-            return f"{'MINUS' if plan.timed else 'Minus'}{_on(plan)}"
         case plans.Mark(_, _, conditions, flag) if plan.timed:
             return f"Mark ?{flag} where there is a match{_on(plan)}{_if(*conditions)}"
         case plans.Mark(_, _, conditions, flag):
@@ -98,10 +96,10 @@ def plan_text(plan: plans.Plan) -> str:
         case plans.Seq(_, _, tests, longest, consumption):
             policy = "" if plan.unrestricted else f" {consumption.value}"
             return f"SEQ{policy}{_on(plan)}{_if(*tests)}{_kept(longest)}"
-        case plans.Equals():
-            return f"EQUALS{_on(plan)}"
         case plans.Once():
             return "Equal triples are one occurrence"
+        case plans.Pair():
+            return f"{type(plan).__name__.upper()}{_on(plan)}"
     return plan.text
 
 
