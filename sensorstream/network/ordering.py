@@ -10,7 +10,7 @@ from sensorstream.network.expressions.expression_functions import value_of
 from sensorstream.network.rows import Row
 from sensorstream.sparql.algebra import Distinct, OrderBy, OrderCondition, Pattern, Project, Reduced
 from sensorstream.sparql.scope import names_in
-from sensorstream.sparql.values import order_key
+from sensorstream.sparql.values import order_text
 
 
 def order_of(
@@ -21,7 +21,7 @@ def order_of(
 
     def key(row: Row) -> Any:
         return tuple(
-            _Descending(order_key(value(row))) if descending else order_key(value(row))
+            _Descending(order_text(value(row))) if descending else order_text(value(row))
             for value, descending in values
         )
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from sensorstream.model import xsd
-from sensorstream.model.numerals import decimal_text, double_text, quotient, single
+from sensorstream.model.numerals import decimal_text, double_text, quotient, single, sortable
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, valued
 from sensorstream.model.xsd import (
     DATE_TIMES,
@@ -34,6 +35,8 @@ TRUE: Final = Literal("true", xsd.BOOLEAN)
 FALSE: Final = Literal("false", xsd.BOOLEAN)
 _MOST_DIGITS: Final = 4_200
 """Digits of a whole number, and places of a decimal: Python reads and writes no more than 4,300."""
+_TERMS: Final = 100_000
+"""Terms whose place in the order is remembered."""
 _MOST_BITS: Final = 3 * _MOST_DIGITS
 RANKS: Final[Mapping[str, int]] = dict.fromkeys(NUMERIC_TYPES, 0) | {
     xsd.DECIMAL: 1,
@@ -289,41 +292,27 @@ def time_cast(term: Literal, datatype: str) -> Literal | None:
     return time_literal(found, datatype) if fits else None
 
 
-OrderKey: TypeAlias = tuple[int, "Ordered | str | TimeKey"]
+@lru_cache(_TERMS)
+def order_text(term: Term | None) -> str:
+    """A text whose place among others is that of the term in ORDER BY (section 15.1).
 
-
-class Ordered:
-    """A literal in the order of ORDER BY: by value if that is defined, else by its term."""
-
-    __slots__ = ("term",)
-
-    def __init__(self, term: Literal) -> None:
-        self.term = term
-
-    def __lt__(self, other: Ordered) -> bool:
-        order = compare(self.term, other.term)
-        if order is None or order == 2:
-            return str(self.term) < str(other.term)
-        return order < 0
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Ordered) and not self < other and not other < self
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-def order_key(term: Term | None) -> OrderKey:
-    """The key that ORDER BY compares (section 15.1): unbound, blank nodes, IRIs, literals.
-
-    Of literals, numbers come first, then times, then all others.
+    Unbound, blank nodes, IRIs; of literals numbers, times, all others by their text.
     """
     if term is None:
-        return 0, ""
+        return "0"
     if isinstance(term, BlankNode):
-        return 1, str(term)
+        return f"1{term}"
     if isinstance(term, IRI):
-        return 2, str(term)
-    if term.datatype in NUMERIC_TYPES:
-        return 3, Ordered(term)
+        return f"2{term}"
+    value = number(term)
+    if value is not None:
+        return f"3{_number_text(value)}"
     key = time_key(term)
-    return (5, Ordered(term)) if key is None else (4, key)
+    if key is not None:
+        return f"4{' '.join([_number_text(each) for each in key])}"
+    return f"5{term.lexical}\0{term.datatype}\0{term.language or ''}"
+
+
+def _number_text(value: Number) -> str:
+    # Of a double the shortest decimal that reads back as it counts.
+    return sortable(Decimal(repr(value) if isinstance(value, float) else value))

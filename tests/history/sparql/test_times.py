@@ -28,7 +28,7 @@ from sensorstream.sparql.algebra import (
     TriplePattern,
     Variable,
 )
-from sensorstream.sparql.values import order_key
+from sensorstream.sparql.values import order_text
 from tests.history.sparql.world import World
 from tests.network.expressions.times import questions, terms
 
@@ -82,7 +82,7 @@ def test_times_are_ordered_as_in_the_network(world: World, found: list[Any]) -> 
     world.forget()
     query = world.compiled(Query(Select(pattern)), world.load({None: triples}))
     answer = [row[0] for row in world.answer(query)]
-    keys = [order_key(each) for each in answer]
+    keys = [order_text(each) for each in answer]
     assert all(not after < before for before, after in pairwise(keys))
 
 
