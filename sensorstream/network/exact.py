@@ -377,8 +377,6 @@ def _check_existences(query: Query) -> None:
     these the part is there, or shares a variable, where it would not by itself.
     """
     for node in nodes(query):
-        if not isinstance(node, algebra.Filter | algebra.Extend | algebra.LeftJoin | algebra.Group):
-            continue
         outer = frozenset[str]().union(*(in_scope(each) for each in patterns_in(node)))
         for expression in expressions(node):
             for each in existences(expression):

@@ -457,6 +457,8 @@ BETWEEN: Final = {each.word: each for each in (Union, Seq, Equals, OptionalSeq, 
 """What combines two groups, by its word."""
 OneByOne: TypeAlias = Join | LeftJoin | Filter | Minus | Extend
 """What handles the solutions of its kept patterns one by one."""
+Modifier: TypeAlias = Slice | Distinct | Reduced | OrderBy
+"""What leaves solutions out, or puts them in order."""
 InTime: TypeAlias = Seq | Equals | OptionalSeq | EqualsOptional
 """The operators that compare their sides by the intervals in which these happen."""
 Pattern: TypeAlias = (

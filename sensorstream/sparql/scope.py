@@ -17,16 +17,8 @@ def in_scope(pattern: Pattern) -> frozenset[str]:
 def group_keys(pattern: Pattern) -> tuple[str, ...]:
     """The variables of a query's solutions that are keys of its GROUP BY; empty without one."""
     renamed: dict[str, str] = {}
-    while isinstance(
-        pattern,
-        algebra.Project
-        | algebra.Distinct
-        | algebra.Reduced
-        | algebra.Slice
-        | algebra.OrderBy
-        | algebra.Extend
-        | algebra.Filter,
-    ):
+    above = algebra.Modifier | algebra.Project | algebra.Extend | algebra.Filter
+    while isinstance(pattern, above):
         if isinstance(pattern, algebra.Extend) and isinstance(pattern.expression, Variable):
             renamed[pattern.expression.name] = pattern.variable.name
         pattern = pattern.pattern
@@ -83,7 +75,7 @@ def own_names(expression: object) -> frozenset[str]:
     return frozenset().union(*map(own_names, walk.children(expression)))
 
 
-def expressions(pattern: Pattern) -> Iterator[Expression]:
+def expressions(pattern: object) -> Iterator[Expression]:
     """The expressions that stand directly at a pattern."""
     match pattern:
         case algebra.Filter(condition, _):

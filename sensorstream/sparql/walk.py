@@ -45,7 +45,7 @@ def _fields(kind: type[Any]) -> tuple[str, ...]:
     return tuple(each.name for each in fields(kind) if each.compare)
 
 
-def patterns_in(pattern: Pattern) -> tuple[Pattern, ...]:
+def patterns_in(pattern: object) -> tuple[Pattern, ...]:
     """The patterns directly inside a pattern, those in expressions left out."""
     if isinstance(pattern, algebra.OfPatterns):
         return pattern.left, pattern.right
