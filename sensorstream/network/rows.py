@@ -144,37 +144,39 @@ def instantiated(
     template: Iterable[TriplePattern],
     variables: Sequence[str],
     meant: Callable[[IRI | Literal], Term] = lambda term: term,
+    named: Callable[[BlankNode, Row], Term] | None = None,
 ) -> Callable[[Iterable[Row]], list[Triple]]:
     """A function from solutions to the triples of a CONSTRUCT template (section 16.2).
 
-    A solution always gives the same triples: blank nodes are named after solution and label.
-    What is no triple (an unbound end, a literal as subject) is left out. ``meant`` is what a
-    constant of the template stands for.
+    A solution always gives the same triples: blank nodes are named after solution and label, or as
+    ``named`` says. What is no triple (an unbound end, a literal as subject) is left out. ``meant``
+    is what a constant of the template stands for.
     """
     places = slots_of(variables)
+    given: dict[str, Any] = {"a": isinstance, "IRI": IRI, "Literal": Literal, "n": named or _node}
 
-    def cell(end: object) -> Callable[[Row], Any]:
+    def cell(end: object) -> str:
         if isinstance(end, Variable):
-            return itemgetter(places[end.name]) if end.name in places else _nothing
-        if isinstance(end, BlankNode):
-            return lambda row: _node(end, row)
-        term = meant(end) if isinstance(end, IRI | Literal) else None
-        return lambda row: term
+            return f"r[{places[end.name]}]" if end.name in places else "None"
+        name = names.setdefault(end, f"{'b' if isinstance(end, BlankNode) else 'k'}{len(names)}")
+        given[name] = meant(end) if isinstance(end, IRI | Literal) else end
+        return f"n{name}" if isinstance(end, BlankNode) else name
 
-    cells = [tuple(map(cell, each.parts)) for each in template]
-
-    def triples(rows: Iterable[Row]) -> list[Triple]:
-        found: list[Triple] = []
-        for row in rows:
-            for s, p, o in cells:
-                subject, predicate, object_ = s(row), p(row), o(row)
-                if subject is None or object_ is None or isinstance(subject, Literal):
-                    continue
-                if isinstance(predicate, IRI):
-                    found.append((subject, predicate, object_))
-        return found
-
-    return triples
+    names, made = dict[object, str](), list[str]()
+    for each in template:
+        cells = s, p, o = [*map(cell, each.parts)]
+        tests = [f"{one} is not None" for one in cells if one[0] in "rN"]
+        if s[0] != "n" and not isinstance(given.get(s), IRI):
+            tests.append(f"not a({s}, Literal)")
+        if not isinstance(given.get(p), IRI):
+            tests.append(f"a({p}, IRI)")
+        made.append(f"({s}, {p}, {o}) if {' and '.join(tests) or 'r is not None'} else None")
+    nodes = "".join(f" for n{each} in (n({each}, r),)" for each in given if each[0] == "b")
+    text = f"[t for r in rows{nodes} for t in {_tuple(made)} if t is not None]"
+    return cast(
+        "Callable[[Iterable[Row]], list[Triple]]",
+        compiled(f"lambda {', '.join(given)}: lambda rows: {text}")(*given.values()),
+    )
 
 
 def _node(label: BlankNode, row: Row) -> BlankNode:

@@ -58,7 +58,7 @@ class Firings(Node):
 
     def __init__(self, patterns: RulePlans, kept: Callable[[], int]) -> None:
         super().__init__((), (), ())
-        self._patterns = patterns
+        self.text = patterns.text
         self._kept = kept
         self._pending: list[Row] = []
 
@@ -75,9 +75,6 @@ class Firings(Node):
 
     def size(self) -> int:
         return self._kept()
-
-    def describe(self) -> str:
-        return self._patterns.text
 
 
 def rule_of(row: Row) -> str:
