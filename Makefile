@@ -25,7 +25,7 @@ lint: $(READY)  ## format, style, types and layers
 packages: $(READY)  ## the wheel, installed and run with every Python here; fetches dependencies
 	$(BIN)/python -m tests.package.every_python
 
-conformance: $(READY)  ## the W3C and RML suites, category by category, into docs/understand/conformance.md
+conformance: $(READY)  ## the W3C and RML suites, into docs/understand/conformance.md
 	$(BIN)/python -m tests.w3c.conformance
 
 campaign: $(READY) $(CLASSES)  ## the test suite with ten times as many random examples, others in each run

@@ -19,13 +19,13 @@ from statistics import median
 from typing import Final
 
 from sensorstream.installation import bundled
-from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.xsd import XSD
-from sensorstream.simulation.applications import EVERY, level, roads
-from sensorstream.sparql.parser import parse_query
+from sensorstream.simulation.application_streams import EVERY, level, roads
+from sensorstream.sparql.query_parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
-from sensorstream.streams.report import Report
+from sensorstream.streams.query_report import Report
 
 EXAMPLES: Final = bundled("ontologies").parent / "examples"
 TURNS: Final = 3

@@ -17,15 +17,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 
-from sensorstream.backfill.documents import Document, Refused, documents
-from sensorstream.backfill.filling import backfill, map_in_processes, map_on_spark
-from sensorstream.backfill.mapping import Mapped, batches
-from sensorstream.cli.init import TEMPLATES, make_workspace
+from sensorstream.backfill.document_mapping import MappedDocument, batches
+from sensorstream.backfill.history_filling import backfill, map_in_processes, map_on_spark
+from sensorstream.backfill.xml_documents import Document, Refused, documents
+from sensorstream.cli.init_command import TEMPLATES, make_workspace
 from sensorstream.history import embedded
 from sensorstream.history.store import PostgresStore
 from sensorstream.settings.settings import HistorySettings, Settings
 from sensorstream.settings.settings_file import load_settings
-from sensorstream.simulation.tracker import tracker_messages
+from sensorstream.simulation.tracker_messages import tracker_messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def mapped(settings: Settings, recorded: Path, way: Way) -> int:
         if way.processes
         else map_on_spark(settings, "rest", groups)
     )
-    return sum(isinstance(each, Mapped) for group in results for each in group)
+    return sum(isinstance(each, MappedDocument) for group in results for each in group)
 
 
 def stored(settings: Settings, recorded: Path, way: Way, folder: Path) -> int:

@@ -29,7 +29,7 @@ from selenium.webdriver.support.wait import WebDriverWait
 
 from benchmarks.hostile import serving
 from sensorstream import Client
-from sensorstream.simulation.tracker import tracker_messages
+from sensorstream.simulation.tracker_messages import tracker_messages
 
 _RATE: Final = 500
 _TOGETHER: Final = 25
@@ -116,7 +116,7 @@ def memory(server: psutil.Process, browser: webdriver.Chrome | None) -> str:
 
 def _is_pages(process: psutil.Process) -> bool:
     with suppress(psutil.Error):
-        return "sensorstream.console.process" in process.cmdline()
+        return "sensorstream.console.page_process" in process.cmdline()
     return False
 
 

@@ -18,14 +18,14 @@ from itertools import islice
 from statistics import median
 from typing import Final
 
-from sensorstream.dotr.reader import read_program
+from sensorstream.dotr.dotr_reader import read_program
 from sensorstream.errors import Position
-from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.network.sources import Knowledge
+from sensorstream.network.query_sources import Knowledge
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
-from sensorstream.streams.report import Report
+from sensorstream.streams.query_report import Report
 
 EX: Final = "http://example.org/"
 PREFIX: Final = f"PREFIX : <{EX}>\n"

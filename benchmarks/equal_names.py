@@ -12,12 +12,12 @@ import sys
 import time
 from typing import Final
 
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model import owl
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI
-from sensorstream.reasoning.rulesets.reader import bundled_rules
-from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
+from sensorstream.reasoning.rulesets.rule_reasoner import RuleReasoner
+from sensorstream.reasoning.rulesets.rule_set_reader import bundled_rules
 
 SIZES: Final = (10, 100, 1000)
 

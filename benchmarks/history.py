@@ -22,7 +22,7 @@ from psycopg2 import extensions
 from sensorstream.engine.outcome import Status
 from sensorstream.history import embedded
 from sensorstream.history.database import engine
-from sensorstream.history.reader import reader_url
+from sensorstream.history.reader_role import reader_url
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
 from sensorstream.journal.records import Effects, MessageStatus, Record

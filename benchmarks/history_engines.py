@@ -15,15 +15,15 @@ import pyoxigraph as ox
 import rdflib
 
 from benchmarks.history import EX, GROUP, group
-from sensorstream.history.asking.question import Interval, Moment
-from sensorstream.history.terms import number_of, rounded
-from sensorstream.kb.oxigraph import subject_to_oxigraph, to_oxigraph
+from sensorstream.history.asking.checked_question import AtInstant, Interval
+from sensorstream.history.term_dictionary import number_of, rounded
+from sensorstream.kb.oxigraph_terms import subject_to_oxigraph, to_oxigraph
 from sensorstream.model.events import Ended
 from sensorstream.model.terms import IRI, Literal
 
 Rows: TypeAlias = Sequence[tuple[object, ...]]
 """Terms as texts without their datatypes, or values; an unbound one is empty or None."""
-Time: TypeAlias = Moment | Interval | None
+Time: TypeAlias = AtInstant | Interval | None
 _PREFIX: Final = f"PREFIX : <{EX}> "
 
 
@@ -45,7 +45,7 @@ def statements(individuals: int) -> Iterator[Ended]:
 
 def _held(each: Ended, time: Time) -> bool:
     match time:
-        case Moment(at):
+        case AtInstant(at):
             return each.provenance.time <= at < each.valid_to
         case Interval(start, end):
             return each.provenance.time < end and each.valid_to > start

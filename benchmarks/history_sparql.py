@@ -25,15 +25,20 @@ import psycopg2
 from benchmarks.history import DAY, EX, LINE, ROOMS, START, load
 from benchmarks.history_engines import Answers, DuckDB, Oxigraph, RdfLib, Rows
 from sensorstream.history import embedded
-from sensorstream.history.asking.answer import Solutions
-from sensorstream.history.asking.question import Interval, Moment, Question, read_question
-from sensorstream.history.asking.run import Limits, answered, plan_of
+from sensorstream.history.asking.checked_question import (
+    AtInstant,
+    CheckedQuestion,
+    Interval,
+    read_question,
+)
+from sensorstream.history.asking.query_answer import Solutions
+from sensorstream.history.asking.query_run import AskingLimits, answered, plan_of
 from sensorstream.model.terms import Literal
 
 _TIMES: Final = 5
-_LIMITS: Final = Limits(timeout=600.0, rows=10_000_000)
+_LIMITS: Final = AskingLimits(timeout=600.0, rows=10_000_000)
 _FIFTH: Final = LINE.of(START) + 5 * DAY
-NOON: Final = Moment(_FIFTH + DAY // 2)
+NOON: Final = AtInstant(_FIFTH + DAY // 2)
 FIFTH: Final = Interval(_FIFTH, _FIFTH + DAY)
 
 
@@ -48,13 +53,13 @@ class Asked:
     name: str
     text: str
     sql: str
-    time: Moment | Interval | None = None
+    time: AtInstant | Interval | None = None
     free: bool = False
 
-    def question(self) -> Question:
+    def question(self) -> CheckedQuestion:
         """As it is asked of history."""
         read = read_question(f"PREFIX : <{EX}> {self.text}", LINE)
-        return Question(read.query, read.parsed, self.time)
+        return CheckedQuestion(read.query, read.parsed, self.time)
 
 
 def questions(individuals: int) -> list[Asked]:
@@ -171,7 +176,7 @@ def _cell(value: object) -> str:
         return text
 
 
-def _of_history(url: str, question: Question) -> Rows:
+def _of_history(url: str, question: CheckedQuestion) -> Rows:
     with answered(url, question, _LIMITS) as answer:
         assert isinstance(answer, Solutions)
         return [

@@ -23,17 +23,17 @@ from prometheus_client import CollectorRegistry
 
 from sensorstream.alerts.feed import AlertFeed
 from sensorstream.app.application import Application
-from sensorstream.app.life.access import Access, Rates
-from sensorstream.app.life.entry_queue import HERE, Sender
+from sensorstream.app.life.access_control import Access, Rates
+from sensorstream.app.life.entry_queue import HERE, MessageSender
 from sensorstream.app.life.health import Health
-from sensorstream.app.questions.asking import Running
+from sensorstream.app.questions.one_time_questions import RunningQuestions
 from sensorstream.clock import SystemClock
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.model.events import Message
 from sensorstream.model.timeline import Timeline
 from sensorstream.server.listening import Server
-from sensorstream.server.main import create_app
-from sensorstream.server.rest.messages import Shortcut
+from sensorstream.server.rest.messages_routes import Shortcut
+from sensorstream.server.web_application import create_app
 from sensorstream.settings.settings import Settings
 
 _CLIENTS: Final = 16
@@ -70,7 +70,7 @@ class Answering(Application):
         self.health = Unwatched()
         self._registry = CollectorRegistry()
         self.rates = Rates(0)
-        self.running = Running(SystemClock(), lambda _: None)
+        self.running = RunningQuestions(SystemClock(), lambda _: None)
         self.alert_feed = AlertFeed()
         self._outcome = Outcome(Message("m1", _BODY, 0, "bench"), Status.ACCEPTED)
 
@@ -86,7 +86,7 @@ class Answering(Application):
         self,
         content: bytes,
         source: str,
-        sender: Sender = HERE,
+        sender: MessageSender = HERE,
         *,
         origin: str = "",
         early: bool = False,

@@ -15,10 +15,10 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.scenario import NAMESPACE
 from sensorstream.app.control.wiring import Deployment, build_machine, read_deployment
-from sensorstream.app.life.memory import spare_what_stays
+from sensorstream.app.life.process_memory import spare_what_stays
 from sensorstream.engine.outcome import Outcome
 from sensorstream.installation import bundled
-from sensorstream.journal.effects import effects_of
+from sensorstream.journal.entry_effects import effects_of
 from sensorstream.journal.records import Record, message_id
 from sensorstream.model.events import Message
 from sensorstream.settings.settings import (

@@ -24,14 +24,14 @@ from typing import Final
 
 from benchmarks.foreign.cases import FOLDER, load, together
 from benchmarks.foreign.streams import BASE, Message, Stream, cpu
-from sensorstream.app.life.memory import spare_what_stays
+from sensorstream.app.life.process_memory import spare_what_stays
 from sensorstream.errors import OntologyError, ReasonerError
 from sensorstream.model import rdf, xsd
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal
-from sensorstream.reasoning.dl.process import Worker
-from sensorstream.reasoning.dl.questions import Memo
-from sensorstream.reasoning.dl.reasoner import DlReasoner
+from sensorstream.reasoning.dl.dl_reasoner import DlReasoner
+from sensorstream.reasoning.dl.islands import Memo
+from sensorstream.reasoning.dl.reasoner_process import Worker
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.ontology import Ontology, parse_ontology
 

@@ -15,8 +15,8 @@ from typing import Any, Final
 
 from sensorstream.model.terms import IRI
 from sensorstream.network.node import Node
-from sensorstream.network.operators.closure import Closure
-from sensorstream.network.operators.simple import Constant
+from sensorstream.network.operators.path_closure import ClosureOperator
+from sensorstream.network.operators.row_operators import ConstantOperator
 from sensorstream.network.rows import Row
 from tests.network.operators.walked_closure import WalkedClosure
 
@@ -92,7 +92,7 @@ def cost(
     kind: Callable[..., Node], steps: Sequence[Row], changes: Sequence[Change], fixed: Any
 ) -> float:
     """Milliseconds a change; the rows it gives out are counted in."""
-    source = Constant(("one", "other"), tuple(dict.fromkeys(steps)))
+    source = ConstantOperator(("one", "other"), tuple(dict.fromkeys(steps)))
     node = kind(source, ("one", "other"), *fixed)
     node.load()
     gc.collect()
@@ -110,7 +110,7 @@ def main() -> None:
         before, now = [], []
         for _ in range(TURNS):
             before.append(cost(WalkedClosure, steps, changes, fixed))
-            now.append(cost(Closure, steps, changes, fixed))
+            now.append(cost(ClosureOperator, steps, changes, fixed))
         one, other = median(before), median(now)
         print(f"{name:36} {one:10.3f} {other:10.3f} {one / other:8.1f}")
 

@@ -13,16 +13,16 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 from typing import Final
 
-from sensorstream.app.life.memory import spare_what_stays
-from sensorstream.kb.index import TripleIndex
+from sensorstream.app.life.process_memory import spare_what_stays
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model import rdf, rdfs
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.xsd import XSD
-from sensorstream.network.recursion.reads import Conclusions
-from sensorstream.network.sources import Knowledge
+from sensorstream.network.query_sources import Knowledge
+from sensorstream.network.recursion.triple_kinds import Conclusions
 from sensorstream.reasoning.reasoner import SchemaClosure
-from sensorstream.sparql.parser import parse_query
+from sensorstream.sparql.query_parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 
 TURNS: Final = 3

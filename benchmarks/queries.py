@@ -18,12 +18,12 @@ from random import Random
 from typing import Final
 
 from benchmarks.earlier import FIRST_DESIGN, ROOT, measured, package_of
-from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal
-from sensorstream.sparql.parser import parse_query
+from sensorstream.sparql.query_parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
-from sensorstream.streams.report import Report
+from sensorstream.streams.query_report import Report
 
 COUNTS: Final = (1, 10, 100, 1000)
 EVENTS: Final = 200

@@ -15,12 +15,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from sensorstream.alerts.records import Webhook
+from sensorstream.alerts.alert_records import Webhook
 from sensorstream.engine.outcome import Status
 from sensorstream.history.database import connect, engine
-from sensorstream.history.opening import open_history
+from sensorstream.history.open_history import open_history
 from sensorstream.history.store import PostgresStore
-from sensorstream.history.webhooks import PostgresWebhooks
+from sensorstream.history.webhook_store import PostgresWebhooks
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model.events import Alert, Message
 from sensorstream.model.timeline import Timeline

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from textwrap import fill
 from typing import Final
 
 from benchmarks.results import Results, Row
-from benchmarks.scenario import FILLING, PHASES, PROFILES, SLIDING, TABLE_1, UNBOUNDED
+from benchmarks.scenario import PHASES, PROFILES, SLIDING, TABLE_1
 from benchmarks.sections import (
     CLEARING,
     LISTING,
@@ -29,48 +30,41 @@ REMEMBERED_MILLISECONDS: Final = 0.3
 PLAIN_TIMES: Final = 300
 DL_TIMES: Final = 100
 
-_WINDOWS: Final = {
-    SLIDING: "sliding",
-    FILLING: "filling",
-    UNBOUNDED: "none",
-}
+_WINDOWS: Final = {SLIDING: "sliding", CLEARING: "tumbling, when emptied"}
 _NAMES: Final = {
     PAPER: "the paper's way",
     REBUILT: "the paper's way, model rebuilt",
     LISTING: "the paper's way, inferred statements listed",
 }
 _VARIATIONS: Final = {
-    ONTOLOGY: ("Classes in the ontology", "classes"),
-    STATEMENTS: ("Statements per individual", "statements"),
-    SLEEPING: ("Semantic rules that no message wakes (plain)", "rules"),
-    WATCHING: ("Semantic rules whose condition is tested at every message (plain)", "rules"),
-    MAPPINGS: ("Mapping rules for other trackers (plain)", "rules"),
+    ONTOLOGY: "classes in the ontology",
+    STATEMENTS: "statements per individual",
+    SLEEPING: "semantic rules that no message wakes",
+    WATCHING: "semantic rules whose condition is tested at every message",
+    MAPPINGS: "mapping rules for other trackers",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A goal, what was measured, and whether that reaches it."""
+    """What a profile was measured by, how it did, its goal, and whether that is reached."""
 
-    goal: str
+    what: str
+    profile: str
     measured: str
+    goal: str
     reached: bool
 
 
 def markdown(results: Results) -> str:
     """All tables and the verdicts."""
     parts = [
-        " ".join(f"{name}: {value}." for name, value in results.machine.items()),
+        fill(" ".join(f"{name}: {value}." for name, value in results.machine.items()), 100),
         *_part("Goals", _verdict_lines(results)),
         *_part("Table 1 of the paper, and here", _table_1(results)),
         *_part("Phases, sliding windows", _phases(results)),
-        *_part("The paper's way", _peers(results)),
-        *_part("The naive way", _naive(results)),
-        *(
-            part
-            for section, (title, unit) in _VARIATIONS.items()
-            for part in _part(title, _varied(results, section, unit))
-        ),
+        *_part("The paper's way, and the naive one", _peers(results)),
+        *_part("What else may grow", _varied(results)),
     ]
     return "\n\n".join(part for part in parts if part)
 
@@ -87,23 +81,28 @@ def verdicts(results: Results) -> Iterator[Verdict]:
             continue
         limit = PLAIN_MILLISECONDS if profile == "plain" else DL_MILLISECONDS
         yield Verdict(
-            f"{profile}, {large} individuals: at most {limit:g} ms a message",
-            f"{_number(row.median)} ms",
+            "ms a message",
+            profile,
+            _number(row.median),
+            f"at most {limit:g}",
             row.median <= limit,
         )
         if row.hit is not None:
             yield Verdict(
-                f"{profile}, {large} individuals, answer remembered: at most "
-                f"{REMEMBERED_MILLISECONDS:g} ms",
-                f"{_number(row.hit)} ms ({row.remembered} of {row.messages} messages)",
+                "ms of a message whose answer is remembered",
+                profile,
+                f"{_number(row.hit)}, {row.remembered} of {row.messages} messages",
+                f"at most {REMEMBERED_MILLISECONDS:g}",
                 row.hit <= REMEMBERED_MILLISECONDS,
             )
         first = results.row(SLIDING, profile, small)
         if first is not None and large != small:
             ratio = row.median / first.median
             yield Verdict(
-                f"{profile}: {large} individuals within {FLAT:g} times the cost of {small}",
-                f"{ratio:.2f} times",
+                f"times the cost of {small} individuals",
+                profile,
+                f"{ratio:.2f}",
+                f"at most {FLAT:g}",
                 ratio <= FLAT,
             )
         peer = results.row(SLIDING, PAPER, large)
@@ -111,8 +110,10 @@ def verdicts(results: Results) -> Iterator[Verdict]:
             times = PLAIN_TIMES if profile == "plain" else DL_TIMES
             ratio = peer.median / row.median
             yield Verdict(
-                f"{profile}, {large} individuals: {times} times faster than the paper's way",
-                f"{_ratio(ratio)} times{_by_cpu(peer, row)}",
+                "times faster than the paper's way",
+                profile,
+                f"{_ratio(ratio)}{_by_cpu(peer, row)}",
+                f"{times}",
                 ratio >= times,
             )
 
@@ -121,13 +122,19 @@ def _verdict_lines(results: Results) -> list[str]:
     found = list(verdicts(results))
     if not found:
         return []
-    rows = [[v.goal, v.measured, "reached" if v.reached else "**not reached**"] for v in found]
-    return _table(["goal", "measured", ""], rows)
+    profiles = list(dict.fromkeys(each.profile for each in found))
+    rows = {each.what: dict.fromkeys(profiles, "") for each in found}
+    for each in found:
+        goal = f"goal: {each.goal}{'' if each.reached else ', **not reached**'}"
+        rows[each.what][each.profile] = f"{each.measured} ({goal})"
+    size = max(row.size for row in results.rows(SLIDING))
+    cells = [[what, *told.values()] for what, told in rows.items()]
+    return _table([f"{size} individuals", *profiles], cells)
 
 
 def _table_1(results: Results) -> list[str]:
     rows = []
-    for section, title in ((CLEARING, "tumbling, when emptied"), (SLIDING, "sliding")):
+    for section, title in reversed(_WINDOWS.items()):
         for size in sorted({row.size for row in results.rows(SLIDING)}):
             published = TABLE_1.get(size)
             paper = "" if published is None else _published(section, size)
@@ -176,55 +183,39 @@ def _remembered(row: Row) -> list[str]:
 
 
 def _peers(results: Results) -> list[str]:
-    rows = [
-        [
-            _NAMES[row.system],
-            "tumbling, when emptied" if section == CLEARING else _WINDOWS[section],
-            str(row.size),
-            str(row.messages),
-            *(_number(row.phases[phase]) for phase in PHASES),
-            _number(row.median),
-            _number(row.cpu),
-            str(row.checked or ""),
-        ]
-        for section in (*_WINDOWS, CLEARING)
+    found = [
+        (_NAMES[row.system], window, row)
+        for section, window in _WINDOWS.items()
         for system in _NAMES
         for row in results.rows(section)
         if row.system == system
     ]
-    titles = ["measured", *PHASES, "median", "CPU", "types compared"]
-    return _table(["system", "window", "size", *titles], rows)
-
-
-def _naive(results: Results) -> list[str]:
+    found += [(row.system, "sliding", row) for row in results.rows(NAIVE)]
     rows = [
         [
-            row.system,
+            system,
+            window,
             str(row.size),
             str(row.messages),
             _number(row.median),
             _number(row.cpu),
-            _times(row, results.row(SLIDING, row.system.rpartition("_")[2], row.size)),
-            str(row.checked),
         ]
-        for row in results.rows(NAIVE)
+        for system, window, row in found
     ]
-    titles = ["size", "measured", "median", "CPU", "ours is faster", "types compared"]
-    return _table(["call", *titles], rows)
+    return _table(["system", "window", "size", "measured", "median", "CPU"], rows)
 
 
-def _varied(results: Results, section: str, unit: str) -> list[str]:
-    found = results.rows(section)
-    systems = [name for name in PROFILES if any(row.system == name for row in found)]
+def _varied(results: Results) -> list[str]:
     rows = []
-    for size in sorted({row.size for row in found}):
-        cells = [str(size)]
-        for system in systems:
-            row = results.row(section, system, size)
-            cells += ["", ""] if row is None else [_number(row.median), _number(row.cpu)]
-        rows.append(cells)
-    titles = [f"{system} {title}" for system in systems for title in ("median", "CPU")]
-    return _table([unit, *titles], rows)
+    for section, title in _VARIATIONS.items():
+        for profile in PROFILES:
+            found = [row for row in results.rows(section) if row.system == profile]
+            found.sort(key=lambda row: row.size)
+            if found:
+                sizes = ", ".join(str(row.size) for row in found)
+                medians = ", ".join(_number(row.median) for row in found)
+                rows.append([title, sizes, profile, medians])
+    return _table(["what grows", "sizes", "profile", "median at each"], rows)
 
 
 def _part(title: str, lines: list[str]) -> list[str]:
@@ -245,7 +236,7 @@ def _by_cpu(slow: Row, fast: Row) -> str:
     """The ratio again, in CPU time: on a busy machine the long steps are those that wait."""
     if not slow.cpu or not fast.cpu:
         return ""
-    return f" ({_ratio(slow.cpu / fast.cpu)} by CPU time)"
+    return f", {_ratio(slow.cpu / fast.cpu)} by CPU time"
 
 
 def _milliseconds(row: Row | None) -> str:

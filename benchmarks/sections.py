@@ -26,7 +26,7 @@ from benchmarks.scenario import (
 from benchmarks.systems import Engine, PapersWay
 from sensorstream.reasoning.ontology import load_ontology, to_ntriples
 from sensorstream.settings.settings import Settings
-from sensorstream.simulation.tracker import tracker_messages
+from sensorstream.simulation.tracker_messages import tracker_messages
 
 PAPER: Final = "paper"
 REBUILT: Final = "paper-rebuilt"

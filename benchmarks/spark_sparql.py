@@ -19,21 +19,26 @@ from typing import TYPE_CHECKING, Final
 
 from benchmarks.history import DAY, EX, LINE, ROOMS, START, STATEMENTS, load
 from sensorstream.history import embedded
-from sensorstream.history.asking import run
-from sensorstream.history.asking.answer import Answer, Row, Solutions
-from sensorstream.history.asking.question import Interval, Moment, Question, read_question
+from sensorstream.history.asking import query_run
+from sensorstream.history.asking.checked_question import (
+    AtInstant,
+    CheckedQuestion,
+    Interval,
+    read_question,
+)
+from sensorstream.history.asking.query_answer import Answer, Row, Solutions
 from sensorstream.history.database import connect
+from sensorstream.spark.history_snapshot import HistoryPlace
 from sensorstream.spark.launch import spark_session
-from sensorstream.spark.snapshot import Place
-from sensorstream.spark.sparql.run import ask
+from sensorstream.spark.sparql.spark_query import ask
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-NOON: Final = Moment(LINE.of(START) + 5 * DAY + DAY // 2)
+NOON: Final = AtInstant(LINE.of(START) + 5 * DAY + DAY // 2)
 FIFTH: Final = Interval(LINE.of(START) + 5 * DAY, LINE.of(START) + 6 * DAY)
 ROOM: Final = f"<{EX}room-{ROOMS // 2}>"
-QUESTIONS: Final[Sequence[tuple[str, Moment | Interval | None, str]]] = (
+QUESTIONS: Final[Sequence[tuple[str, AtInstant | Interval | None, str]]] = (
     ("count all", None, "SELECT (COUNT(*) AS ?n) { ?s ?p ?o }"),
     ("classes", None, "SELECT ?c (COUNT(*) AS ?n) { ?s a ?c } GROUP BY ?c"),
     (
@@ -70,7 +75,7 @@ def main(arguments: Sequence[str]) -> int:
         tempfile.TemporaryDirectory(prefix="sensorstream-bench-") as folder,
         embedded.start(Path(folder)) as server,
     ):
-        place = Place(server.url, Path(folder) / "archive")
+        place = HistoryPlace(server.url, Path(folder) / "archive")
         load(server.url, round(options.statements * 1e6) // STATEMENTS)
         connection = connect(server.url)
         connection.autocommit = True
@@ -81,7 +86,7 @@ def main(arguments: Sequence[str]) -> int:
             for name, moment, text in QUESTIONS:
                 asked = read_question(f"PREFIX : <{EX}> {text}", LINE)
                 question = replace(asked, time=moment)
-                limits = run.Limits(900.0, ROWS)
+                limits = query_run.AskingLimits(900.0, ROWS)
                 there, took = _timed(partial(_in_postgresql, server.url, question, limits))
                 here = partial(_on_spark, spark, place, question)
                 _timed(here)
@@ -92,12 +97,14 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _in_postgresql(url: str, question: Question, limits: run.Limits) -> list[Row]:
-    with run.answered(url, question, limits) as answer:
+def _in_postgresql(
+    url: str, question: CheckedQuestion, limits: query_run.AskingLimits
+) -> list[Row]:
+    with query_run.answered(url, question, limits) as answer:
         return _rows(answer)
 
 
-def _on_spark(spark: SparkSession, place: Place, question: Question) -> list[Row]:
+def _on_spark(spark: SparkSession, place: HistoryPlace, question: CheckedQuestion) -> list[Row]:
     return _rows(ask(spark, place, question, row_limit=ROWS))
 
 

@@ -22,14 +22,14 @@ from typing import TYPE_CHECKING, Final
 import psutil
 
 from benchmarks.history import DAY, DAYS, EX, LINE, SCHEMA, START, STATEMENTS, load
-from sensorstream.archive.moving import archive
+from sensorstream.archive.archive_moves import archive
 from sensorstream.history import embedded
 from sensorstream.history.database import connect
 from sensorstream.history.read_only_sql import SqlResult, run_sql
 from sensorstream.history.view_definitions import view_definitions
 from sensorstream.spark.bulk_sql import ask, prepare
+from sensorstream.spark.history_snapshot import HistoryPlace
 from sensorstream.spark.launch import spark_session
-from sensorstream.spark.snapshot import Place
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -76,7 +76,7 @@ def main(arguments: Sequence[str]) -> int:
             tempfile.TemporaryDirectory(prefix="sensorstream-bench-") as folder,
             embedded.start(Path(folder)) as server,
         ):
-            place = Place(server.url, Path(folder) / "archive")
+            place = HistoryPlace(server.url, Path(folder) / "archive")
             load(place.url, round(millions * 1e6) // STATEMENTS)
             _vacuum(place.url)
             begun = time.perf_counter()
@@ -100,7 +100,7 @@ def _vacuum(url: str) -> None:
 
 def _compared(
     spark: SparkSession,
-    place: Place,
+    place: HistoryPlace,
     before: Mapping[str, tuple[SqlResult, float]] | None = None,
 ) -> Mapping[str, tuple[SqlResult, float]]:
     """Ask both and print; ``before``: what PostgreSQL has answered, and in how many seconds."""

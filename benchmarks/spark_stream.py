@@ -22,18 +22,18 @@ from typing import Final
 
 import psutil
 
-from sensorstream.app.control.exchange import Exchange
+from sensorstream.app.control.rule_exchange import Exchange
 from sensorstream.app.control.wiring import build_machine, read_deployment
 from sensorstream.app.life.recovery import Start, recover
 from sensorstream.history import embedded
-from sensorstream.history.pipeline import PositionReader, Writes
+from sensorstream.history.effects_writer import PositionReader, Writes
 from sensorstream.history.store import PostgresStore
 from sensorstream.installation import bundled
 from sensorstream.journal.records import Record
 from sensorstream.model.events import Message
 from sensorstream.settings.settings import OntologySettings, RuleSettings, Settings
-from sensorstream.simulation.tracker import tracker_messages
-from sensorstream.streaming.stream import running_stream
+from sensorstream.simulation.tracker_messages import tracker_messages
+from sensorstream.streaming.spark_stream import running_stream
 
 NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
 GROUP: Final = 5000

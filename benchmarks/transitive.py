@@ -14,12 +14,12 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model import rdf
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Triple
-from sensorstream.reasoning.rulesets.reader import bundled_rules
-from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
+from sensorstream.reasoning.rulesets.rule_reasoner import RuleReasoner
+from sensorstream.reasoning.rulesets.rule_set_reader import bundled_rules
 
 OWL: Final = "http://www.w3.org/2002/07/owl#"
 PART: Final = IRI("http://example.org/partOf")

@@ -11,7 +11,7 @@ from sensorstream.history.view_definitions import view_definitions
 from sensorstream.reasoning.ontology import load_ontology
 from sensorstream.settings.settings_file import load_settings
 from sensorstream.spark.bulk_sql import answering, prepare
-from sensorstream.spark.snapshot import Place
+from sensorstream.spark.history_snapshot import HistoryPlace
 
 
 def main() -> None:
@@ -29,7 +29,7 @@ def main() -> None:
     spark = SparkSession.builder.appName("SensorStream SQL").getOrCreate()
     limit = settings.limits.question_seconds
     query = prepare(settings.history.url, given.query, timeout=limit)
-    place = Place(settings.history.url, settings.archive.folder)
+    place = HistoryPlace(settings.history.url, settings.archive.folder)
     with answering(spark, place, views, query) as answer:
         answer.write.parquet(given.output)
 

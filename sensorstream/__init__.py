@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sensorstream.app.recorded import (
+    from sensorstream.app.recorded_engine import (
         build_engine,
         map_message,
         parse_mapping,
@@ -52,11 +52,11 @@ _HOMES = {
     "Results": "sensorstream.client.results",
     "SensorStreamError": "sensorstream.errors",
     "WebhookDefinition": "sensorstream.model.webhook_definition",
-    "build_engine": "sensorstream.app.recorded",
-    "map_message": "sensorstream.app.recorded",
-    "parse_mapping": "sensorstream.app.recorded",
-    "read_events": "sensorstream.app.recorded",
-    "result_of": "sensorstream.app.recorded",
+    "build_engine": "sensorstream.app.recorded_engine",
+    "map_message": "sensorstream.app.recorded_engine",
+    "parse_mapping": "sensorstream.app.recorded_engine",
+    "read_events": "sensorstream.app.recorded_engine",
+    "result_of": "sensorstream.app.recorded_engine",
 }
 
 

@@ -1,8 +1,4 @@
-"""The only reader of the time of day.
-
-Everything below the application gets a :class:`Clock`; tests pass
-:class:`sensorstream.testing.ManualClock`.
-"""
+"""The only reader of the time of day; tests have :class:`.ManualClock` in its place."""
 
 from __future__ import annotations
 
@@ -11,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
 
 _STEP: Final = 1.0
-"""Seconds; less is no step: clocks are corrected all the time."""
+"""Seconds; smaller steps are ignored: clocks are corrected all the time."""
 
 
 class Clock(Protocol):
@@ -35,12 +31,12 @@ class SystemClock:
 
 
 def thread_seconds() -> float:
-    """Seconds of processor time of this thread from an arbitrary start: no other one's count."""
+    """Seconds of processor time of this thread alone, from an arbitrary start."""
     return time.thread_time()
 
 
-class Steps:
-    """Notices when wall time is set back; ``known`` is a moment that it had come to before."""
+class ClockSetBack:
+    """A check whether wall time was set back; ``known`` is a moment that it had come to before."""
 
     def __init__(self, clock: Clock, known: datetime | None = None) -> None:
         self._clock = clock
@@ -48,7 +44,7 @@ class Steps:
         self._ahead = max(now, known or now).timestamp() - clock.counter()
 
     def back(self) -> timedelta:
-        """How far it has been set back since the last call; zero if it was not."""
+        """The time by which it was set back since the last call; zero if it was not."""
         ahead = self._clock.now().timestamp() - self._clock.counter()
         back = self._ahead - ahead
         if 0 <= back < _STEP:

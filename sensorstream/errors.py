@@ -6,15 +6,16 @@ A class without a ``code`` of its own has that of its parent.
 
 Ten kinds of exception are not in the tree, because they are not errors for a user to read:
 ``alerts.poster.ConnectError`` (the next address of a receiver is tried),
-``processes.apart._HungError`` (has what a fork does done once more),
+``processes.fork_once._HungError`` (has what a fork does done once more),
 ``mapping.term_maps.SkipIndividual`` (a rule leaves an individual out),
-``network.recursion.stratum.BrokenRules`` (takes failed derivation rules out of force),
+``network.recursion.evaluated_stratum.BrokenRules`` (takes failed derivation rules out of force),
 ``reasoning.dl.bounds.clauses.Untreated`` (a bound leaves an axiom out),
-``reasoning.dl.process.Unanswered`` (tells a question that failed from a process that ended),
-``reasoning.dl.gap.answers._Equal`` (twins are told of by their own names),
+``reasoning.dl.reasoner_process.Unanswered`` (tells a question that failed from a process that
+ended),
+``reasoning.dl.gap.window_entailments._Equal`` (twins are told of by their own names),
 ``server.soap.Fault`` (carries a problem to the SOAP endpoint),
-``server.protocol._Refused`` (ends the parsing of a request), and the exceptions of ``click`` in the
-command line.
+``server.http_connection._Refused`` (ends the parsing of a request), and the exceptions of ``click``
+in the command line.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def shortened(text: str) -> str:
 
 
 def shortened_key(text: str, most: int = LONGEST) -> str:
-    """As :func:`shortened`, for names: two that differ stay different."""
+    """Shorten a name as :func:`shortened`; two that differ stay different."""
     if len(text) <= most:
         return text
     told = sha256(text.encode(errors="surrogatepass")).hexdigest()[:_DIGITS]

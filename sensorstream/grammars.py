@@ -1,9 +1,9 @@
-"""Reading by grammars, without computing the tables of their parsers at every start.
+"""Parsers of grammars, without computing their tables at every start.
 
 The tables lie beside the grammar, in the package: nothing is written when SensorStream runs, and
 nothing is read that was not installed with it. ``make grammars`` writes them anew. Tables of
-another grammar, of other options or of another version of lark are passed over: the parser is then
-built from the grammar, which is slower and gives the same.
+another grammar, other options or another version of lark are ignored: the parser is then built from
+the grammar, which is slower and gives the same.
 """
 
 from __future__ import annotations
@@ -53,10 +53,7 @@ class Lines:
 
 
 def unexpected(source: Lines, error: UnexpectedToken, what: str, hint: str) -> tuple[str, Position]:
-    """What to say of a token that does not fit in a text, which is called ``what``; and its place.
-
-    ``hint`` tells what would fit.
-    """
+    """The error for a token that does not fit in a text called ``what``; ``hint`` is what fits."""
     token = error.token
     if token.type == "$END":
         return f"{what} ends here: {hint}", source.position(len(source.text.rstrip()))
@@ -89,10 +86,10 @@ class Grammar:
         return Lark.load(io.BytesIO(zlib.decompress(tables[_KEY:])))
 
     def read(self, source: Lines, builder: Transformer[Token, Any], start: str = "start") -> Any:
-        """What a builder makes of a text.
+        """Parse a text and return what a builder makes of it.
 
         Raises:
-            UnexpectedToken: it is not of the grammar.
+            UnexpectedToken: the text is not of the grammar.
         """
         try:
             return builder.transform(_parser(self).parse(cast(str, source), start=start))
@@ -128,7 +125,7 @@ class Grammar:
         return self.tables.is_file() and self.tables.read_bytes()[:_KEY] == self._key()
 
     def compiled(self) -> bytes:
-        """What the file of the tables should hold."""
+        """The content that the file of the tables should have."""
         saved = io.BytesIO()
         self.built().save(saved)
         return self._key() + zlib.compress(saved.getvalue(), 9)

@@ -1,4 +1,4 @@
-"""What is installed: the files that come with SensorStream, and its optional parts."""
+"""The files that come with SensorStream, and its optional parts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EXTRAS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def require(extra: str, purpose: str) -> None:
-    """Call this before the modules of an extra are imported; it imports none of them.
+    """Check that an extra is installed, before its modules are imported; it imports none of them.
 
     Args:
         extra: a key of ``EXTRAS``.
@@ -40,9 +40,8 @@ def require(extra: str, purpose: str) -> None:
 
 
 def bundled(name: str) -> Path:
-    """The folder ``name``: ontologies, mapping_rules, examples, alembic or persistent.
-
-    They are at the top of the source tree; a built wheel has them inside the package.
+    """The folder ``name``: ontologies, mapping_rules, examples, alembic or persistent. It is at the
+    top of the source tree; a built wheel has it inside the package.
     """
     package = Path(__file__).parent
     inside = package / "bundled" / name

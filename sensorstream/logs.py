@@ -1,7 +1,7 @@
 """The server's log: lines of text or JSON, with what each line concerns, without secrets.
 
-Whoever works on a request or a message says so with :func:`concerning`; each line that is written
-meanwhile, by whatever module, names them.
+Code that works on a request or a message names it by :func:`concerning`; all lines that are written
+meanwhile, by any module, carry these names.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _CONTROL: Final = {
 
 
 class Concerning:
-    """Use :func:`concerning`. For each message there are some: a generator would cost more."""
+    """The block of :func:`concerning`. It is used for each message: a generator would cost more."""
 
     __slots__ = ("_facts", "_token")
 
@@ -63,12 +63,12 @@ class Concerning:
 
 
 def concerning(**facts: str) -> Concerning:
-    """Lines that are written in the block name these facts, and those of the blocks around it."""
+    """Add facts to each line that is written in the block, beside those of the blocks around it."""
     return Concerning(facts)
 
 
 def concerned() -> Mapping[str, str]:
-    """What the present work concerns, for another thread that goes on with it."""
+    """The facts that the present work concerns, for another thread that goes on with it."""
     return _concerned.get()
 
 
@@ -107,8 +107,8 @@ class TextFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a line: ``time`` (RFC 3339, UTC), ``level``, ``logger``, ``message``, what it
-    concerns, and ``error``, the traceback.
+    """A formatter of JSON objects, one a line: ``time`` (RFC 3339, UTC), ``level``, ``logger``,
+    ``message``, the facts it concerns, and ``error``, the traceback.
     """
 
     def format(self, record: logging.LogRecord) -> str:
@@ -126,10 +126,9 @@ class JsonFormatter(logging.Formatter):
 
 
 def set_up(form: str, level: str) -> None:
-    """Write the log to stderr in a form of :data:`FORMATS`: from a level of :data:`LEVELS` on.
-
-    That is the level of our lines and of uvicorn's; other libraries are heard from "warning" on,
-    because what they tell of ordinary work has addresses with secrets in it (httpx).
+    """Write the log to stderr in a form of :data:`FORMATS`: from a level of :data:`LEVELS` on. That
+    is the level of SensorStream's lines and of uvicorn's; other libraries log from "warning" on,
+    since their lines about ordinary work have addresses with secrets in them (httpx).
     """
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter() if form == "json" else TextFormatter())
@@ -141,8 +140,8 @@ def set_up(form: str, level: str) -> None:
 
 
 def _forget_query(record: logging.LogRecord) -> bool:
-    """Cut the query off the path of uvicorn's line of a request: it may hold anything. A path may
-    be as long as the request.
+    """Cut the query, which may hold anything, off the path in uvicorn's line of a request, and
+    bound the length of the path.
     """
     if isinstance(record.args, tuple) and len(record.args) == 5:
         client, method, path, version, status = record.args

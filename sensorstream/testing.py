@@ -1,6 +1,5 @@
-"""For tests of programs that use SensorStream: a manual clock, list streams, readable deltas.
-
-:class:`MemoryStore` is a history in lists.
+"""Helpers for tests of programs that use SensorStream: a manual clock, list streams, readable
+deltas; :class:`MemoryStore` is a history in lists.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from sensorstream.engine.outcome import Status
 from sensorstream.engine.query_alerts import KIND
 from sensorstream.errors import HistoryError
 from sensorstream.journal.records import Effects, MessageStatus, Record, Settled
-from sensorstream.kb.oxigraph import triple_from_oxigraph
+from sensorstream.kb.oxigraph_terms import triple_from_oxigraph
 from sensorstream.model.events import Alert, Delta, Message
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant, Timeline
@@ -46,10 +45,8 @@ class ManualClock:
 
 
 class ListSource:
-    """A stream of messages from a list of XML texts.
-
-    The first has the id ``m1`` and arrives when the clock says; each read moves a
-    :class:`ManualClock` on by ``seconds``.
+    """A stream of messages from a list of XML texts. The first has the id ``m1`` and arrives when
+    the clock says; each read moves a :class:`ManualClock` on by ``seconds``.
     """
 
     def __init__(
@@ -75,7 +72,7 @@ class ListSource:
 
 
 class ListSink(Generic[Item]):
-    """Takes what a callback gets, from any thread, into :attr:`items`."""
+    """A callback that collects its arguments, from any thread, in :attr:`items`."""
 
     def __init__(self) -> None:
         self.items: list[Item] = []
@@ -100,9 +97,8 @@ class ListSink(Generic[Item]):
 
 class MemoryStore:
     """A :class:`~sensorstream.journal.records.Store` in lists, with the rules of the real one.
-
-    ``committed`` has the effects of each group, in order. It knows no webhooks, so that nothing
-    ever enters an outbox.
+    ``committed`` has the effects of each group, in order. It knows no webhooks, so nothing enters
+    an outbox.
     """
 
     def __init__(self, timeline: Timeline = Timeline.INTEGER) -> None:
@@ -140,7 +136,7 @@ class MemoryStore:
         return False
 
     def statuses(self) -> dict[str, Status]:
-        """What became of each entry whose effects are stored, by id."""
+        """The status of each entry whose effects are stored, by id."""
         return {name: each.status for name, each in self._statuses.items()}
 
     def origins(self, asked: Collection[str], since: datetime | None = None) -> frozenset[str]:
@@ -217,13 +213,12 @@ class MemoryStore:
             self._checkpoints.pop(each, None)
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: nothing is open."""
 
 
 def triples(turtle: str) -> tuple[Triple, ...]:
-    """The triples of a Turtle text, in the order written.
-
-    Blank nodes keep their labels; those without one get a new one in every call.
+    """The triples of a Turtle text, in the order written. Blank nodes keep their labels; those
+    without one get a new one in every call.
     """
     quads = ox.parse(turtle, format=ox.RdfFormat.TURTLE)
     return tuple(dict.fromkeys(map(triple_from_oxigraph, quads)))

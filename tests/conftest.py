@@ -35,7 +35,7 @@ _OF_ONE_SPARK = "tests/spark/"
 # What takes a minute or more must not begin when the other processes are about to end.
 _FIRST = (
     _OF_ONE_SPARK,
-    "tests/streaming/test_stream.py",
+    "tests/streaming/test_spark_stream.py",
     "tests/cli/demo/",
     "tests/cli/test_documents.py",
     "tests/integration/",

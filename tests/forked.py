@@ -31,8 +31,16 @@ import pytest
 
 _COMMAND: Final = "sensorstream"
 _IMPORTED: Final = (
-    *("sensorstream.app.application", "sensorstream.app.life.in_work", "sensorstream.cli.serve"),
-    *("sensorstream.inputs.inputs", "sensorstream.server.listening", "sensorstream.server.main"),
+    *(
+        "sensorstream.app.application",
+        "sensorstream.app.life.in_work",
+        "sensorstream.cli.serve_command",
+    ),
+    *(
+        "sensorstream.inputs.inputs",
+        "sensorstream.server.listening",
+        "sensorstream.server.web_application",
+    ),
     *("uvicorn.protocols.http.httptools_impl", "uvicorn.loops.uvloop", "sqlglot.generators"),
     "sqlglot.dialects.postgres",
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from sensorstream.language.parser import GRAMMAR as RULES
-from sensorstream.sparql.parser import GRAMMAR as SPARQL
+from sensorstream.language.rule_parser import GRAMMAR as RULES
+from sensorstream.sparql.query_parser import GRAMMAR as SPARQL
 
 GRAMMARS: Final = (RULES, SPARQL)
 

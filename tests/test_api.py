@@ -14,7 +14,7 @@ import pytest
 
 import sensorstream
 from sensorstream.cli.demo.server_process import ServerProcess
-from sensorstream.cli.init import TEMPLATES, make_workspace
+from sensorstream.cli.init_command import TEMPLATES, make_workspace
 from sensorstream.client.clients import AsyncClient, Client
 from sensorstream.client.results import EventReader, ReportReader, Results, value_of
 from sensorstream.errors import MalformedMessage, ServerUnreachable, UnknownQuery

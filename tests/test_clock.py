@@ -4,7 +4,7 @@ import time
 from datetime import UTC, datetime, timedelta
 from threading import Thread
 
-from sensorstream.clock import Steps, thread_seconds
+from sensorstream.clock import ClockSetBack, thread_seconds
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -40,7 +40,7 @@ def test_the_time_of_a_thread_goes_by_while_it_works_and_no_other() -> None:
 
 def test_only_a_step_back_counts_and_only_once() -> None:
     clock = Hands()
-    steps = Steps(clock)
+    steps = ClockSetBack(clock)
     for seconds, counted, back in (
         (5, 5, 0),
         (-3595, 5, 3600),
@@ -54,7 +54,7 @@ def test_only_a_step_back_counts_and_only_once() -> None:
 
 def test_small_corrections_add_up() -> None:
     clock = Hands()
-    steps = Steps(clock)
+    steps = ClockSetBack(clock)
     found = []
     for _ in range(4):
         clock.move(0.6, 1)
@@ -64,5 +64,5 @@ def test_small_corrections_add_up() -> None:
 
 def test_a_moment_that_the_clock_had_come_to_before_is_known() -> None:
     clock = Hands()
-    assert Steps(clock, NOW + timedelta(hours=1)).back() == timedelta(hours=1)
-    assert Steps(clock, NOW - timedelta(hours=1)).back() == timedelta()
+    assert ClockSetBack(clock, NOW + timedelta(hours=1)).back() == timedelta(hours=1)
+    assert ClockSetBack(clock, NOW - timedelta(hours=1)).back() == timedelta()

@@ -10,8 +10,8 @@ from lark.exceptions import UnexpectedToken
 
 from sensorstream.errors import Position
 from sensorstream.grammars import Grammar
-from sensorstream.sparql.lexer import Source
-from sensorstream.sparql.parser import GRAMMAR
+from sensorstream.sparql.query_lexer import QueryText
+from sensorstream.sparql.query_parser import GRAMMAR
 from tests.grammar_tables import GRAMMARS
 
 START = Position("query", 1, 1)
@@ -24,7 +24,7 @@ def test_the_tables_are_of_the_grammar_beside_them(grammar: Grammar) -> None:
 
 
 def test_a_parser_from_tables_reads_what_the_built_one_reads() -> None:
-    source = cast(str, Source(QUERY, START))
+    source = cast(str, QueryText(QUERY, START))
     loaded, built = GRAMMAR.parser(), GRAMMAR.built()
     assert loaded.source_path == "<deserialized>"
     assert loaded.parse(source, start="query") == built.parse(source, start="query")
@@ -33,7 +33,7 @@ def test_a_parser_from_tables_reads_what_the_built_one_reads() -> None:
 def test_a_parser_from_tables_expects_what_the_built_one_expects() -> None:
     def expected(parser: Lark) -> set[str]:
         with pytest.raises(UnexpectedToken) as error:
-            parser.parse(cast(str, Source("SELECT * { ?s ?p ?o FILTER ?o }", START)), "query")
+            parser.parse(cast(str, QueryText("SELECT * { ?s ?p ?o FILTER ?o }", START)), "query")
         return error.value.accepts or error.value.expected
 
     assert expected(GRAMMAR.parser()) == expected(GRAMMAR.built())
@@ -50,7 +50,7 @@ def test_a_missing_file_of_tables_is_no_fault(
 ) -> None:
     monkeypatch.setattr(Grammar, "tables", tmp_path / "grammar.tables")
     assert not GRAMMAR.current()
-    source = cast(str, Source(QUERY, START))
+    source = cast(str, QueryText(QUERY, START))
     assert GRAMMAR.parser().parse(source, start="query")
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
+from textwrap import fill
 from typing import Final
 
 from benchmarks.city.units import ALWAYS, NAMES, OURS, RATES, SECONDLY, Measured
@@ -13,7 +14,7 @@ from benchmarks.publish import with_tables
 
 FILE: Final = Path(__file__).parents[1] / "results" / "city.json"
 PAGE: Final = Path(__file__).parents[2] / "docs" / "understand" / "performance.md"
-FIGURE: Final = PAGE.parent / "images" / "citybench.png"
+FIGURE: Final = PAGE.parents[1] / "images" / "citybench.png"
 BEGIN: Final = "<!-- begin: results of the city -->"
 END: Final = "<!-- end: results of the city -->"
 
@@ -83,10 +84,11 @@ def _memory(results: Results) -> str:
     first = sum(row.rows for row in rows[:tenth]) / tenth
     last = sum(row.rows for row in rows[-tenth:]) / tenth
     mean = sum(row.milliseconds for row in rows) / len(rows)
-    return (
+    return fill(
         f"Over {rows[-1].at:,} events at 100 a second, Q1 and Q2 together: resident memory "
         f"{first:.1f} MB on average over the first tenth, {last:.1f} MB over the last, "
-        f"{max(row.rows for row in rows):.1f} MB at most; {mean:.3f} ms an event."
+        f"{max(row.rows for row in rows):.1f} MB at most; {mean:.3f} ms an event.",
+        100,
     )
 
 

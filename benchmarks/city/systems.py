@@ -9,13 +9,13 @@ from typing import Any, Final, Protocol
 import pyoxigraph as ox
 
 from benchmarks.city.world import plain
-from sensorstream.kb.index import TripleIndex
-from sensorstream.kb.oxigraph import subject_to_oxigraph, to_oxigraph
+from sensorstream.kb.oxigraph_terms import subject_to_oxigraph, to_oxigraph
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.terms import Triple
-from sensorstream.sparql.parser import parse_query
+from sensorstream.sparql.query_parser import parse_query
 from sensorstream.streams.event_lines import SECOND, instant_of
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
-from sensorstream.streams.report import Report
+from sensorstream.streams.query_report import Report
 
 RANGE: Final = 3
 _WINDOW: Final = ox.NamedNode("urn:window")

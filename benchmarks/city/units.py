@@ -21,7 +21,7 @@ from benchmarks.city.world import (
     of_other_roads,
 )
 from benchmarks.measure import Disagreement
-from sensorstream.app.life.memory import spare_what_stays
+from sensorstream.app.life.process_memory import spare_what_stays
 
 RATES: Final = (1, 10, 100, 1000)
 NAMES: Final = ("Q1", "Q2")

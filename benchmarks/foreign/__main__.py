@@ -1,6 +1,6 @@
 """Load, compare and time ontologies of others: ``python -m benchmarks.foreign [NAME …]``.
 
-The tables go between the markers in ``docs/use/foreign-ontologies.md``. ``ONTOLOGIES`` names the
+The tables go between the markers in ``docs/use/reasoning.md``. ``ONTOLOGIES`` names the
 folder that has the files. Each ontology with each reasoner is measured in a process of its own,
 which is ended after ``--seconds``. What was found is kept in ``benchmarks/results/foreign.json``
 after each of them, so a run goes on where another stopped: it measures what is not there yet.
@@ -25,7 +25,7 @@ from benchmarks.foreign.cases import FOLDER, Case, load, single_files, together
 from benchmarks.foreign.tables import tables
 from benchmarks.publish import with_tables
 
-PAGE: Final = Path(__file__).parents[2] / "docs" / "use" / "foreign-ontologies.md"
+PAGE: Final = Path(__file__).parents[2] / "docs" / "use" / "reasoning.md"
 RESULTS: Final = Path(__file__).parents[1] / "results" / "foreign.json"
 BEGIN: Final = "<!-- begin: python -m benchmarks.foreign -->"
 END: Final = "<!-- end: python -m benchmarks.foreign -->"

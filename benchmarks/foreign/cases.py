@@ -13,8 +13,8 @@ import owlready2
 from sensorstream.errors import OntologyError
 from sensorstream.model import owl
 from sensorstream.model.terms import IRI
-from sensorstream.reasoning.documents import read_document
 from sensorstream.reasoning.ontology import Ontology, load_ontology
+from sensorstream.reasoning.ontology_documents import read_document
 
 FOLDER: Final = Path(
     os.environ.get("ONTOLOGIES") or Path(__file__).parents[3] / "shared" / "data" / "ontologies"

@@ -17,7 +17,7 @@ from benchmarks.foreign.cases import load, together
 from benchmarks.foreign.oracle import NoAnswer, inferred_types
 from benchmarks.foreign.streams import BASE, Slow, Stream, cost, random_messages, shape
 from sensorstream.errors import Inconsistent, OntologyError, Overrun, ReasonerError
-from sensorstream.reasoning.dl.bounds.rules import upper
+from sensorstream.reasoning.dl.bounds.bound_rules import upper
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.ontology import Ontology
 

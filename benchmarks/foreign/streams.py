@@ -13,15 +13,15 @@ import psutil
 
 from sensorstream.clock import SystemClock
 from sensorstream.errors import Inconsistent, Overrun
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model import rdf, xsd
 from sensorstream.model.events import Delta
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.xsd import XSD
 from sensorstream.network.budget import Limits
-from sensorstream.reasoning.dl.process import Worker
-from sensorstream.reasoning.dl.reasoner import DlReasoner
+from sensorstream.reasoning.dl.dl_reasoner import DlReasoner
+from sensorstream.reasoning.dl.reasoner_process import Worker
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.ontology import Ontology
 from sensorstream.settings.settings import LimitSettings

@@ -20,30 +20,40 @@ def tables(found: Mapping[str, Any]) -> str:
 
 
 def _loaded(found: Mapping[str, Any]) -> Iterator[str]:
-    yield "| file | triples | loads | needs | without that |"
-    yield "|---|---|---|---|---|"
-    for name, row in found.get("loaded", {}).items():
-        loads = "yes" if row["loads"] else "no"
-        why = _short(_NOT_GIVEN.split(row["why"])[0], 160)
-        yield f"| {name} | {row['triples']} | {loads} | {row['needs']} | {why} |"
+    loaded = found.get("loaded", {})
+    ready = [name for name, row in loaded.items() if row["loads"] and not row["needs"]]
+    if ready:
+        yield from (f"Load without any setting: {', '.join(ready)}.", "")
+    yield "| file | loads | needs | without that |"
+    yield "|---|---|---|---|"
+    for name, row in loaded.items():
+        if name not in ready:
+            loads = "yes" if row["loads"] else "no"
+            why = _short(_NOT_GIVEN.split(row["why"])[0], 100)
+            yield f"| {name} | {loads} | {row['needs']} | {why} |"
 
 
 def _reasoned(found: Mapping[str, Any]) -> Iterator[str]:
     yield (
-        "| ontology | reasoner | starts in s | without rules | messages | refused | overrun "
-        "| questions | types | missing | unfounded | alone | chain | hub | clique |"
+        "| ontology | reasoner | starts in s | without rules | refused | overrun "
+        "| questions | types | wrong | alone | chain | hub | clique |"
     )
-    yield f"|{'---|' * 15}"
-    counts = ("messages", "refused", "overrun", "asked", "types", "missing", "unfounded")
+    yield f"|{'---|' * 13}"
     for key, row in found.get("reasoned", {}).items():
+        if row.get("start", "no") == "no":
+            continue
         name, _, reasoner = key.partition("|")
-        cells = [str(row.get(each, "")) for each in ("start", "without_rules", *counts)]
+        told = dict(row)
+        if "missing" in row and "unfounded" in row:
+            told["wrong"] = row["missing"] + row["unfounded"]
+        counts = ("start", "without_rules", "refused", "overrun", "asked", "types", "wrong")
+        cells = [str(told.get(each, "")) for each in counts]
         cells += [_span(row.get(each, "")) for each in SHAPES]
         yield f"| {name} | {reasoner} | {' | '.join(cells)} |"
 
 
 def _remarks(found: Mapping[str, Any]) -> Iterator[str]:
-    """Why a row has empty cells."""
+    """Why a row is missing or has empty cells."""
     lines = []
     for key, row in found.get("reasoned", {}).items():
         told = [row[each] for each in ("oracle", "failed") if each in row]

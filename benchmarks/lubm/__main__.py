@@ -12,7 +12,7 @@ from functools import partial
 
 from benchmarks.lubm import figures, peers
 from benchmarks.lubm.generator import QUERIES, departments, text_of
-from sensorstream.app.life.memory import spare_what_stays
+from sensorstream.app.life.process_memory import spare_what_stays
 
 PROFILES = ("plain", "minimal", "rdfs", "owl2rl")
 CLASSES = (1000, 10_000, 40_080)

@@ -14,13 +14,13 @@ from benchmarks.lubm.files import Reader, line_of, minimal, ontology
 from benchmarks.lubm.generator import UNIVERSITY, Statement, departments, text_of
 from benchmarks.lubm.naive import NaiveLoop
 from benchmarks.lubm.standing import Standing
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model import rdf, rdfs
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.reasoning.reasoner import Reasoner, SchemaClosure
-from sensorstream.reasoning.rulesets.reader import bundled_rules
-from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
+from sensorstream.reasoning.rulesets.rule_reasoner import RuleReasoner
+from sensorstream.reasoning.rulesets.rule_set_reader import bundled_rules
 
 CHANGES: Final = 300
 MEMBERS: Final = 500

@@ -8,8 +8,8 @@ from typing import Final
 
 from sensorstream.model.terms import Triple
 from sensorstream.reasoning.ontology import Ontology, parse_ontology
-from sensorstream.reasoning.rulesets.reader import read
 from sensorstream.reasoning.rulesets.rule_set import RuleSet
+from sensorstream.reasoning.rulesets.rule_set_reader import read
 from sensorstream.streams.event_lines import EventLines
 
 SCHEMA: Final = Path(__file__).with_name("schema.ttl")

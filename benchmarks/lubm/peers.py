@@ -17,8 +17,8 @@ from benchmarks.lubm.generator import QUERIES
 from benchmarks.lubm.standing import Standing
 from benchmarks.peers.process import Peer, PeerFailed
 from sensorstream.reasoning.ontology import to_ntriples
-from sensorstream.reasoning.rulesets.reader import bundled_rules
-from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
+from sensorstream.reasoning.rulesets.rule_reasoner import RuleReasoner
+from sensorstream.reasoning.rulesets.rule_set_reader import bundled_rules
 
 PEERS: Final[Sequence[tuple[str, str, str, dict[str, str]]]] = (
     ("reasonable", "closures", "reasonable", {}),

@@ -6,18 +6,18 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import Triple
 from sensorstream.network.build import build
 from sensorstream.network.network import Listener, Network
 from sensorstream.network.node import Node
 from sensorstream.network.plan.planner import plan_in_step
+from sensorstream.network.query_sources import DEFAULT, Sources
 from sensorstream.network.rows import Row
-from sensorstream.network.sources import DEFAULT, Sources
 from sensorstream.reasoning.ontology import Ontology
 from sensorstream.reasoning.reasoner import Reasoner
-from sensorstream.sparql.parser import parse_query
+from sensorstream.sparql.query_parser import parse_query
 
 
 @dataclass(slots=True)

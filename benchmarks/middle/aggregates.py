@@ -8,7 +8,7 @@ from collections import deque
 from typing import Final
 
 from benchmarks.middle.queries import operator
-from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.network.network import Network

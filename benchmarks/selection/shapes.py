@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from lxml import etree
 
-from sensorstream.language.parser import parse
+from sensorstream.language.rule_parser import parse
 from sensorstream.mapping import MappingPlan, compile_mapping, parse_document
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from sensorstream.app.control.wiring import read_deployment
-from sensorstream.cli.send import sources
-from sensorstream.mapping.document import parse_document
+from sensorstream.cli.send_command import sources
+from sensorstream.mapping.xml_document import parse_document
 from sensorstream.model.events import Message
 from sensorstream.settings.settings_file import load_settings
 from sensorstream.streams.event_lines import EventLines

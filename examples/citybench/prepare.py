@@ -27,7 +27,7 @@ import pyoxigraph as ox
 from sensorstream.errors import SimulationError
 from sensorstream.model import rdf, xsd
 from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
-from sensorstream.simulation.city import EARLIEST, LATEST, Observation, read_time, recorded
+from sensorstream.simulation.city_messages import EARLIEST, LATEST, Observation, read_time, recorded
 from sensorstream.streams.event_lines import SECOND, EventLines
 from sensorstream.streams.processor import StreamEvent
 

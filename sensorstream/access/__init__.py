@@ -1,1 +1,1 @@
-"""Who a client is, and which roles it has: keys, tokens, roles."""
+"""The identity and roles of a client: keys, tokens, roles."""

@@ -1,4 +1,4 @@
-"""The audit log: who changed what; of many refused requests the first ones, and a count."""
+"""The audit log of changes; of many refused requests it has the first ones, and a count."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class AuditedChange:
     """A request that was to change something, and the status of its answer.
 
     ``kind`` and ``who`` are those of an :class:`.Identity`; ``at`` is wall time, aware. ``path``
@@ -40,15 +40,15 @@ _OTHERS: Final[_Client] = ("anonymous", "others", "")
 
 
 class Refusals:
-    """Counts requests that were refused, which cost their clients nothing. Thread-safe."""
+    """A count of refused requests, which cost their clients nothing. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._since: datetime | None = None
         self._counts: Counter[_Client] = Counter()
 
-    def admits(self, change: Change) -> bool:
-        """Whether it is kept by itself: it was not refused, or only some were before."""
+    def admits(self, change: AuditedChange) -> bool:
+        """Whether a change gets a line of its own: it was not refused, or few were before."""
         if not 400 <= change.status < 500:
             return True
         client = (change.kind, change.who, change.address)
@@ -59,15 +59,17 @@ class Refusals:
             self._counts[client] += 1
             return self._counts[client] <= _FIRST
 
-    def left_out(self, now: datetime, *, last: bool = False) -> list[Change]:
-        """What tells of those that were not kept, when a minute is over, or at the ``last``."""
+    def left_out(self, now: datetime, *, last: bool = False) -> list[AuditedChange]:
+        """The lines that count the other refused requests, each minute and at the ``last``."""
         with self._lock:
             since = self._since
             if since is None or not (last or abs(now - since) >= _MINUTE):
                 return []
             counts, self._counts, self._since = self._counts, Counter(), None
         return [
-            Change(now, *client, "refused", f"{count - _FIRST} more since {since:%H:%M:%S}", 0)
+            AuditedChange(
+                now, *client, "refused", f"{count - _FIRST} more since {since:%H:%M:%S}", 0
+            )
             for client, count in counts.items()
             if count > _FIRST
         ]

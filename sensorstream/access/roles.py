@@ -1,4 +1,4 @@
-"""Roles, and who has them."""
+"""Roles, and the identities that have them."""
 
 from __future__ import annotations
 
@@ -33,19 +33,15 @@ _IMPLIED: Final[Mapping[Role, frozenset[Role]]] = {
 
 
 def all_of(roles: Iterable[Role]) -> frozenset[Role]:
-    """The roles, with those that they include. A sender needs no more than INGEST, and nobody has
-    it who was not given it.
-    """
+    """The roles, with those that they include. INGEST is included in no other role."""
     return frozenset().union(*(_IMPLIED[each] for each in roles))
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who makes a request; ``roles`` holds the included ones too.
-
-    ``kind`` says what ``name`` is: the name of a key, or the subject of a token. ``sources`` are
-    those that its messages may come from; None: any. ``key`` is the visible beginning of a key,
-    ``until`` the time when a token expires.
+    """A client; ``roles`` holds the included ones too. ``kind`` says what ``name`` is: the name of
+    a key, or the subject of a token. ``sources`` are those that its messages may come from; None:
+    any. ``key`` is the visible beginning of a key, ``until`` the time when a token expires.
     """
 
     kind: Literal["anonymous", "key", "token", "command"]
@@ -60,14 +56,13 @@ class Identity:
 
 
 NOBODY: Final = Identity("anonymous", "anonymous")
-"""Who shows nothing, where a key is needed."""
+"""A client without a key, where one is needed."""
 ANYBODY: Final = Identity("anonymous", "anonymous", frozenset(Role))
-"""Who shows nothing, where no key is needed."""
+"""A client without a key, where none is needed."""
 
 
 def role_mapping(texts: Iterable[str]) -> Mapping[str, Role]:
     """The role of each value of a token's claim, from texts such as ``sensor-team = operator``.
-
     Without texts, the values are the names of the roles.
 
     Raises:

@@ -1,7 +1,7 @@
 """Bearer tokens of an OpenID provider (extra ``oidc``).
 
 Source: OpenID Connect Discovery 1.0, sections 3 and 4; RFC 7519 (JWT), RFC 7517 (JWK), RFC 8725
-(best practices: algorithms are ours to choose, not the token's).
+(best practices: the server chooses the algorithms, not the token).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from sensorstream.access.keys import digest_of
+from sensorstream.access.api_keys import digest_of
 from sensorstream.access.roles import Identity, Role, all_of, role_mapping
 from sensorstream.clock import Clock
 from sensorstream.errors import SettingsError, Unauthenticated, Unavailable
@@ -50,7 +50,7 @@ _SMALLEST_RSA: Final = 2048
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """Which tokens are accepted: ``claim`` names the claim whose values have ``roles``."""
+    """The provider, and the tokens that are accepted; ``roles`` maps the values of ``claim``."""
 
     issuer: str
     audience: str
@@ -59,7 +59,7 @@ class Trust:
 
     @classmethod
     def of(cls, issuer: str, audience: str, claim: str, roles: tuple[str, ...]) -> Trust:
-        """From the settings ``http.issuer`` and so on.
+        """Read the settings ``http.issuer`` and so on.
 
         Raises:
             SettingsError: they do not fit.
@@ -79,7 +79,7 @@ class Trust:
 
 
 class Tokens:
-    """Verifies tokens with the provider's keys, which may take seconds. Thread-safe."""
+    """The verification of tokens with the provider's keys, which may take seconds. Thread-safe."""
 
     def __init__(self, trust: Trust, clock: Clock) -> None:
         self._trust = trust
@@ -90,14 +90,14 @@ class Tokens:
         self._known: dict[bytes, Identity] = {}
 
     def known(self, token: str) -> Identity | None:
-        """Who shows a token that was verified before; None: :meth:`identify` has to see."""
+        """The identity of a token that was verified before; None: :meth:`identify` has to do it."""
         found = self._known.get(digest_of(token))
         if found is None or not admits(found, self._clock.now()):
             return None
         return found
 
     def identify(self, token: str) -> Identity:
-        """Who shows a token.
+        """Verify a token and return its identity.
 
         Raises:
             Unauthenticated: it is not valid.
@@ -159,8 +159,8 @@ class Tokens:
     def _found(self, name: str) -> Mapping[str, Any]:
         now = self._clock.now()
         if now - self._fetched > _FRESH or self._named(name) is None:
-            # With a slow provider nobody else waits: made-up names would take all places of those
-            # who are verified. Only while no key is known at all there is nothing else to do.
+            # While keys are known, no other request waits for a slow provider: otherwise tokens
+            # with made-up key names could take all places.
             if self._fetching.acquire(blocking=not self._keys):
                 try:
                     if now - self._tried > _PATIENCE:

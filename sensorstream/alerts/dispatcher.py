@@ -24,13 +24,13 @@ from prometheus_client import CollectorRegistry, Counter, Metric
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from sensorstream.alerts.formats import payload
-from sensorstream.alerts.poster import Attempt, Connections, Poster
-from sensorstream.alerts.records import Backlog, Delivery, Webhook
-from sensorstream.alerts.sender import OUTPUT, DeliveryFailure, Sender
+from sensorstream.alerts.alert_formats import payload
+from sensorstream.alerts.alert_records import Backlog, Delivery, Webhook
+from sensorstream.alerts.poster import Attempt, Poster, WebhookConnections
+from sensorstream.alerts.sender import OUTPUT, DeliveryFailure, EventSender
 from sensorstream.alerts.signing import signed_headers
 from sensorstream.alerts.targets import Resolver, place_of, resolve
-from sensorstream.clock import Clock, Steps
+from sensorstream.clock import Clock, ClockSetBack
 from sensorstream.errors import HistoryError, SensorStreamError, Unavailable
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import WebhookSettings
@@ -123,7 +123,7 @@ class DeliveryPlan:
 
     source: str
     timeline: Timeline
-    senders: Mapping[str, Sender[Any]] = field(default_factory=dict)
+    senders: Mapping[str, EventSender[Any]] = field(default_factory=dict)
     schedule: Schedule = wait_after
     resolver: Resolver = resolve
     poll: float = 1.0
@@ -175,7 +175,7 @@ class WebhookDispatcher:
         self._busy: set[str] = set()
         # Until which count of the clock.
         self._resting: dict[str, float] = {}
-        self._steps: Steps | None = None
+        self._steps: ClockSetBack | None = None
         # How far the clock was set back, as long as the outbox does not know of it.
         self._back = timedelta()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -293,7 +293,7 @@ class WebhookDispatcher:
     async def _heed_steps(self) -> None:
         """When the clock was set back, also while no server ran, nothing waits for longer."""
         if self._steps is None:
-            self._steps = Steps(self._clock, await self._blocking(self._outbox.latest))
+            self._steps = ClockSetBack(self._clock, await self._blocking(self._outbox.latest))
         self._back += self._steps.back()
         if self._back:
             now = self._clock.now()
@@ -345,7 +345,7 @@ class WebhookDispatcher:
                     marked.set_exception(error)
         await marked
 
-    async def _call(self, connections: Connections, delivery: Delivery) -> Attempt:
+    async def _call(self, connections: WebhookConnections, delivery: Delivery) -> Attempt:
         content_type, body = payload(delivery, self._plan.source, self._plan.timeline)
         signed = signed_headers(delivery, body, self._clock.now())
         headers = {"content-type": content_type, **signed}

@@ -9,15 +9,15 @@ from typing import Any
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaConnectionError, KafkaError
 
-from sensorstream.alerts.formats import CONTENT_TYPE
-from sensorstream.alerts.records import Told, subject_of
-from sensorstream.alerts.sender import DeliveryFailure, Sender
+from sensorstream.alerts.alert_formats import CONTENT_TYPE
+from sensorstream.alerts.alert_records import Told, subject_of
+from sensorstream.alerts.sender import DeliveryFailure, EventSender
 from sensorstream.errors import SettingsError
 from sensorstream.settings.brokers import kafka_arguments
 from sensorstream.settings.endpoints import KafkaOutput
 
 
-class KafkaSender(Sender[KafkaOutput]):
+class KafkaSender(EventSender[KafkaOutput]):
     """The key of a record is the subject of its event, so that the events of one subject are in one
     partition, in order.
     """

@@ -9,15 +9,15 @@ import aiomqtt
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from sensorstream.alerts.formats import CONTENT_TYPE
-from sensorstream.alerts.records import Told
-from sensorstream.alerts.sender import DeliveryFailure, Sender
+from sensorstream.alerts.alert_formats import CONTENT_TYPE
+from sensorstream.alerts.alert_records import Told
+from sensorstream.alerts.sender import DeliveryFailure, EventSender
 from sensorstream.errors import SettingsError
 from sensorstream.settings.brokers import mqtt_arguments
 from sensorstream.settings.endpoints import MqttOutput
 
 
-class MqttSender(Sender[MqttOutput]):
+class MqttSender(EventSender[MqttOutput]):
     """An event is sent when the broker has acknowledged it."""
 
     _client: aiomqtt.Client | None = None

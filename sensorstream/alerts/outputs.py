@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sensorstream.alerts.records import Webhook
-from sensorstream.alerts.sender import OUTPUT, Sender
+from sensorstream.alerts.alert_records import Webhook
+from sensorstream.alerts.sender import OUTPUT, EventSender
 from sensorstream.installation import require
-from sensorstream.settings.endpoints import KafkaOutput, MqttOutput, Output
+from sensorstream.settings.endpoints import KafkaOutput, MqttOutput, OutputSetting
 
 
-def receiver_of(output: Output, now: datetime) -> Webhook:
+def receiver_of(output: OutputSetting, now: datetime) -> Webhook:
     """An output as the outbox keeps it; its URL is for people who read the log."""
     match output.options:
         case MqttOutput(host=host, topic=topic):
@@ -23,7 +23,7 @@ def receiver_of(output: Output, now: datetime) -> Webhook:
     return Webhook(name, url, "", now, queries, output=True, changes=changes)
 
 
-def senders_of(outputs: Sequence[Output], timeout: float) -> Mapping[str, Sender[Any]]:
+def senders_of(outputs: Sequence[OutputSetting], timeout: float) -> Mapping[str, EventSender[Any]]:
     """The senders of all outputs, by the id of the receiver; nothing is connected.
 
     ``timeout`` is the number of seconds an output may take for one event.
@@ -35,7 +35,7 @@ def senders_of(outputs: Sequence[Output], timeout: float) -> Mapping[str, Sender
     return {f"{OUTPUT}{each.name}": _sender(each, timeout) for each in outputs}
 
 
-def _sender(output: Output, timeout: float) -> Sender[Any]:
+def _sender(output: OutputSetting, timeout: float) -> EventSender[Any]:
     # A package that no output needs is not imported, so that it need not be installed.
     who = f"outputs.{output.name}"
     match output.options:

@@ -17,7 +17,7 @@ import h11
 import httpx
 
 from sensorstream.alerts.sender import DeliveryFailure
-from sensorstream.alerts.targets import Address, Place, Resolver, check_addresses, read_url
+from sensorstream.alerts.targets import Address, Resolver, WebhookPlace, check_addresses, read_url
 from sensorstream.clock import Clock
 from sensorstream.errors import WebhookError
 from sensorstream.settings.settings import Network
@@ -98,9 +98,9 @@ class Poster:
         self._certificates = httpx.create_ssl_context(trust_env=False)
         self._certificates.set_alpn_protocols(["http/1.1"])
 
-    def connections(self) -> Connections:
+    def connections(self) -> WebhookConnections:
         """Connections to one webhook: another's may not be used, though the address is the same."""
-        return Connections(self._certificates)
+        return WebhookConnections(self._certificates)
 
     async def check(self, url: str) -> None:
         """Check that a webhook may have this URL now.
@@ -119,7 +119,7 @@ class Poster:
 
     async def post(
         self,
-        connections: Connections,
+        connections: WebhookConnections,
         url: str,
         body: bytes,
         headers: Mapping[str, str],
@@ -153,7 +153,7 @@ class Poster:
             text = bytes(exchange.answer).decode(errors="replace")
             return Attempt(at, seconds, failure, exchange.status, text)
 
-    async def _find(self, place: Place) -> Sequence[Address]:
+    async def _find(self, place: WebhookPlace) -> Sequence[Address]:
         try:
             found = await self._lookups.find(place.host, place.port)
         except (OSError, UnicodeError) as error:
@@ -172,7 +172,7 @@ class _Connection(NamedTuple):
     talk: h11.Connection
 
 
-class Connections:
+class WebhookConnections:
     """Connections to one webhook, one to each of its addresses, for one request at a time.
 
     No client, which would cost more than the exchange: it keeps cookies and follows redirects, and
@@ -183,7 +183,7 @@ class Connections:
         self._certificates = certificates
         self._idle: dict[Address, _Connection] = {}
 
-    async def __aenter__(self) -> Connections:
+    async def __aenter__(self) -> WebhookConnections:
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -191,7 +191,7 @@ class Connections:
             each.writer.close()
 
     async def take(
-        self, place: Place, address: Address, tell: Callable[[str], None]
+        self, place: WebhookPlace, address: Address, tell: Callable[[str], None]
     ) -> _Connection:
         """A connection that nobody else has; ``tell`` is told what is done for it.
 
@@ -231,7 +231,11 @@ class _Exchange:
     """A request and as much of its answer as has come."""
 
     def __init__(
-        self, connections: Connections, place: Place, body: bytes, headers: Mapping[str, str]
+        self,
+        connections: WebhookConnections,
+        place: WebhookPlace,
+        body: bytes,
+        headers: Mapping[str, str],
     ) -> None:
         self._connections = connections
         self._place = place

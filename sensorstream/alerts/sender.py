@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final, Generic, TypeVar
 
-from sensorstream.alerts.records import Told
+from sensorstream.alerts.alert_records import Told
 from sensorstream.settings.endpoints import KafkaOutput, MqttOutput
 
 OUTPUT: Final = "out_"
@@ -30,7 +30,7 @@ class DeliveryFailure:
     wait: timedelta | None = None
 
 
-class Sender(ABC, Generic[Options]):
+class EventSender(ABC, Generic[Options]):
     """Sends events to one output, from within one event loop, one at a time.
 
     It connects when the first event is sent, and again when it must.

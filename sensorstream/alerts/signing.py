@@ -11,7 +11,7 @@ from typing import Final
 
 from standardwebhooks import Webhook as Signer
 
-from sensorstream.alerts.records import Delivery
+from sensorstream.alerts.alert_records import Delivery
 from sensorstream.errors import WebhookError
 
 PREFIX: Final = "whsec_"

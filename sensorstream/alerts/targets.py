@@ -40,7 +40,7 @@ _ISATAP: Final = (0x00005EFE, 0x02005EFE)  # RFC 5214, section 6.1
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class WebhookPlace:
     """A webhook's URL taken apart; ``host`` and ``authority`` are ASCII."""
 
     url: httpx.URL
@@ -73,7 +73,7 @@ def place_of(url: str) -> str:
 
 
 @lru_cache(_URLS)
-def read_url(url: str) -> Place:
+def read_url(url: str) -> WebhookPlace:
     """The place that a webhook's URL names; nothing is looked up.
 
     Raises:
@@ -107,11 +107,11 @@ def read_url(url: str) -> Place:
     port = _PORTS[parts.scheme] if parts.port is None else parts.port
     if not 0 < port < 65_536:
         raise WebhookError(f"'{url}' is not a URL: there is no port {port}: expected 1 to 65535")
-    return Place(parts, host, port)
+    return WebhookPlace(parts, host, port)
 
 
 def check_addresses(
-    place: Place, found: Sequence[str], allowed: Sequence[Network]
+    place: WebhookPlace, found: Sequence[str], allowed: Sequence[Network]
 ) -> Sequence[Address]:
     """The addresses of a place, if a webhook may reach each of them.
 

@@ -9,7 +9,7 @@ from enum import Enum
 from itertools import product
 from typing import Final, TypeAlias
 
-from sensorstream.analysis.value_kinds import INVALID, Kinds, Scope, operands, shown
+from sensorstream.analysis.value_kinds import INVALID, Kinds, KindScope, operands, shown
 from sensorstream.errors import NotIncremental
 from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal, Term
@@ -18,7 +18,7 @@ from sensorstream.network.expressions.expression_functions import value_of
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Expression, Variable
 from sensorstream.sparql.functions import OF_EVENTS, UNREPEATABLE
-from sensorstream.sparql.printing import part_text
+from sensorstream.sparql.query_printer import part_text
 from sensorstream.sparql.values import boolean, truth
 from sensorstream.sparql.walk import children, nodes
 
@@ -26,7 +26,7 @@ Truth: TypeAlias = bool | None
 """None is an error (SPARQL 1.1, section 17.2)."""
 
 
-class Value(Enum):
+class KnownValue(Enum):
     """What is known of a value when it is not a single known term."""
 
     FAILS = "fails"
@@ -37,7 +37,7 @@ class Value(Enum):
 _ANY: Final = frozenset((True, False, None))
 
 
-def truths(expression: Expression, bound: Scope) -> frozenset[Truth]:
+def truths(expression: Expression, bound: KindScope) -> frozenset[Truth]:
     """The effective boolean values that an expression may have.
 
     ``bound`` are the variables that may have a value; all others are unbound. The answer holds at
@@ -58,56 +58,56 @@ def truths(expression: Expression, bound: Scope) -> frozenset[Truth]:
             return frozenset((False, None))
     found = value(expression, bound)
     match found:
-        case Value.VARIES:
+        case KnownValue.VARIES:
             return _ANY
-        case Value.FAILS:
+        case KnownValue.FAILS:
             return frozenset((None,))
     return frozenset((truth(found),))
 
 
-def value(expression: Expression, bound: Scope) -> Term | Value:
+def value(expression: Expression, bound: KindScope) -> Term | KnownValue:
     """The only possible value of an expression, or what is known of it; see :func:`truths`."""
     if bound.has_no_value(expression):
-        return Value.FAILS
+        return KnownValue.FAILS
     match expression:
         case IRI() | Literal():
             return expression
         case Variable(name):
-            return Value.VARIES if name in bound else Value.FAILS
+            return KnownValue.VARIES if name in bound else KnownValue.FAILS
         case algebra.And() | algebra.Or() | algebra.Not() | algebra.Call("BOUND"):
             possible = truths(expression, bound)
             if len(possible) > 1:
-                return Value.VARIES
+                return KnownValue.VARIES
             (only,) = possible
-            return Value.FAILS if only is None else boolean(only)
+            return KnownValue.FAILS if only is None else boolean(only)
         case algebra.Exists():
-            return Value.VARIES
+            return KnownValue.VARIES
         case algebra.Call(name) if name in UNREPEATABLE or name in OF_EVENTS:
-            return Value.VARIES
+            return KnownValue.VARIES
     parts = [value(each, bound) for each in operands(expression)]
     match expression:
         case algebra.In():
-            fails = parts[0] is Value.FAILS
+            fails = parts[0] is KnownValue.FAILS
         case algebra.Call("IF" | "COALESCE"):
-            fails = set(parts) == {Value.FAILS}
+            fails = set(parts) == {KnownValue.FAILS}
         case _:
-            fails = Value.FAILS in parts
+            fails = KnownValue.FAILS in parts
     if fails and not isinstance(expression, algebra.Sign):
-        return Value.FAILS
-    return Value.VARIES if Value.VARIES in parts else _calculated(expression)
+        return KnownValue.FAILS
+    return KnownValue.VARIES if KnownValue.VARIES in parts else _calculated(expression)
 
 
-def _calculated(expression: Expression) -> Term | Value:
+def _calculated(expression: Expression) -> Term | KnownValue:
     """The value of an expression in which no variable can have a value."""
     if any(
         isinstance(node, algebra.Call) and node.name in UNREPEATABLE for node in nodes(expression)
     ):
-        return Value.VARIES
+        return KnownValue.VARIES
     try:
         found = value_of(expression, {})(())
     except NotIncremental:
-        return Value.VARIES
-    return Value.FAILS if found is None else found
+        return KnownValue.VARIES
+    return KnownValue.FAILS if found is None else found
 
 
 def _and(one: Truth, other: Truth) -> Truth:
@@ -123,7 +123,7 @@ def _not(one: Truth) -> Truth:
 _LENGTH: Final = 'a length of time, such as "PT1M"^^xsd:dayTimeDuration'
 
 
-def failures(expression: Expression, scope: Scope) -> Iterator[tuple[Expression, str]]:
+def failures(expression: Expression, scope: KindScope) -> Iterator[tuple[Expression, str]]:
     """The operations for which no values of their operands give a value, and why.
 
     Also ``=`` and ``IN`` of what is never equal. COALESCE and EXISTS are not looked into.

@@ -11,7 +11,7 @@ from sensorstream.errors import Position
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
 from sensorstream.sparql.algebra import Query, Update
-from sensorstream.sparql.parser import Parsed
+from sensorstream.sparql.query_parser import Parsed
 
 AnyParsed: TypeAlias = Parsed[Query] | Parsed[Update]
 
@@ -26,7 +26,7 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class QueryContext:
     """The context of a query.
 
     ``given`` has the variables that have a value from outside, with the kinds of it. ``streams``

@@ -19,8 +19,8 @@ from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Expression, Pattern, Variable
 from sensorstream.sparql.extensions import EXTENSIONS
 from sensorstream.sparql.functions import CASTS, Trait, named
-from sensorstream.sparql.scope import in_scope, plain_keys
 from sensorstream.sparql.values import compare, is_valid
+from sensorstream.sparql.variable_scope import in_scope, plain_keys
 from sensorstream.sparql.walk import patterns_in
 
 Kinds: TypeAlias = frozenset[str] | None
@@ -71,7 +71,7 @@ def kind_of(term: Term) -> Kinds:
     return frozenset((datatype if is_valid(term) else INVALID,))
 
 
-class Scope:
+class KindScope:
     """The variables that may have a value where an expression stands, and the kinds of each.
 
     What it finds of the parts of an expression it keeps by their identity, so they must outlive it.
@@ -220,10 +220,10 @@ def _pattern_kinds(
             }
         case algebra.Extend(inner, variable, expression):
             before = all_kinds((inner,), schema, given)
-            return {**before, variable.name: Scope(before).kinds(expression)}
+            return {**before, variable.name: KindScope(before).kinds(expression)}
         case algebra.Group(inner, keys, aggregates):
             before = all_kinds((inner,), schema, given)
-            scope = Scope(before)
+            scope = KindScope(before)
             kept: dict[str, Kinds] = {name: before.get(name) for name in plain_keys(keys)}
             for key in keys:
                 if key.variable is not None:
@@ -258,7 +258,7 @@ def _of_triples(block: algebra.BGP, schema: Schema) -> dict[str, Kinds]:
     return found
 
 
-def _of_aggregate(aggregate: algebra.Aggregate, scope: Scope) -> Kinds:
+def _of_aggregate(aggregate: algebra.Aggregate, scope: KindScope) -> Kinds:
     if aggregate.name in ("COUNT", "SUM", "AVG"):
         return _NUMBER
     if aggregate.name == "GROUP_CONCAT" or aggregate.expression is None:

@@ -1,4 +1,4 @@
-"""One running deployment: all parts, connected, with one life cycle."""
+"""A running deployment: all parts, connected, with one life cycle."""
 
 from __future__ import annotations
 
@@ -13,29 +13,34 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry
 
+from sensorstream.alerts.alert_records import RaisedAlert
 from sensorstream.alerts.dispatcher import DeliveryPlan, WebhookDispatcher
 from sensorstream.alerts.feed import AlertFeed
 from sensorstream.alerts.outputs import receiver_of, senders_of
-from sensorstream.alerts.records import RaisedAlert
 from sensorstream.alerts.sender import OUTPUT
-from sensorstream.analysis import Known
+from sensorstream.analysis import QueryContext
 from sensorstream.app.control.engine_settings import kept_for
-from sensorstream.app.control.exchange import Exchange
-from sensorstream.app.control.queries import Queries, ReportLog
-from sensorstream.app.control.rulebook import Ontologies, Rulebook, changed_functions, changed_rules
-from sensorstream.app.control.webhooks import Webhooks
+from sensorstream.app.control.query_control import Queries, ReportLog
+from sensorstream.app.control.rule_exchange import Exchange
+from sensorstream.app.control.rulebook import (
+    OntologyControl,
+    Rulebook,
+    changed_functions,
+    changed_rules,
+)
+from sensorstream.app.control.webhook_control import Webhooks
 from sensorstream.app.control.wiring import Deployment, build_machine, cross_check_period, runner_of
-from sensorstream.app.handle import Handle
-from sensorstream.app.life.access import Access, Rates, tokens_of
-from sensorstream.app.life.entry_queue import HERE, Sender
-from sensorstream.app.life.health import Health, News
+from sensorstream.app.deployment_handle import Handle
+from sensorstream.app.life.access_control import Access, Rates, tokens_of
+from sensorstream.app.life.entry_queue import HERE, MessageSender
+from sensorstream.app.life.health import Health, WatermarkNews
 from sensorstream.app.life.in_work import InWork
 from sensorstream.app.life.metrics import Metrics
 from sensorstream.app.life.pipeline import Pipeline
-from sensorstream.app.life.progress import Progress, silent
+from sensorstream.app.life.progress import TellProgress, silent
 from sensorstream.app.life.recovery import Start
 from sensorstream.app.life.repeated_work import RepeatedWork
-from sensorstream.app.life.start import (
+from sensorstream.app.life.starting import (
     StreamTime,
     begin,
     fill,
@@ -44,23 +49,25 @@ from sensorstream.app.life.start import (
     read_files,
     tell_edited,
 )
-from sensorstream.app.life.storing import Outlets
+from sensorstream.app.life.store_writes import Outlets
 from sensorstream.app.life.upkeep import CrossChecks, Narrowing, Revival, retention
-from sensorstream.app.questions.asking import Asking, Running
-from sensorstream.app.questions.individuals import Individuals, WindowView, view_window
+from sensorstream.app.questions.individuals import IndividualQuestions, WindowView, view_window
 from sensorstream.app.questions.jobs import JobFolder, Jobs
-from sensorstream.app.questions.messages import Messages
+from sensorstream.app.questions.message_questions import Messages
+from sensorstream.app.questions.one_time_questions import Asking, RunningQuestions
 from sensorstream.app.questions.rule_questions import RuleQuestions
-from sensorstream.app.why.present_state import Holding, Unmet
+from sensorstream.app.why.message_trials import Trials
+from sensorstream.app.why.present_state import Unmet, WhyHolds
 from sensorstream.app.why.reasons import Reasons
-from sensorstream.app.why.trials import Trials
 from sensorstream.cache.cache import Cache
 from sensorstream.clock import Clock, SystemClock
-from sensorstream.engine.live_queries import stream_of
+from sensorstream.engine.engine_queries import stream_of
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import HistoryError, Position
-from sensorstream.history.access import PostgresAuditLog, PostgresKeys
+from sensorstream.history.access_store import PostgresAuditLog, PostgresKeys
 from sensorstream.history.database import engine as database_engine
+from sensorstream.history.effects_writer import Writes, claim
+from sensorstream.history.incident_clock import tell_groups, tend
 from sensorstream.history.incidents import (
     Behind,
     PostgresIncidents,
@@ -69,23 +76,21 @@ from sensorstream.history.incidents import (
     messages_behind,
     set_damping,
 )
-from sensorstream.history.kept_messages import EVERY, Chosen, Quarantined, quarantined
-from sensorstream.history.opening import open_history
+from sensorstream.history.kept_messages import EVERY, QuarantineChoice, Quarantined, quarantined
+from sensorstream.history.open_history import open_history
 from sensorstream.history.outbox import PostgresOutbox
-from sensorstream.history.pipeline import Writes, claim
 from sensorstream.history.store import PostgresStore
-from sensorstream.history.tending import tell_groups, tend
 from sensorstream.history.views import install_views
-from sensorstream.history.webhooks import PostgresWebhooks
+from sensorstream.history.webhook_store import PostgresWebhooks
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.notice import ReportDisabled
 from sensorstream.processes.forks import QuestionLimits
 from sensorstream.reasoning.dl.cross_check import Differences
 from sensorstream.reasoning.reasoner import NoReasoner
 from sensorstream.settings.settings import Settings
-from sensorstream.spark.jobs.protocol import Task
-from sensorstream.spark.jobs.worker_process import Runner
-from sensorstream.spark.snapshot import Place
+from sensorstream.spark.history_snapshot import HistoryPlace
+from sensorstream.spark.jobs.spark_messages import Task
+from sensorstream.spark.jobs.spark_worker_process import JobRunner
 
 _LOG = logging.getLogger(__name__)
 _CROSS_CHECK_SECONDS: Final = 600.0
@@ -103,14 +108,14 @@ class InForce:
 
 
 class Application(Handle):
-    """What server and command line see of a deployment. Thread-safe."""
+    """A running deployment, as server and command line see it. Thread-safe."""
 
     def __init__(
         self,
         settings: Settings,
         clock: Clock,
         stack: ExitStack,
-        progress: Progress,
+        progress: TellProgress,
         in_work: InWork,
     ) -> None:
         """Use :meth:`open`."""
@@ -137,7 +142,7 @@ class Application(Handle):
         self._add_parts()
         self._start(files if isinstance(files, str) else "")
 
-    def _recovered(self, files: Deployment | str, progress: Progress) -> PostgresStore:
+    def _recovered(self, files: Deployment | str, progress: TellProgress) -> PostgresStore:
         """Open the history, and bring the engine to the journal's end."""
         settings, here = self.settings, self.here
         progress("opening the history")
@@ -171,7 +176,7 @@ class Application(Handle):
         return store
 
     def _open_doors(self) -> PostgresWebhooks:
-        """Let in who may, and let out what is told; nothing is sent yet."""
+        """Open the ways for clients and receivers; nothing is sent yet."""
         settings, database = self.settings, self.database
         self.access = Access(
             PostgresKeys(database),
@@ -227,13 +232,13 @@ class Application(Handle):
             self._stack.enter_context(retention(self))
 
     def _add_parts(self) -> None:
-        """Make what can be asked and changed."""
+        """Make the parts that answer questions and carry out changes."""
         settings, stack, here = self.settings, self._stack, self.here
         limits = settings.limits
         trials = Trials(self)
         stack.callback(trials.close)
         self.rulebook = Rulebook(self, trials)
-        self.ontologies = Ontologies(self, trials)
+        self.ontologies = OntologyControl(self, trials)
         self.cache = Cache(
             self.engine.kb,
             self.pipeline.lock,
@@ -242,20 +247,20 @@ class Application(Handle):
         stack.callback(self.cache.close)
         self.asking = Asking(self, self.cache)
         stack.callback(self.asking.close)
-        self.running = Running(self.clock, self.meters.observe_question)
+        self.running = RunningQuestions(self.clock, self.meters.observe_question)
         told = "Questions that are being answered."
         self.meters.tell("sensorstream_questions", told, lambda: len(self.running.runs()))
         self.rates = Rates(limits.rate)
         self.queries = Queries(self, self._log, self._known_to_queries, trials)
-        self.individuals = Individuals(self)
+        self.individuals = IndividualQuestions(self)
         self.messages = Messages(self, self.individuals if here else None)
         self.reasons = Reasons(self)
         self.unmet = Unmet(self)
-        self.holding = Holding(self)
-        place = Place(self.url, settings.archive.folder)
+        self.holding = WhyHolds(self)
+        place = HistoryPlace(self.url, settings.archive.folder)
         self.jobs = Jobs(
             JobFolder(settings.history.folder / "jobs"),
-            Runner(Task(place, self.timeline, settings.spark.master, limits.question_seconds)),
+            JobRunner(Task(place, self.timeline, settings.spark.master, limits.question_seconds)),
             lambda: self.deployment.ontology.schema,
             self.clock,
         )
@@ -265,7 +270,7 @@ class Application(Handle):
     def _start(self, broken: str) -> None:
         """Start all threads; ``broken`` is what is wrong with the files."""
         stack, here, reasoning = self._stack, self.here, self.settings.reasoning
-        news = None if here else News(self.url, self.announce, self.metrics)
+        news = None if here else WatermarkNews(self.url, self.announce, self.metrics)
         cache = self.cache if here else None
         self.health = Health(self, cache, self._dispatcher, self._in_work, news, broken)
         for each in (self.health, self._dispatcher, self.pipeline):
@@ -292,12 +297,11 @@ class Application(Handle):
         cls,
         settings: Settings,
         clock: Clock | None = None,
-        progress: Progress = silent,
+        progress: TellProgress = silent,
         in_work: InWork | None = None,
     ) -> Application:
-        """Start everything: history, recovery from the journal, pipeline, deliveries.
-
-        ``progress`` is told what goes on, ``in_work`` which entry of the journal is being applied.
+        """Start everything: history, recovery from the journal, pipeline, deliveries. ``progress``
+        gets the present work, ``in_work`` the entry of the journal that is being applied.
 
         Raises:
             SensorStreamError: invalid settings, ontology or rules, or a part does not start.
@@ -327,7 +331,7 @@ class Application(Handle):
         self,
         content: bytes,
         source: str,
-        sender: Sender = HERE,
+        sender: MessageSender = HERE,
         *,
         origin: str = "",
         early: bool = False,
@@ -335,9 +339,11 @@ class Application(Handle):
         """Take one message in; see :meth:`.Pipeline.submit`."""
         return self.pipeline.submit(content, source, sender, origin=origin, early=early)
 
-    def _known_to_queries(self) -> Known:
+    def _known_to_queries(self) -> QueryContext:
         streams = frozenset(filter(None, map(stream_of, tuple(self.pipeline.sources))))
-        return Known(self.deployment.ontology.schema, streams=streams or None, continuous=True)
+        return QueryContext(
+            self.deployment.ontology.schema, streams=streams or None, continuous=True
+        )
 
     def cross_check(self, seconds: float = _CROSS_CHECK_SECONDS) -> Differences | None:
         """Compare the inferences with a fresh run of HermiT; None while HermiT is not available.
@@ -381,12 +387,12 @@ class Application(Handle):
         with self.pipeline.lock:
             return view_window(self.engine, self.settings.window, limit, offset)
 
-    def quarantine(self, limit: int, chosen: Chosen = EVERY) -> Sequence[Quarantined]:
+    def quarantine(self, limit: int, chosen: QuarantineChoice = EVERY) -> Sequence[Quarantined]:
         """Messages that were not taken in, or not whole, newest first."""
         return quarantined(self.database, limit, chosen, self.settings.limits.question_seconds)
 
     def held(self) -> int:
-        """How many messages wait for earlier ones."""
+        """The number of messages that wait for earlier ones."""
         return self.engine.held
 
     def _set_outputs(self, registered: PostgresWebhooks) -> None:
@@ -407,7 +413,7 @@ class Application(Handle):
             done = tend(self.database, self.settings.alerts, now)
             done += tell_groups(self.database, self.timeline, now)
         except HistoryError:
-            # Else an embedded PostgreSQL that was killed is down until something is written.
+            # Otherwise an embedded PostgreSQL that was killed stays down until the next write.
             with ExitStack() as found:
                 self.url = open_history(self.settings.history, found)
             raise
@@ -416,14 +422,14 @@ class Application(Handle):
         return done
 
     def announce(self, queued: bool = True) -> None:
-        """Something has changed that followers are told of, and receivers if it is ``queued``."""
+        """Wake the followers of changes, and the dispatcher of deliveries if one is ``queued``."""
         self.alert_feed.announce()
         if queued:
             self._dispatcher.wake()
 
 
 def _found(settings: Settings, files: Deployment | str, store: PostgresStore) -> list[Entry]:
-    """What this start has found in the files that the last one had not."""
+    """The entries for files that have changed since the last start."""
     functions = changed_functions(settings, store)
     if functions is not None and functions.text:
         _LOG.warning("%s", functions.text)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from psycopg2.extras import Json
 
-from sensorstream.archive.layout import TABLES, ArchivedTable
+from sensorstream.archive.parquet_layout import TABLES, ArchivedTable
 from sensorstream.errors import ArchiveError
 from sensorstream.history.database import connect, one_value, opened, translating
 
@@ -40,7 +40,7 @@ class State(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class FileContent:
     """What a file holds: the number of its rows, and the SHA-256 digest of its bytes."""
 
     rows: int
@@ -48,7 +48,7 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ArchivePart:
     """A part of the archive: the statements with ``ended_from <= valid_to < ended_before``.
 
     ``held`` says what its files hold, by the name of the table. ``bytes`` is the size of all.
@@ -59,7 +59,7 @@ class Part:
     ended_from: int
     ended_before: int
     state: State
-    held: Mapping[str, Held] = field(default_factory=dict)
+    held: Mapping[str, FileContent] = field(default_factory=dict)
     bytes: int = 0
 
     def rows(self, table: ArchivedTable) -> int:
@@ -88,21 +88,27 @@ class Part:
         return {table: self.file(folder, table) for table in TABLES}
 
 
-def parts(cursor: extensions.cursor, *states: State) -> Sequence[Part]:
+def parts(cursor: extensions.cursor, *states: State) -> Sequence[ArchivePart]:
     """The parts in some states, by time."""
     cursor.execute(
         f"select {_COLUMNS} from store.archives where state = any(%s) order by ended_before, id",
         ([each.value for each in states],),
     )
     return [
-        Part(
-            id_, name, low, high, State(state), {n: Held(*held) for n, held in files.items()}, size
+        ArchivePart(
+            id_,
+            name,
+            low,
+            high,
+            State(state),
+            {n: FileContent(*held) for n, held in files.items()},
+            size,
         )
         for id_, name, low, high, state, files, size in cursor
     ]
 
 
-def begin(cursor: extensions.cursor, name: str, low: int, high: int) -> Part:
+def begin(cursor: extensions.cursor, name: str, low: int, high: int) -> ArchivePart:
     """A new part, to be written."""
     number = one_value(
         cursor,
@@ -110,10 +116,10 @@ def begin(cursor: extensions.cursor, name: str, low: int, high: int) -> Part:
         "values (%s, %s, %s, %s) returning id",
         (name, low, high, State.WRITING.value),
     )
-    return Part(number, name, low, high, State.WRITING)
+    return ArchivePart(number, name, low, high, State.WRITING)
 
 
-def record(cursor: extensions.cursor, part: Part) -> None:
+def record(cursor: extensions.cursor, part: ArchivePart) -> None:
     """Set the state of a part, and what its files hold."""
     cursor.execute(
         "update store.archives set state = %s, files = %s, bytes = %s, changed_at = now() "
@@ -164,7 +170,7 @@ def opened_archive(
         yield connection
 
 
-def kept_parts(url: str, *states: State) -> Sequence[Part]:
+def kept_parts(url: str, *states: State) -> Sequence[ArchivePart]:
     """The parts in some states of the history at ``url``, by time.
 
     Raises:

@@ -8,12 +8,12 @@ from io import BytesIO
 from threading import Lock
 from typing import IO, Final
 
-from sensorstream.cache.protocol import Answered, CacheQuestion, Formats
+from sensorstream.cache.cache_messages import Answered, CacheQuestion, Formats
 from sensorstream.errors import SensorStreamError, Unavailable
-from sensorstream.kb.changes import ALL_GRAPHS, Changes, Quad
-from sensorstream.kb.graph import KnowledgeBase
-from sensorstream.network.exact import stored_text
-from sensorstream.processes.apart import held
+from sensorstream.kb.graph_changes import ALL_GRAPHS, Changes, Quad
+from sensorstream.kb.graph_index import KnowledgeBase
+from sensorstream.network.exact_values import stored_text
+from sensorstream.processes.fork_once import held
 from sensorstream.processes.forks import IDLE, Forks, OpenQuestion, QuestionLimits, RestingForks
 from sensorstream.processes.stopping import Stop
 
@@ -40,7 +40,7 @@ class Cache(RestingForks):
         idle: float = IDLE,
     ) -> None:
         """``lock`` is held by who changes the knowledge base."""
-        super().__init__("sensorstream.cache.answering", "the cache", idle)
+        super().__init__("sensorstream.cache.cache_process", "the cache", idle)
         self._kb = kb
         self._changing = lock
         self._limits = limits

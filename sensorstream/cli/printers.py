@@ -15,10 +15,10 @@ from sensorstream.model.terms import Triple
 from sensorstream.model.xsd import XSD
 
 if TYPE_CHECKING:
-    from sensorstream.app.why.trial import Trace
+    from sensorstream.app.why.engine_trial import TrialTrace
     from sensorstream.engine.outcome import Outcome
     from sensorstream.language.syntax import RuleFile
-    from sensorstream.mapping.plan import Mapped
+    from sensorstream.mapping.mapping_plan import MappedMessage
     from sensorstream.model.timeline import Instant, Timeline
 
 _AT_ONCE: Final = 1000
@@ -34,7 +34,7 @@ def prefixes_of(files: Iterable[RuleFile]) -> dict[str, str]:
 
 
 def mapped_turtle(
-    mapped: Mapped, prefixes: Mapping[str, str], *, merged: bool = False
+    mapped: MappedMessage, prefixes: Mapping[str, str], *, merged: bool = False
 ) -> tuple[str, str]:
     """The statements of a message in Turtle: the prefix lines, and all the rest.
 
@@ -48,7 +48,7 @@ def turtle(triples: Iterable[Triple], prefixes: Mapping[str, str]) -> tuple[str,
     return _serialized((f"{s.n3} {p.n3} {o.n3} ." for s, p, o in triples), prefixes)
 
 
-def _nquads(mapped: Mapped, *, merged: bool) -> Iterator[str]:
+def _nquads(mapped: MappedMessage, *, merged: bool) -> Iterator[str]:
     for event in mapped.events:
         graphs: dict[Triple, list[str]] = {}
         for triple, graph in () if merged else event.graphs:
@@ -176,7 +176,7 @@ class MessagePrinter(_Counted):
     as_json: bool = False
     names: dict[str, str] = field(default_factory=dict)
 
-    def print(self, trace: Trace) -> None:
+    def print(self, trace: TrialTrace) -> None:
         """Print what a message came to, and those that had waited for it."""
         for outcome in (*trace.outcome.released, trace.outcome):
             self.note(outcome)
@@ -203,7 +203,7 @@ class MessagePrinter(_Counted):
         told = ", ".join(f"{count} {status}" for status, count in sorted(self.counts.items()))
         click.echo(f"messages: {told or 'none'}", err=True)
 
-    def _lines(self, trace: Trace) -> Iterator[str]:
+    def _lines(self, trace: TrialTrace) -> Iterator[str]:
         yield self._heading(trace.outcome)
         made = set(trace.made)
         held = trace.outcome.status.value == "held"
@@ -247,7 +247,7 @@ class MessagePrinter(_Counted):
             yield from (f"    {line.expandtabs(4)}" for line in body.strip().splitlines())
 
     def _reactions(self, outcome: Outcome) -> Iterator[str]:
-        from sensorstream.stories.wording import alert_text, rows_of
+        from sensorstream.stories.story_wording import alert_text, rows_of
 
         for alert in outcome.alerts:
             if alert.kind in ("rule", "query"):
@@ -262,7 +262,7 @@ class MessagePrinter(_Counted):
                 yield f"  report  {row.text(self.prefixes)}  at {time}"
 
     def _data(self, outcome: Outcome) -> dict[str, Any]:
-        from sensorstream.alerts.formats import plain_alert, plain_time
+        from sensorstream.alerts.alert_formats import plain_alert, plain_time
         from sensorstream.streams.report_data import report_data
 
         line, rejection = self.timeline, outcome.rejection

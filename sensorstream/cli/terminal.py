@@ -22,7 +22,7 @@ from sensorstream.clock import SystemClock
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
-    from sensorstream.app.life.progress import Progress
+    from sensorstream.app.life.progress import TellProgress
 
 Advance = Callable[[], None]
 Item = TypeVar("Item")
@@ -139,7 +139,7 @@ def progress(what: str, total: int | None) -> Iterator[Advance]:
 
 
 @contextmanager
-def working(what: str) -> Iterator[Progress]:
+def working(what: str) -> Iterator[TellProgress]:
     """Say on stderr what goes on while the block runs; yields as :func:`.lasting`.
 
     On a terminal it is one line that changes and goes at the end.

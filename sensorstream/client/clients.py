@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 from urllib.parse import quote
 
-from sensorstream.client.operation import Awaiting, Blocking, Call, check, reaching
+from sensorstream.client.operation import Awaiting, Blocking, PreparedRequest, check, reaching
 from sensorstream.client.operations import Operations
 from sensorstream.client.results import EventReader, QueryReport, ReportReader, SentEvent
 from sensorstream.errors import SettingsError
@@ -21,7 +21,7 @@ TIMEOUT: Final = 60.0
 
 
 class Client(Blocking, Operations):
-    """One server; keeps its connections open. Use as a context manager.
+    """A client of one server that keeps its connections open. Use it as a context manager.
 
     Every method raises :class:`.ServerUnreachable` if no SensorStream server answers, and the error
     class of :mod:`sensorstream.errors` that the server names in its answer; ``error.problem`` is
@@ -55,14 +55,12 @@ class Client(Blocking, Operations):
         self.close()
 
     def close(self) -> None:
-        """Close the connections."""
         self._http.close()
 
     def follow(self, name: str, after: str | None = None) -> Iterator[QueryReport]:
-        """The reports of a continuous query as they arrive, until it is removed.
-
-        ``after`` is the id of the last known report; "" starts with the oldest kept report, None
-        with the next report. Ends with the connection: continue with the last id.
+        """The reports of a continuous query as they arrive, until it is removed. ``after`` is the
+        id of the last known report; "" starts with the oldest kept report, None with the next
+        report. It ends with the connection: continue with the last id.
         """
         reader = ReportReader(self.query_state(name)["variables"])
         for event in self._events(_reports_path(name), after):
@@ -76,13 +74,12 @@ class Client(Blocking, Operations):
         self, after: str | None = None, changes: bool = False
     ) -> Iterator[dict[str, Any]]:
         """Alerts as they arrive; ``after`` as for :meth:`follow`, with the ``seq`` of an alert.
-
-        With ``changes`` not each alert, but what becomes of open ones, each with its ``seq``.
+        With ``changes``, the changes of open alerts instead, each with its ``seq``.
         """
         for event in self._events(_alerts_path(changes), after):
             yield event.data
 
-    def _do(self, call: Call[Answer]) -> Answer:
+    def _do(self, call: PreparedRequest[Answer]) -> Answer:
         return call.read(check(self._request(call.method, call.path, **call.options)))
 
     def _request(self, method: str, path: str, **options: Any) -> httpx.Response:
@@ -102,9 +99,8 @@ class Client(Blocking, Operations):
 
 
 class AsyncClient(Awaiting, Operations):
-    """One server; keeps its connections open. Use as an asynchronous context manager.
-
-    The methods, and what they raise, are those of :class:`.Client`.
+    """A client of one server that keeps its connections open; use it as an asynchronous context
+    manager. The methods, and what they raise, are those of :class:`.Client`.
     """
 
     def __init__(
@@ -116,9 +112,7 @@ class AsyncClient(Awaiting, Operations):
         ca: str | Path | None = None,
         socket: Path | None = None,
     ) -> None:
-        """As of :class:`.Client`; ``socket`` is a Unix socket to connect to instead of the URL's
-        host and port.
-        """
+        """See :class:`.Client`; ``socket`` is a Unix socket instead of the URL's host and port."""
         import httpx
 
         self.url = url.rstrip("/")
@@ -134,11 +128,10 @@ class AsyncClient(Awaiting, Operations):
         await self.close()
 
     async def close(self) -> None:
-        """Close the connections."""
         await self._http.aclose()
 
     async def follow(self, name: str, after: str | None = None) -> AsyncIterator[QueryReport]:
-        """As :meth:`.Client.follow`."""
+        """See :meth:`.Client.follow`."""
         reader = ReportReader((await self.query_state(name))["variables"])
         async for event in self._events(_reports_path(name), after):
             report = reader.report(event)
@@ -150,11 +143,11 @@ class AsyncClient(Awaiting, Operations):
     async def follow_alerts(
         self, after: str | None = None, changes: bool = False
     ) -> AsyncIterator[dict[str, Any]]:
-        """As :meth:`.Client.follow_alerts`."""
+        """See :meth:`.Client.follow_alerts`."""
         async for event in self._events(_alerts_path(changes), after):
             yield event.data
 
-    async def _do(self, call: Call[Answer]) -> Answer:
+    async def _do(self, call: PreparedRequest[Answer]) -> Answer:
         return call.read(check(await self._request(call.method, call.path, **call.options)))
 
     async def _request(self, method: str, path: str, **options: Any) -> httpx.Response:
@@ -175,7 +168,7 @@ class AsyncClient(Awaiting, Operations):
 
 
 def local(socket: Path) -> httpx.AsyncHTTPTransport:
-    """The way to a server on this machine: without TLS, whose certificates are a megabyte each."""
+    """The transport to a server on this machine: without TLS, whose certificates take a megabyte"""
     import httpx
 
     return httpx.AsyncHTTPTransport(uds=str(socket), verify=False)

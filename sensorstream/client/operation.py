@@ -1,6 +1,5 @@
-"""An operation of the API, written once: method and path, who may, what it sends and reads.
-
-Both clients have it as a method, the server as a route and as a rule of access.
+"""An operation of the API, written once: method, path, right, request and answer. Both clients have
+it as a method, the server as a route and as a rule of access.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ Options: TypeAlias = dict[str, Any]
 Needs: TypeAlias = Literal[
     "nothing", "ingest", "read", "ask", "start", "look", "operate", "inspect", "administer"
 ]
-"""Who may do an operation; the server says which roles these are (:mod:`.server.access`)."""
+"""The right that an operation needs; the server has its roles (:mod:`.server.access_rules`)."""
 LONG: Final = None
 """No timeout: a reasoner that is built anew may take longer than other requests."""
 _PART: Final = re.compile(r"\{\w+\}")
@@ -62,7 +61,7 @@ SOLUTIONS: Final = "application/sparql-results+json"
 
 
 @dataclass(frozen=True, slots=True)
-class Call(Generic[Answer]):
+class PreparedRequest(Generic[Answer]):
     """A request, and the function that reads its answer."""
 
     method: str
@@ -75,23 +74,22 @@ class Blocking(ABC):
     """A client whose calls block until the answer is there."""
 
     @abstractmethod
-    def _do(self, call: Call[Answer]) -> Answer:
-        """Send a request; what its answer says."""
+    def _do(self, call: PreparedRequest[Answer]) -> Answer:
+        """Send a request and return what its answer says."""
 
 
 class Awaiting(ABC):
     """A client whose calls are awaited."""
 
     @abstractmethod
-    async def _do(self, call: Call[Answer]) -> Answer:
-        """Send a request; what its answer says."""
+    async def _do(self, call: PreparedRequest[Answer]) -> Answer:
+        """Send a request and return what its answer says."""
 
 
 class Operation(Generic[Given, Answer]):
-    """A method of both clients that sends a request and reads its answer.
-
-    Of :class:`.Client` the method blocks and gives the answer, of :class:`.AsyncClient` it is
-    awaited. Its first arguments are the parts of the path that are in braces.
+    """A method of both clients that sends a request and reads its answer. In :class:`.Client` it
+    blocks and returns the answer, in :class:`.AsyncClient` it is awaited. Its first arguments are
+    the parts of the path that are in braces.
     """
 
     def __init__(
@@ -110,14 +108,14 @@ class Operation(Generic[Given, Answer]):
         self._signature = told.replace(parameters=own, return_annotation=told.empty)
         self.__doc__ = options.__doc__
 
-    def call(self, *given: Given.args, **named: Given.kwargs) -> Call[Answer]:
+    def call(self, *given: Given.args, **named: Given.kwargs) -> PreparedRequest[Answer]:
         """The request of these arguments, and the reader of its answer."""
         options = self._options(None, *given, **named) or {}
         path = options.pop("path", None)
         if path is None:
             told = iter(self._signature.bind(*given, **named).arguments.values())
             path = _PART.sub(lambda _: quote(str(next(told)), safe=""), self.path)
-        return Call(self.method, path, self._read, options)
+        return PreparedRequest(self.method, path, self._read, options)
 
     @overload
     def __get__(self, client: None, kind: type) -> Self: ...
@@ -142,12 +140,12 @@ class Operation(Generic[Given, Answer]):
 def operation(
     route: str, needs: Needs, read: Callable[[httpx.Response], Answer]
 ) -> Callable[[Callable[Concatenate[Any, Given], Options | None]], Operation[Given, Answer]]:
-    """An operation of a function that says what is sent; what it reads is None for nothing."""
+    """Make an operation of a function that gives the options of the request, or None."""
     return lambda options: Operation(route, needs, read, options)
 
 
 def given(**values: Any) -> dict[str, Any]:
-    """Those that are not None, as JSON and addresses have them: times in ISO 8601."""
+    """The values that are not None, as JSON and addresses have them: times in ISO 8601."""
     return {
         name: each.isoformat() if isinstance(each, datetime) else each
         for name, each in values.items()
@@ -156,16 +154,15 @@ def given(**values: Any) -> dict[str, Any]:
 
 
 def params(**values: Any) -> Options:
-    """The parameters of an address; what is None is left out."""
+    """The parameters of an address; None is left out."""
     return {"params": given(**values)}
 
 
 def check(response: httpx.Response) -> httpx.Response:
-    """The response itself, if it is a success; its body has been read.
+    """Return the response itself, whose body has been read, if it is a success.
 
     Raises:
-        SensorStreamError: the error that the server names in its answer; ``problem`` is the
-            document.
+        SensorStreamError: the error that the server names; ``problem`` is the document.
         ServerUnreachable: the answer is not from a SensorStream server.
     """
     if response.is_success:
@@ -190,7 +187,7 @@ def error_of(
 ) -> SensorStreamError:
     """The error of :mod:`sensorstream.errors` that a problem names."""
     code = problem_type.removeprefix(_PROBLEM)
-    # All other problems are those of HTTP; another path or method is that of another server.
+    # Other problems are HTTP's; an unknown path or method means that it is another server.
     otherwise = RequestRefused if code in _REFUSED else ServerUnreachable
     error = _BY_CODE.get(code, otherwise)(detail, position=position)
     error.problem = problem
@@ -199,7 +196,7 @@ def error_of(
 
 @contextmanager
 def reaching(url: str) -> Iterator[None]:
-    """A server that does not answer in this block is unreachable."""
+    """A block in which a server that does not answer is reported as unreachable."""
     import httpx
 
     try:
@@ -213,7 +210,7 @@ _BY_CODE: Final[Mapping[str, type[SensorStreamError]]] = errors_by_code()
 
 
 def nothing(_: httpx.Response) -> None:
-    """What an answer without a body says."""
+    """Read an answer without a body."""
 
 
 def text_of(response: httpx.Response) -> str:

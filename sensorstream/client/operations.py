@@ -1,23 +1,23 @@
-"""All operations of the API, each written once in one of three groups."""
+"""The operations of the API, each written once in one of three groups."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from sensorstream.client.alerts import Alerts
-from sensorstream.client.deployment import Deployment
+from sensorstream.client.alert_operations import Alerts
+from sensorstream.client.deployment_operations import DeploymentCalls
 from sensorstream.client.operation import Operation
-from sensorstream.client.questions import Questions
+from sensorstream.client.question_operations import QuestionCalls
 
 
-class Operations(Questions, Alerts, Deployment):
-    """All operations that are one request with one answer."""
+class Operations(QuestionCalls, Alerts, DeploymentCalls):
+    """The operations that are one request with one answer."""
 
 
 def operations() -> Iterator[Operation[..., Any]]:
-    """All that are of one path; of what has versions, that depends on the kind."""
-    for group in (Questions, Alerts, Deployment):
+    """The operations with a fixed path; that of resources with versions depends on the kind."""
+    for group in (QuestionCalls, Alerts, DeploymentCalls):
         for each in vars(group).values():
             if isinstance(each, Operation) and "{kind}" not in each.path:
                 yield each

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Results:
     """Rows of values: int, float, Decimal, bool, datetime or text; None if a variable is unbound.
-
     IRIs and blank nodes are text. ``truncated``: the server left out further rows.
     """
 
@@ -125,7 +124,7 @@ class QueryReport:
 
 @dataclass(frozen=True, slots=True)
 class SentEvent:
-    """One event of a stream; ``data`` is its JSON object."""
+    """An event of a stream; ``data`` is its JSON object."""
 
     kind: str
     id: str
@@ -134,7 +133,7 @@ class SentEvent:
 
 @dataclass(slots=True)
 class EventReader:
-    """Assembles events from the lines of a stream."""
+    """A reader that assembles events from the lines of a stream."""
 
     _kind: str = ""
     _id: str = ""
@@ -158,7 +157,7 @@ class EventReader:
 
 @dataclass(slots=True)
 class ReportReader:
-    """Turns the events of a query into reports; ``variables`` are its columns."""
+    """A reader that makes reports of the events of a query; ``variables`` are its columns."""
 
     variables: Sequence[str]
     ended: bool = False

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from nicegui import ui
 
-from sensorstream.console.scripts import SHADE, ask, run
+from sensorstream.console.page_scripts import SHADE, ask, run
 
 Language: TypeAlias = Literal["SPARQL", "Turtle", "XML", "PostgreSQL"]
 _LIGHT: Final = "githubLight"
@@ -85,7 +85,7 @@ _MOST: Final = 12
 _PREFIX: Final = re.compile(r"(?i)\bprefix\s+([\w.-]*):\s*<([^<>\s]*)>")
 
 
-class Completion:
+class CompletionList:
     """The list below an editor. ``terms`` are the IRIs that can be named."""
 
     def __init__(self, editor: ui.codemirror) -> None:

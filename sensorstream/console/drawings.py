@@ -254,7 +254,7 @@ _PAIRS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class DrawnShape:
     """Where something is; ``frame`` says of which kind its coordinates are.
 
     That is :data:`DEGREES`, :data:`PLANE`, or the IRI of a reference system, whose coordinates are
@@ -272,10 +272,10 @@ class Shape:
         return chain(self.points, *self.lines, *self.rings)
 
 
-Named: TypeAlias = tuple[str, Shape]
+Named: TypeAlias = tuple[str, DrawnShape]
 
 
-def shape_of(text: str) -> Shape | None:
+def shape_of(text: str) -> DrawnShape | None:
     """The shape that WKT says; None for anything else."""
     if len(text) > _LONGEST or _BEGIN.match(text) is None:
         return None
@@ -294,7 +294,7 @@ def shape_of(text: str) -> Shape | None:
     except ValueError:
         return None
     points, lines, rings = parts.values()
-    shape = Shape(said, tuple(chain(*points)), tuple(lines), tuple(rings))
+    shape = DrawnShape(said, tuple(chain(*points)), tuple(lines), tuple(rings))
     if said and not turned and _LONGITUDE_FIRST.fullmatch(said) is None:
         return shape
     is_of_globe = all(abs(east) <= 360 and abs(north) <= 90 for east, north in shape.corners())

@@ -13,12 +13,13 @@ from nicegui.elements.mixins.text_element import TextElement
 from nicegui.events import GenericEventArguments
 
 from sensorstream.console.code_editor import mark_faults
-from sensorstream.console.places import BASE, moment, twin
+from sensorstream.console.page_addresses import BASE, moment, twin
 from sensorstream.errors import SensorStreamError
 
 
 def link(text: str, address: str) -> ui.element:
-    """A link to an address of :mod:`.places`; what stands in it can be added in a ``with``."""
+    """A link to an address of :mod:`.page_addresses`; what stands in it can be added in a
+    ``with``."""
     made = ui.element("a")
     made.props["href"] = address
     if text:
@@ -91,7 +92,7 @@ def change_button(
     return button.on("click", act, js_handler=f"(event) => {{ if ({ONCE}) emit() }}")
 
 
-class Facts:
+class FactList:
     """A list of names and values; a value that is empty is left out."""
 
     def __init__(self, leads: Mapping[str, str] = MappingProxyType({})) -> None:
@@ -141,7 +142,7 @@ _BUTTON: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """A column: the key of its values in a row, its heading, and where a value leads."""
 
     name: str
@@ -153,16 +154,16 @@ class Column:
     """What stands there, from a row; None: its value of this name."""
 
 
-def moments(name: str, heading: str) -> Column:
+def moments(name: str, heading: str) -> TableColumn:
     """A column of moments of the HTTP interface."""
-    return Column(name, heading, value=lambda row: moment(row[name]))
+    return TableColumn(name, heading, value=lambda row: moment(row[name]))
 
 
 Do: TypeAlias = Callable[[Row], Awaitable[object]]
 """What a button in a row does."""
 
 
-class Table:
+class ShownTable:
     """A table that shows the latest rows it was given; errors of its buttons stand above it.
 
     ``path`` is the operation of the HTTP interface that the rows come from ("": they cannot be read
@@ -172,7 +173,7 @@ class Table:
 
     def __init__(
         self,
-        columns: Sequence[Column],
+        columns: Sequence[TableColumn],
         path: str,
         empty: str = "There are none.",
         *,
@@ -239,12 +240,12 @@ class Table:
         return {**links, **offers, **values}
 
 
-class LiveTable(Table):
+class LiveTable(ShownTable):
     """A table that is read again and again."""
 
     def __init__(
         self,
-        columns: Sequence[Column],
+        columns: Sequence[TableColumn],
         rows: Callable[[], Awaitable[Sequence[Row] | None]],
         pause: float,
         *given: str,

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from nicegui import ui
 
-from sensorstream.console import places
+from sensorstream.console import page_addresses
 from sensorstream.console.elements import Listing, link
-from sensorstream.console.places import short
+from sensorstream.console.page_addresses import short
 
 _BASES: Final = {
     "said": "said by a message",
@@ -35,7 +35,7 @@ def show_alert(why: Mapping[str, Any]) -> None:
     rule, because = why["rule"], why["because"]
     if rule is not None:
         with ui.element("p"):
-            link(f"rule {rule['name']}", places.rule_file(str(rule["file"])))
+            link(f"rule {rule['name']}", page_addresses.rule_file(str(rule["file"])))
             at = rule["position"]
             if at is not None:
                 ui.label(f", line {at['line']}").classes("inline")
@@ -68,7 +68,9 @@ def _node(node: Mapping[str, Any], left: Iterator[int], *, is_open: bool = False
             ui.label(f" {heading(node)}").classes("inline basis")
         if node["message_id"]:
             with ui.element("p"):
-                link(f"message {node['message_id']}", places.message(str(node["message_id"])))
+                link(
+                    f"message {node['message_id']}", page_addresses.message(str(node["message_id"]))
+                )
                 ui.label(f" from {node['source']}").classes("inline")
         for where in found_at(node):
             ui.label(where).classes("xpath")

@@ -8,21 +8,21 @@ from __future__ import annotations
 
 from typing import Final
 
-from sensorstream.dotr.cursor import Cursor
-from sensorstream.dotr.syntax import Clause
+from sensorstream.dotr.dotr_syntax import DatalogClause
+from sensorstream.dotr.token_cursor import TokenCursor
 from sensorstream.errors import Position, QueryError, TermError
 from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, BlankNode, Literal, iri
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Pattern, PatternTerm, TriplePattern, Variable
 from sensorstream.sparql.iris import resolve
-from sensorstream.sparql.lexer import Lexeme
-from sensorstream.sparql.scope import names_in, own_names
+from sensorstream.sparql.query_lexer import Lexeme
+from sensorstream.sparql.variable_scope import names_in, own_names
 
 _ATOM: Final = "an atom such as :in(?S, ?R)"
 
 
-def read_clause(cursor: Cursor) -> Clause:
+def read_clause(cursor: TokenCursor) -> DatalogClause:
     """The Datalog rule that begins here.
 
     Raises:
@@ -69,10 +69,10 @@ def read_clause(cursor: Cursor) -> Clause:
         body = algebra.Filter(each.condition, body)
     for atom in negative:
         body = algebra.Filter(algebra.Not(algebra.Exists(algebra.BGP((atom,)))), body)
-    return Clause(tuple(head), body, position)
+    return DatalogClause(tuple(head), body, position)
 
 
-def _read_atom(cursor: Cursor) -> TriplePattern:
+def _read_atom(cursor: TokenCursor) -> TriplePattern:
     at = cursor.at
     if cursor.take_word("["):
         terms = []
@@ -94,7 +94,7 @@ def _read_atom(cursor: Cursor) -> TriplePattern:
 
 
 def _triple(
-    cursor: Cursor, at: int, subject: PatternTerm, predicate: PatternTerm, object_: PatternTerm
+    cursor: TokenCursor, at: int, subject: PatternTerm, predicate: PatternTerm, object_: PatternTerm
 ) -> TriplePattern:
     blank = isinstance(subject, BlankNode) or isinstance(object_, BlankNode)
     if not isinstance(predicate, IRI | Variable) or isinstance(subject, Literal) or blank:
@@ -105,7 +105,7 @@ def _triple(
     return TriplePattern(subject, predicate, object_)
 
 
-def _read_filter(cursor: Cursor) -> algebra.Filter:
+def _read_filter(cursor: TokenCursor) -> algebra.Filter:
     start = cursor.at
     cursor.take()
     if not cursor.is_word("("):
@@ -119,7 +119,7 @@ def _read_filter(cursor: Cursor) -> algebra.Filter:
     return pattern
 
 
-def _read_term(cursor: Cursor) -> PatternTerm:
+def _read_term(cursor: TokenCursor) -> PatternTerm:
     token = cursor.token
     if token is None:
         cursor.fail(_ATOM)
@@ -139,7 +139,7 @@ def _read_term(cursor: Cursor) -> PatternTerm:
     return triple.object
 
 
-def _iri(cursor: Cursor, token: Lexeme) -> IRI:
+def _iri(cursor: TokenCursor, token: Lexeme) -> IRI:
     written = token.value
     try:
         if token.type == "IRIREF":

@@ -13,21 +13,21 @@ from lark import Token
 from lsprotocol.types import CompletionItemKind
 
 from sensorstream.app.control.file_texts import is_over_time, is_rule_set
-from sensorstream.editor.document import (
-    Cursor,
+from sensorstream.editor.open_document import (
     Inside,
     OpenDocument,
     Span,
+    TextCursor,
     cursor_in_rules,
     cursor_in_sparql,
     symbols_of_rule_set,
 )
-from sensorstream.editor.samples import last_path, next_steps, scope_of, shown_values
-from sensorstream.editor.vocabulary import Kind
-from sensorstream.language.hole import split
-from sensorstream.language.lexer import KEYWORDS
+from sensorstream.editor.sample_messages import last_path, next_steps, scope_of, shown_values
+from sensorstream.editor.shown_names import Kind
 from sensorstream.language.ontology_names import XSD_TYPES
-from sensorstream.language.parser import GRAMMAR as RULES
+from sensorstream.language.rule_lexer import KEYWORDS
+from sensorstream.language.rule_parser import GRAMMAR as RULES
+from sensorstream.language.value_holes import split
 from sensorstream.mapping.xpath import FUNCTIONS as XPATH_FUNCTIONS
 from sensorstream.model.events import SEVERITIES
 from sensorstream.model.schedules import DAYS
@@ -36,12 +36,12 @@ from sensorstream.model.terms import IRI
 from sensorstream.model.vocabulary import OWL, RDF, RDFS
 from sensorstream.model.xsd import XSD
 from sensorstream.sparql.functions import FUNCTIONS as SPARQL_FUNCTIONS
-from sensorstream.sparql.lexer import AGGREGATES
-from sensorstream.sparql.lexer import KEYWORDS as SPARQL_KEYWORDS
-from sensorstream.sparql.parser import expected_after as expected_in_sparql
+from sensorstream.sparql.query_lexer import AGGREGATES
+from sensorstream.sparql.query_lexer import KEYWORDS as SPARQL_KEYWORDS
+from sensorstream.sparql.query_parser import expected_after as expected_in_sparql
 
 
-class Role(Enum):
+class NameRole(Enum):
     """What a name stands for at a place."""
 
     _value_: tuple[Kind, ...]
@@ -57,7 +57,7 @@ _OPEN: Final = frozenset(("OPEN", "OPEN_LIST"))
 _CLOSE: Final = frozenset(("_CLOSE", "_CLOSE_LIST"))
 
 
-def role_in_rules(tokens: Sequence[Token]) -> Role:
+def role_in_rules(tokens: Sequence[Token]) -> NameRole:
     """The role of a name behind some tokens of a rule."""
     depth = 0
     for index in range(len(tokens) - 1, -1, -1):
@@ -71,28 +71,28 @@ def role_in_rules(tokens: Sequence[Token]) -> Role:
         elif depth:
             continue
         elif kind == "_DATATYPE" and is_last:
-            return Role.DATATYPE
+            return NameRole.DATATYPE
         elif kind in _BEFORE_CLASSES or (before == "_ON" and kind in ("INSERT", "EXPIRE")):
-            return Role.CLASS
+            return NameRole.CLASS
         elif before == "_ON" and kind == "UPDATE":
-            return Role.PROPERTY
+            return NameRole.PROPERTY
         elif kind == "KNOWN" or (is_last and kind == "_GRAPH"):
-            return Role.INDIVIDUAL
+            return NameRole.INDIVIDUAL
         elif is_last and kind in ("_SEMICOLON", "_WITH", "OPEN"):
-            return Role.PROPERTY
+            return NameRole.PROPERTY
         elif kind in ("_SEMICOLON", "_INDIVIDUAL", "OPEN"):
-            return Role.INDIVIDUAL
-    return Role.INDIVIDUAL
+            return NameRole.INDIVIDUAL
+    return NameRole.INDIVIDUAL
 
 
-def role_in_sparql(tokens: Sequence[Token], expected: Collection[str]) -> Role:
+def role_in_sparql(tokens: Sequence[Token], expected: Collection[str]) -> NameRole:
     """The role of a name behind some tokens of a query, which expects these kinds of token."""
     last = tokens[-1] if tokens else None
     if last is not None and (last.type == "_A" or last.value in ("rdf:type", "rdfs:subClassOf")):
-        return Role.CLASS
+        return NameRole.CLASS
     if last is not None and last.type == "_DATATYPE":
-        return Role.DATATYPE
-    return Role.PROPERTY if "_A" in expected else Role.INDIVIDUAL
+        return NameRole.DATATYPE
+    return NameRole.PROPERTY if "_A" in expected else NameRole.INDIVIDUAL
 
 
 WORDS: Final = (
@@ -134,7 +134,7 @@ MOST: Final = 500
 """Completions that are offered at a time."""
 
 
-class Sort(Enum):
+class CompletionSort(Enum):
     """What a completion is, and the sign that editors show for it."""
 
     KEYWORD = CompletionItemKind.Keyword
@@ -152,21 +152,21 @@ _NOWHERE: Final = Span(0, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Completion:
+class CompletionItem:
     """A text that may replace the word before the place; ``span`` is that word."""
 
     text: str
-    sort: Sort
+    sort: CompletionSort
     detail: str = ""
     documentation: str = ""
     span: Span = _NOWHERE
 
 
-_NAME_SORTS: Final[Mapping[Kind, Sort]] = {
-    "class": Sort.CLASS,
-    "object property": Sort.PROPERTY,
-    "datatype property": Sort.PROPERTY,
-    "individual": Sort.INDIVIDUAL,
+_NAME_SORTS: Final[Mapping[Kind, CompletionSort]] = {
+    "class": CompletionSort.CLASS,
+    "object property": CompletionSort.PROPERTY,
+    "datatype property": CompletionSort.PROPERTY,
+    "individual": CompletionSort.INDIVIDUAL,
 }
 _COMMON_PREFIXES: Final = {
     "rdf": RDF,
@@ -177,12 +177,13 @@ _COMMON_PREFIXES: Final = {
     "geo": "http://www.opengis.net/ont/geosparql#",
 }
 _PREFIXES: Final = tuple(
-    Completion(f"{prefix}: <{iri}>", Sort.PREFIX) for prefix, iri in _COMMON_PREFIXES.items()
+    CompletionItem(f"{prefix}: <{iri}>", CompletionSort.PREFIX)
+    for prefix, iri in _COMMON_PREFIXES.items()
 )
 _LOCAL: Final = re.compile(r"[\w-]+(?:\.[\w-]+)*")
 
 
-def completions(document: OpenDocument, offset: int) -> list[Completion]:
+def completions(document: OpenDocument, offset: int) -> list[CompletionItem]:
     """What may be written at a place; at most :data:`MOST`, those that begin as the word first."""
     if is_over_time(document.path):
         word, offers = _over_time(document, document.text[:offset])
@@ -203,7 +204,7 @@ def completions(document: OpenDocument, offset: int) -> list[Completion]:
                 return []
     span = Span(offset - len(word), offset)
     typed = word.lower()
-    fitting: dict[str, Completion] = {}
+    fitting: dict[str, CompletionItem] = {}
     for offer in offers:
         if typed in offer.text.lower():
             fitting.setdefault(offer.text, offer)
@@ -214,15 +215,15 @@ def completions(document: OpenDocument, offset: int) -> list[Completion]:
 # In rules
 
 
-def _in_rules(document: OpenDocument, cursor: Cursor) -> Iterator[Completion]:
+def _in_rules(document: OpenDocument, cursor: TextCursor) -> Iterator[CompletionItem]:
     expected = RULES.expected_after(cursor.tokens)
     for word, kind in KEYWORDS.items():
         if kind in expected:
-            yield Completion(word, Sort.KEYWORD)
+            yield CompletionItem(word, CompletionSort.KEYWORD)
     if cursor.last == "ALERT":
-        yield from (Completion(word, Sort.VALUE) for word in SEVERITIES)
+        yield from (CompletionItem(word, CompletionSort.VALUE) for word in SEVERITIES)
     if cursor.last == "EVERY":
-        yield from (Completion(word, Sort.VALUE) for word in DAYS)
+        yield from (CompletionItem(word, CompletionSort.VALUE) for word in DAYS)
     if cursor.last == "_PREFIX":
         yield from _PREFIXES
     if "VARIABLE" in expected and any(token.type == "_RULE" for token in cursor.tokens):
@@ -231,18 +232,23 @@ def _in_rules(document: OpenDocument, cursor: Cursor) -> Iterator[Completion]:
         yield from _names(document, role_in_rules(cursor.tokens), document.prefixes)
 
 
-def _variables(tokens: Iterable[Token]) -> Iterator[Completion]:
+def _variables(tokens: Iterable[Token]) -> Iterator[CompletionItem]:
     """The variables of a semantic rule: those of its trigger, and of its queries."""
     for token in tokens:
         if token.type in ("VARIABLE", "SPARQL_TEXT"):
             yield from _variables_of(token.value)
 
 
-def _variables_of(text: str) -> Iterator[Completion]:
-    return (Completion(name, Sort.VARIABLE) for name in dict.fromkeys(re.findall(r"\?\w+", text)))
+def _variables_of(text: str) -> Iterator[CompletionItem]:
+    return (
+        CompletionItem(name, CompletionSort.VARIABLE)
+        for name in dict.fromkeys(re.findall(r"\?\w+", text))
+    )
 
 
-def _names(document: OpenDocument, role: Role, prefixes: Mapping[str, str]) -> Iterator[Completion]:
+def _names(
+    document: OpenDocument, role: NameRole, prefixes: Mapping[str, str]
+) -> Iterator[CompletionItem]:
     known = document.names
     for name, kind in known.of_kind(*role.value):
         written = shortened(name, prefixes)
@@ -250,24 +256,27 @@ def _names(document: OpenDocument, role: Role, prefixes: Mapping[str, str]) -> I
             written = f"<{name}>"
         label = known.schema.label(name)
         detail = kind if label == local_name(name) else f"{kind}: {label}"
-        yield Completion(written, _NAME_SORTS[kind], detail, known.comments.get(name, ""))
-    if role is Role.PROPERTY and prefixes.get("rdfs") == RDFS:
-        yield Completion("rdfs:label", Sort.PROPERTY)
-    if role is Role.DATATYPE:
+        yield CompletionItem(written, _NAME_SORTS[kind], detail, known.comments.get(name, ""))
+    if role is NameRole.PROPERTY and prefixes.get("rdfs") == RDFS:
+        yield CompletionItem("rdfs:label", CompletionSort.PROPERTY)
+    if role is NameRole.DATATYPE:
         for local in XSD_TYPES:
-            yield Completion(shortened(f"{XSD}{local}", prefixes), Sort.CLASS)
+            yield CompletionItem(shortened(f"{XSD}{local}", prefixes), CompletionSort.CLASS)
     for prefix, iri in prefixes.items():
-        yield Completion(f"{prefix}:", Sort.PREFIX, iri)
+        yield CompletionItem(f"{prefix}:", CompletionSort.PREFIX, iri)
 
 
 # In holes
 
 
-def _in_hole(document: OpenDocument, cursor: Cursor) -> tuple[str, Iterable[Completion]]:
+def _in_hole(document: OpenDocument, cursor: TextCursor) -> tuple[str, Iterable[CompletionItem]]:
     if any(token.type == "_RULE" for token in cursor.tokens):
         word = re.search(r"[?\w]*\Z", cursor.inner)
         assert word is not None
-        return word.group(), (*_variables(cursor.tokens), Completion("new", Sort.KEYWORD))
+        return word.group(), (
+            *_variables(cursor.tokens),
+            CompletionItem("new", CompletionSort.KEYWORD),
+        )
     expression, *calls = split(cursor.inner)
     if calls:
         return _in_call(document, calls[-1].text)
@@ -277,33 +286,34 @@ def _in_hole(document: OpenDocument, cursor: Cursor) -> tuple[str, Iterable[Comp
     return path.step, _steps(document, cursor, expression.text)
 
 
-def _in_call(document: OpenDocument, written: str) -> tuple[str, Iterable[Completion]]:
+def _in_call(document: OpenDocument, written: str) -> tuple[str, Iterable[CompletionItem]]:
     name, _, argument = written.lstrip().partition(" ")
     if not argument and not (name and written.endswith(" ")):
         return name, (
-            Completion(each, Sort.FUNCTION, info.usage, info.meaning)
+            CompletionItem(each, CompletionSort.FUNCTION, info.usage, info.meaning)
             for each, info in document.functions.items()
         )
     if name == "lookup":
         return argument.strip(), (
-            Completion(table.name, Sort.VALUE, table.path) for table in document.head.tables
+            CompletionItem(table.name, CompletionSort.VALUE, table.path)
+            for table in document.head.tables
         )
     return "", ()
 
 
-def _steps(document: OpenDocument, cursor: Cursor, expression: str) -> Iterator[Completion]:
+def _steps(document: OpenDocument, cursor: TextCursor, expression: str) -> Iterator[CompletionItem]:
     path = last_path(expression)
     assert path is not None
     scope = scope_of(cursor.tokens, document.samples, document.head)
     if not path.base:
         for variable in _node_variables(cursor.tokens):
-            yield Completion(f"${variable}", Sort.VARIABLE)
+            yield CompletionItem(f"${variable}", CompletionSort.VARIABLE)
     for step in next_steps(path, scope):
         detail = f"{step.count} in the sample messages"
-        yield Completion(step.name, Sort.STEP, detail, ", ".join(step.values))
+        yield CompletionItem(step.name, CompletionSort.STEP, detail, ", ".join(step.values))
     if not path.base:
         for name in sorted(XPATH_FUNCTIONS):
-            yield Completion(f"{name}(", Sort.FUNCTION, "XPath")
+            yield CompletionItem(f"{name}(", CompletionSort.FUNCTION, "XPath")
 
 
 def _node_variables(tokens: Sequence[Token]) -> Iterator[str]:
@@ -320,7 +330,7 @@ def _node_variables(tokens: Sequence[Token]) -> Iterator[str]:
 # In rules over time
 
 
-def _over_time(document: OpenDocument, before: str) -> tuple[str, Iterable[Completion]]:
+def _over_time(document: OpenDocument, before: str) -> tuple[str, Iterable[CompletionItem]]:
     cursor = cursor_in_sparql(before)
     if cursor.inside is Inside.TEXT:
         return "", ()
@@ -332,12 +342,14 @@ def _over_time(document: OpenDocument, before: str) -> tuple[str, Iterable[Compl
     return cursor.word, _clause_offers(document, cursor.tokens)
 
 
-def _clause_offers(document: OpenDocument, tokens: Sequence[Token]) -> Iterator[Completion]:
-    yield from (Completion(word, Sort.KEYWORD) for word in WORDS)
-    yield from (Completion(label, Sort.VALUE, "a label") for label in labels_of(tokens))
+def _clause_offers(document: OpenDocument, tokens: Sequence[Token]) -> Iterator[CompletionItem]:
+    yield from (CompletionItem(word, CompletionSort.KEYWORD) for word in WORDS)
+    yield from (
+        CompletionItem(label, CompletionSort.VALUE, "a label") for label in labels_of(tokens)
+    )
     yield from _variables_of(document.text)
-    yield from _names(document, Role.CLASS, document.prefixes)
-    yield from _names(document, Role.PROPERTY, document.prefixes)
+    yield from _names(document, NameRole.CLASS, document.prefixes)
+    yield from _names(document, NameRole.PROPERTY, document.prefixes)
 
 
 # In SPARQL
@@ -345,7 +357,7 @@ def _clause_offers(document: OpenDocument, tokens: Sequence[Token]) -> Iterator[
 
 def _in_sparql(
     document: OpenDocument, before: str, prefixes: Mapping[str, str], start: str
-) -> tuple[str, Iterable[Completion]]:
+) -> tuple[str, Iterable[CompletionItem]]:
     cursor = cursor_in_sparql(before)
     if cursor.inside is Inside.TEXT:
         return "", ()
@@ -355,7 +367,7 @@ def _in_sparql(
 
 def _sparql_offers(
     document: OpenDocument, tokens: Sequence[Token], prefixes: Mapping[str, str], start: str
-) -> Iterator[Completion]:
+) -> Iterator[CompletionItem]:
     expected = expected_in_sparql(tokens, start)
     if "PREFIXED" in expected or not expected:
         role = role_in_sparql(tokens, expected)
@@ -366,13 +378,17 @@ def _sparql_offers(
             yield from _variables_of(document.text)
     for word, kind in SPARQL_KEYWORDS.items():
         if kind in expected:
-            yield Completion(word, Sort.KEYWORD)
+            yield CompletionItem(word, CompletionSort.KEYWORD)
     if "_A" in expected:
-        yield Completion("a", Sort.KEYWORD)
+        yield CompletionItem("a", CompletionSort.KEYWORD)
     if "FUNCTION" in expected:
-        yield from (Completion(f"{word}(", Sort.FUNCTION) for word in SPARQL_FUNCTIONS)
+        yield from (
+            CompletionItem(f"{word}(", CompletionSort.FUNCTION) for word in SPARQL_FUNCTIONS
+        )
     if "AGGREGATE" in expected:
-        yield from (Completion(f"{word}(", Sort.FUNCTION) for word in sorted(AGGREGATES))
+        yield from (
+            CompletionItem(f"{word}(", CompletionSort.FUNCTION) for word in sorted(AGGREGATES)
+        )
     if tokens and tokens[-1].type == "_PREFIX":
         yield from _PREFIXES
 
@@ -396,7 +412,7 @@ class _Word:
 
     span: Span
     text: str
-    cursor: Cursor
+    cursor: TextCursor
 
 
 def hover(document: OpenDocument, offset: int) -> Hover | None:
@@ -455,7 +471,7 @@ def _word_at(document: OpenDocument, offset: int) -> _Word | None:
         return None
     span = Span(before.start(), end)
     if document.is_query:
-        cursor = Cursor(Inside.SPARQL, (), inner=document.text[:end])
+        cursor = TextCursor(Inside.SPARQL, (), inner=document.text[:end])
     else:
         cursor = cursor_in_rules(document.text, end)
     return _Word(span, document.text[span.start : span.end], cursor)

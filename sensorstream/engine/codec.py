@@ -82,7 +82,7 @@ def encode(value: Value, kind: type[Value]) -> Any:
 
 
 def texts(value: Value, kind: type[Value]) -> Iterator[str]:
-    """The JSON of what :func:`encode` gives, in pieces: all of it is never there at once.
+    """The JSON of :func:`encode`'s data, in pieces: it is never held as a whole.
 
     Raises:
         TypeError: a field has a type that is not in the table.
@@ -149,11 +149,10 @@ class _Codecs:
 
     def __init__(self) -> None:
         self._known: dict[Any, _Codec] = {}
-        # N-Triples: most terms come again and again, and equal terms become one object.
+        # N-Triples: most terms repeat, and equal terms become one object.
         self._term = _Codec(cache(attrgetter("n3")), cache(term))
 
     def of(self, hint: Any) -> _Codec:
-        """How values of a type are written and read."""
         found = self._known.get(hint)
         if found is None:
             found = self._known[hint] = self._make(hint)
@@ -345,6 +344,6 @@ def _filled(hint: Any, given: Mapping[Any, Any]) -> Any:
 
 
 def _places(names: Sequence[str], converts: Mapping[str, Convert]) -> list[tuple[int, Convert]]:
-    """Where something is to be done, and what."""
+    """The places of the columns that need a conversion, and their conversions."""
     found = ((place, converts.get(name, _same)) for place, name in enumerate(names))
     return [(place, convert) for place, convert in found if convert is not _same]

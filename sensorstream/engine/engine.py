@@ -5,10 +5,10 @@ SensorStream as a library. It is built from values, does no I/O, starts no threa
 clock but the counter it is given for the phase times. The same events, messages and ticks in the
 same order give the same outcomes: recovery rests on that.
 
-Messages are mapped before they come here (:mod:`sensorstream.engine.arrival`). With a lateness
-they may then wait until nothing earlier can come (:mod:`sensorstream.engine.reorder`); the window,
-the reasoner, the rules and the queries get them when they are released, in order of application
-time.
+Messages are mapped before they come here (:mod:`sensorstream.engine.message_reading`). With a
+lateness they may then wait until nothing earlier can come (:mod:`sensorstream.engine.reorder`); the
+window, the reasoner, the rules and the queries get them when they are released, in order of
+application time.
 """
 
 from __future__ import annotations
@@ -17,38 +17,38 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from sensorstream.engine import elapsing, exchange
-from sensorstream.engine.arrival import Arrived, Unmapped
-from sensorstream.engine.core import Core, Parts, told_as
-from sensorstream.engine.elapsing import Dues, elapse, step, times_of
+from sensorstream.engine import elapsed_time, engine_exchange
+from sensorstream.engine.elapsed_time import Dues, elapse, step, times_of
+from sensorstream.engine.engine_queries import QueriesState
+from sensorstream.engine.engine_state import Core, Parts, told_as
 from sensorstream.engine.inferences import InferredState
-from sensorstream.engine.live_queries import QueriesState
+from sensorstream.engine.message_reading import Arrived, UnmappedMessage
+from sensorstream.engine.message_stages import release, take_in, take_in_turn
 from sensorstream.engine.notices import Notices, over
 from sensorstream.engine.outcome import Outcome, Status, Timings, following
 from sensorstream.engine.reorder import ReorderState
 from sensorstream.engine.shedding import LoadState
-from sensorstream.engine.stream_clock import Moved
-from sensorstream.engine.taking import release, take_in, take_in_turn
+from sensorstream.engine.stream_clock import ClockMoved
 from sensorstream.errors import InvalidTerm, MessageError, Overrun
-from sensorstream.kb.graph import Origin
-from sensorstream.mapping.plan import Mapped
+from sensorstream.kb.graph_index import Origin
+from sensorstream.mapping.mapping_plan import MappedMessage
 from sensorstream.model.events import Delta, Event, Message
 from sensorstream.model.timeline import Instant
 from sensorstream.reasoning.reasoner import without_limits
 from sensorstream.rules.conditions import unlimited
-from sensorstream.rules.memory import RuleMemory
 from sensorstream.rules.rule_compiler import CompiledRule
+from sensorstream.rules.rule_memory import RuleMemory
 from sensorstream.streams.continuous_query import ContinuousQuery
-from sensorstream.window.partition import WindowState
+from sensorstream.window.window_partition import WindowState
 
 _NONE: Final[frozenset[str]] = frozenset()
 _NO_MESSAGE: Final = Message("", b"", 0)
-"""What outcomes are told for that no message brought: time passed, or the streams ended."""
+"""The message of outcomes without one: time passed, or the streams ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineState:
-    """All that must survive a restart; what is inferred is derived again."""
+    """The state that must survive a restart; inferences are derived again."""
 
     window: WindowState
     memory: RuleMemory
@@ -62,8 +62,8 @@ class EngineState:
     queries: QueriesState | None = None
     """The continuous queries; None in a state that is older than they."""
     inferred: tuple[InferredState, ...] | None = None
-    """Since when what is inferred holds; None in a state that is older than this field."""
-    moved: Moved | None = None
+    """The beginnings of inferences; None in a state that is older than this field."""
+    moved: ClockMoved | None = None
     """When a message last brought application time."""
 
 
@@ -74,27 +74,28 @@ class Engine(Core):
         super().__init__(parts)
         self.dues = Dues(self)
 
-    asked = elapsing.asked
-    adopt = exchange.adopt
-    adopt_rules = exchange.adopt_rules
-    readmit = exchange.readmit
-    expel = exchange.expel
-    degrade = exchange.degrade
+    asked = elapsed_time.asked
+    adopt = engine_exchange.adopt
+    adopt_rules = engine_exchange.adopt_rules
+    readmit = engine_exchange.readmit
+    expel = engine_exchange.expel
+    degrade = engine_exchange.degrade
 
-    def take(self, arrived: Event | Arrived | Unmapped, refused: Container[str] = _NONE) -> Outcome:
-        """Take one event in, or the events of one message, and all that waited for them.
-
-        What cannot be taken in (:class:`MessageError`, a reasoner that fails twice, or a fault
-        of our own) leaves the knowledge base as it was and comes back as a rejected outcome.
+    def take(
+        self, arrived: Event | Arrived | UnmappedMessage, refused: Container[str] = _NONE
+    ) -> Outcome:
+        """Take one event in, or the events of one message, and all that waited for them. A message
+        that cannot be taken in (:class:`MessageError`, a reasoner that fails twice, or an internal
+        fault) leaves the knowledge base as it was and comes back as a rejected outcome.
 
         Args:
-            arrived: an event, or what :meth:`.Mapper.map` made of a message. It arrives no
-                earlier than the messages and ticks before it.
-            refused: ids of messages that were rejected when they were released, in an earlier
-                life of this engine: they are rejected again, whatever the reasoner says now.
+            arrived: an event, or a result of :meth:`.Mapper.map`. It arrives no earlier than the
+                messages and ticks before it.
+            refused: ids of messages that were rejected when they were released, before a restart of
+                this engine: they are rejected again, whatever the reasoner says now.
 
         Returns:
-            What became of it; ``released`` holds the outcomes of those that waited.
+            The outcome; ``released`` holds the outcomes of those that waited.
         """
         if isinstance(arrived, Event):
             arrived = Arrived.of(arrived)
@@ -102,16 +103,15 @@ class Engine(Core):
             try:
                 self.admission.check(arrived.mapped.events)
             except InvalidTerm as error:
-                arrived = Unmapped(arrived.message, error, seconds=arrived.seconds)
+                arrived = UnmappedMessage(arrived.message, error, seconds=arrived.seconds)
         message, timings = arrived.message, Timings(t_m=arrived.seconds)
         news = self._weigh(message, 1)
-        own = self._set_aside(arrived, timings) if isinstance(arrived, Unmapped) else arrived
+        own = self._set_aside(arrived, timings) if isinstance(arrived, UnmappedMessage) else arrived
         return self.marked(following(news, take_in_turn(self, message, own, timings, refused)))
 
     def advance(self, time: Instant) -> Outcome:
-        """Application time has come so far: nothing earlier than ``time`` will come any more.
-
-        What waited for it is released, rules that wait for a time up to then fire, and windows of
+        """Let application time come to ``time``: nothing earlier will come any more. Messages that
+        waited for it are released, rules that wait for a time up to then fire, and windows of
         queries close. With a lateness, events from before it are late from now on.
         """
         self.order.complete(time)
@@ -123,7 +123,7 @@ class Engine(Core):
         return self.marked(outcome)
 
     def finish(self) -> Outcome:
-        """The streams have ended: all that waits is released, and windows close once more."""
+        """End the streams: all that waits is released, and windows close once more."""
         self.order.complete(None)
         released = release(self)
         self.queries.processor.finish()
@@ -136,8 +136,7 @@ class Engine(Core):
         return self.with_queries(Outcome(message, Status.ACCEPTED))
 
     def tick(self, tick: Message, refused: Container[str] = _NONE) -> Outcome:
-        """Let time pass without a message: what waited for silent sources is released.
-
+        """Let time pass without a message: messages that waited for silent sources are released.
         Load shedding may end, and then the synopses of what was shed enter the window.
 
         Args:
@@ -149,9 +148,9 @@ class Engine(Core):
         released = release(self, tick.received, refused)
         outcome = Outcome(tick, Status.ACCEPTED)
         if self.shedder is not None and self.shedder.closing(None):
-            outcome = take_in(self, Arrived(tick, Mapped((), (), ())), Timings(), refused)
+            outcome = take_in(self, Arrived(tick, MappedMessage((), (), ())), Timings(), refused)
             if outcome.status is Status.REJECTED:
-                # A rule that cannot stand a synopsis must not be asked again for ever.
+                # A rule that fails on a synopsis must not be tried again for ever.
                 self.shedder.settle({}, 0, True, {})
         for_queries, for_rules = times_of(tick.content)
         if for_rules is not None:
@@ -163,7 +162,7 @@ class Engine(Core):
         return self.marked(following(news, outcome))
 
     def _elapse(self, outcome: Outcome, entry: Message, time: Instant) -> Outcome:
-        """Let time pass for what follows the clock, after what became of an entry."""
+        """Let time pass for all that follows the clock, after the outcome of an entry."""
         passed = elapse(self, entry, time, with_window=self.clock.for_window)
         if passed is None:
             return outcome
@@ -180,10 +179,10 @@ class Engine(Core):
     ) -> Outcome:
         """Let time pass as it has passed for all engines whose messages make up one stream.
 
-        Where nothing waits for it (:attr:`.Dues.waits`), it changes nothing. Otherwise what the
-        window has held for long enough leaves it, and rules and queries follow, as if a message
-        had come that says nothing. With a lateness, the messages of this engine's own sources say
-        how far time has come, until all of them are silent for longer than ``time.idle``.
+        Where nothing waits for it (:attr:`.Dues.waits`), it changes nothing. Otherwise the oldest
+        content of the window leaves it, and rules and queries follow, as if a message without
+        content had come. With a lateness, the messages of this engine's own sources decide the
+        time, until all of them are silent for longer than ``time.idle``.
 
         Args:
             entry: its arrival time is the time.
@@ -198,7 +197,7 @@ class Engine(Core):
             return outcome
         due = self.due(with_window=True)
         if due is not None and due <= moved:
-            # Nothing waits: it says only that what comes from before it is late.
+            # Nothing waits: only events from before it are late from now on.
             self.order.complete(moved)
             outcome = self._move(outcome, entry, moved)
         if self.clock.for_rules:
@@ -218,26 +217,25 @@ class Engine(Core):
             outcome = following(outcome, moved)
         return outcome
 
-    answer = elapsing.answer
+    answer = elapsed_time.answer
 
     def number_stays_after(self, number: int) -> None:
-        """Give stays that begin from now on numbers above ``number``, and above all before.
-
-        Engines that write to one history need ranges of their own.
+        """Give stays that begin from now on numbers above ``number``, and above all before. Engines
+        that write to one history need ranges of their own.
         """
         self.window.number_stays_after(number)
         self.archived = max(self.archived, number)
 
     def lift_limits(self, lifted: bool) -> None:
-        """Let messages and queries take what they take, or not: it was accepted before."""
+        """Lift the limits of messages and queries that were accepted before, or restore them."""
         self.queries.lift_limits(lifted)
         if not lifted and self.evaluator.lifted:
-            # What is left of what came before.
+            # Finish the changes of before.
             self.evaluator.settle()
         self.evaluator.lifted = self.reasoner.lifted = lifted
 
-    def _set_aside(self, unmapped: Unmapped, timings: Timings) -> Outcome:
-        """What a message comes to that gives no events."""
+    def _set_aside(self, unmapped: UnmappedMessage, timings: Timings) -> Outcome:
+        """The outcome of a message that gives no events."""
         message, error = unmapped.message, unmapped.error
         if unmapped.skipped:
             return Outcome(message, Status.SKIPPED)
@@ -247,7 +245,7 @@ class Engine(Core):
             return Outcome(
                 message,
                 Status.SKIPPED,
-                # Not counted with its like: a replay does not know of it.
+                # Not counted with its kind: a replay does not know of it.
                 alerts=(self.notices.overrun(message, error, self.now),),
                 phases=timings,
                 warnings=(str(error),),
@@ -268,7 +266,6 @@ class Engine(Core):
 
     def register(self, name: str, text: str, entry: str = "") -> ContinuousQuery:
         """Start a continuous query; it begins with the present content of the knowledge base.
-
         ``entry`` is the journal's id of its registration, if there is a journal.
 
         Raises:
@@ -278,7 +275,7 @@ class Engine(Core):
         return self.queries.register(name, text, entry)
 
     def unregister(self, name: str) -> None:
-        """Stop a continuous query; what only it used is given back.
+        """Stop a continuous query; operators that only it used are removed.
 
         Raises:
             UnknownQuery: no query has that name.
@@ -286,7 +283,7 @@ class Engine(Core):
         self.queries.unregister(name)
 
     def _weigh(self, message: Message, messages: int) -> Outcome | None:
-        """Count a message in the load; tells when load shedding begins or ends, which clears it."""
+        """Count a message in the load; returns an outcome when load shedding begins or ends."""
         shedder = self.shedder
         if shedder is None or not shedder.advance(message.received, messages):
             return None
@@ -296,7 +293,7 @@ class Engine(Core):
         return Outcome(message, Status.ACCEPTED, alerts=(told,), cleared=cleared)
 
     def state(self) -> EngineState:
-        """What :meth:`restore` needs to go on from here."""
+        """The state from which :meth:`restore` goes on."""
         return EngineState(
             self.window.state(),
             self.memory.copy(),
@@ -353,5 +350,4 @@ class Engine(Core):
         return Outcome(message, Status.ACCEPTED, alerts=(alert,))
 
     def close(self) -> None:
-        """Stop the reasoner."""
         self.reasoner.close()

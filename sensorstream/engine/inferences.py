@@ -1,10 +1,10 @@
-"""Since when each inferred statement holds, and whose stay it belongs to.
+"""The intervals of inferred statements, and the stays that they belong to.
 
-The reasoner says what begins and what ceases to be inferred; here that becomes intervals of
-application time, for history. An inferred statement belongs to the stay of the individual that is
-its subject (of a blank node, to its owner's), or to no stay, number 0, while that is not in the
-window. Where the subject enters or leaves, the interval ends and another one begins. What begins
-and ends at the same instant is not kept.
+The reasoner reports the beginnings and ends of inferences; here they become intervals of
+application time, for history. An inferred statement belongs to the stay of its subject (a blank
+node's to its owner's), or to no stay, number 0, while that is not in the window. Where the subject
+enters or leaves, the interval ends and another one begins. An interval that ends at the instant of
+its beginning is not kept.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model.events import Delta, Ended, Individual, Provenance
 from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, BlankNode, Subject, Term, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.window.change import Undo
 from sensorstream.window.window import Window
+from sensorstream.window.window_change import Undo
 
 
 @frozen
-class Begun:
-    """The beginning of an interval that is not over: whose it is, and what caused it, when."""
+class BegunInterval:
+    """The beginning of an interval that is not over: its stay, individual, cause and time."""
 
     stay: int
     name: Subject
@@ -34,7 +34,7 @@ class Begun:
 
 @dataclass(frozen=True, slots=True)
 class InferredState:
-    """What is inferred of one subject since one moment, as (property, value), for a checkpoint."""
+    """The inferences about one subject since one moment, as (property, value), for a checkpoint."""
 
     subject: Subject
     stay: int
@@ -45,21 +45,18 @@ class InferredState:
 
 
 class Inferences:
-    """The beginnings of all that is inferred now; ``ended`` are the intervals to be told.
-
-    O(change) each.
-    """
+    """The beginnings of present inferences; ``ended`` are intervals to report. O(change) each."""
 
     __slots__ = ("_begun", "_newest", "ended")
 
     def __init__(self) -> None:
         self.ended: list[Ended] = []
-        self._begun: dict[Triple, Begun] = {}
+        self._begun: dict[Triple, BegunInterval] = {}
         # The greatest number of a stay that was seen.
         self._newest = 0
 
     def take_ended(self) -> tuple[Ended, ...]:
-        """What has ended since the last call, in order; no change of before is undone then."""
+        """The intervals that ended since the last call, in order; earlier changes are final."""
         ended = tuple(self.ended)
         self.ended.clear()
         return ended
@@ -90,7 +87,7 @@ class Inferences:
         undo.append(partial(self._rewind, len(self.ended), self._newest))
         for triple in inferred.removed:
             self._end(triple, now, undo)
-        homes: dict[Subject, Begun] = {}
+        homes: dict[Subject, BegunInterval] = {}
         for triple in inferred.added:
             self._begin(triple, _home(triple[0], homes, window, cause, now), undo)
         for subject in self._resettled(moved, left, window):
@@ -101,13 +98,13 @@ class Inferences:
                     self._end(triple, now, undo)
                     self._begin(triple, home, undo)
 
-    def begun(self) -> Mapping[Triple, Begun]:
+    def begun(self) -> Mapping[Triple, BegunInterval]:
         """The beginning of each statement that is inferred now; it changes with the engine."""
         return MappingProxyType(self._begun)
 
     def state(self) -> tuple[InferredState, ...]:
-        """What :meth:`restore` needs, in an order that is the same in every process."""
-        groups: dict[tuple[Subject, Begun], list[tuple[IRI, Term]]] = {}
+        """The state for :meth:`restore`, in an order that is the same in every process."""
+        groups: dict[tuple[Subject, BegunInterval], list[tuple[IRI, Term]]] = {}
         for triple, begun in self._begun.items():
             groups.setdefault((triple[0], begun), []).append(triple[1:])
         return tuple(
@@ -125,27 +122,27 @@ class Inferences:
     def restore(
         self, state: Sequence[InferredState] | None, window: Window, kb: KnowledgeBase
     ) -> None:
-        """Go on from a state; window and inferred graph are as they are now.
-
-        Rules and ontology may have changed since: what is inferred no more ends now, what is new
-        begins now. A state of None is older than this class: what is inferred then holds since
-        its individual's last time.
+        """Go on from a state; window and inferred graph are as they are now. Rules and ontology may
+        have changed since: lost inferences end now, new ones begin now. A state of None is older
+        than this class: its inferences hold since their individuals' last times.
         """
         now = window.now or 0
         cause = latest_message(window)
         saved = {
-            (each.subject, *value): Begun(each.stay, each.name, Provenance(each.message, each.time))
+            (each.subject, *value): BegunInterval(
+                each.stay, each.name, Provenance(each.message, each.time)
+            )
             for each in state or ()
             for value in each.values
         }
-        homes: dict[Subject, Begun] = {}
+        homes: dict[Subject, BegunInterval] = {}
         for triple in kb.triples(Origin.INFERRED):
             begun = saved.pop(triple, None)
             if begun is None:
                 begun = _home(triple[0], homes, window, cause, now)
                 one = window.get(begun.name) if state is None else None
                 if one is not None:
-                    begun = Begun(one.stay, one.name, Provenance(one.message, one.time))
+                    begun = BegunInterval(one.stay, one.name, Provenance(one.message, one.time))
             self._begun[triple] = begun
         for triple, begun in saved.items():
             self._tell(triple, begun, now)
@@ -166,7 +163,7 @@ class Inferences:
                 found[subject] = None
         return found
 
-    def _begin(self, triple: Triple, begun: Begun, undo: list[Undo]) -> None:
+    def _begin(self, triple: Triple, begun: BegunInterval, undo: list[Undo]) -> None:
         self._begun[triple] = begun
         undo.append(partial(self._begun.__delitem__, triple))
 
@@ -179,7 +176,7 @@ class Inferences:
         del self.ended[ended:]
         self._newest = newest
 
-    def _tell(self, triple: Triple, begun: Begun, now: Instant) -> None:
+    def _tell(self, triple: Triple, begun: BegunInterval, now: Instant) -> None:
         if begun.provenance.time < now:
             self.ended.append(
                 Ended(begun.stay, begun.name, triple, begun.provenance, now, inferred=True)
@@ -187,11 +184,13 @@ class Inferences:
 
 
 def latest_message(window: Window) -> str:
-    """The message that the window heard last, of those that it still holds something of."""
+    """The latest message of which the window still holds something."""
     return max(window, key=lambda each: each.arrival).message if len(window) else ""
 
 
-def _place(group: tuple[tuple[Subject, Begun], object]) -> tuple[Subject, int, Instant, str]:
+def _place(
+    group: tuple[tuple[Subject, BegunInterval], object],
+) -> tuple[Subject, int, Instant, str]:
     (subject, begun), _ = group
     return subject, begun.stay, begun.provenance.time, begun.provenance.message
 
@@ -201,13 +200,13 @@ def _written(value: tuple[IRI, Term]) -> tuple[str, str]:
 
 
 def _home(
-    subject: Subject, homes: dict[Subject, Begun], window: Window, cause: str, now: Instant
-) -> Begun:
-    """Where an inference of now about a subject belongs."""
+    subject: Subject, homes: dict[Subject, BegunInterval], window: Window, cause: str, now: Instant
+) -> BegunInterval:
+    """The interval of a present inference about a subject."""
     found = homes.get(subject)
     if found is None:
         name = window.owner(subject)
         individual = window.get(name)
         stay = 0 if individual is None else individual.stay
-        found = homes[subject] = Begun(stay, name, Provenance(cause, now))
+        found = homes[subject] = BegunInterval(stay, name, Provenance(cause, now))
     return found

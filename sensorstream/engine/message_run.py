@@ -1,4 +1,4 @@
-"""One message's changes of window, indexes and inferences, and the way back."""
+"""The changes that a message makes to window, indexes and inferences, and the way back."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sensorstream.engine.core import Core
+from sensorstream.engine.engine_state import Core
 from sensorstream.engine.notices import RULE_FAILED
 from sensorstream.engine.outcome import Outcome, Status, Timings
 from sensorstream.errors import ReasonerError
-from sensorstream.kb.graph import Origin
+from sensorstream.kb.graph_index import Origin
 from sensorstream.model.events import Cleared, Delta, Departure, Ended, Event, Individual, net_delta
 from sensorstream.model.terms import BlankNode, Subject, Triple
 from sensorstream.reasoning.reasoner import without_limits
 from sensorstream.rules.conditions import unlimited
-from sensorstream.rules.effects import Run
-from sensorstream.rules.rounds import run_rules
-from sensorstream.window.change import Undo, WindowChange
+from sensorstream.rules.rule_effects import RulesRun
+from sensorstream.rules.rule_rounds import run_rules
+from sensorstream.window.window_change import Undo, WindowChange
 
 _INFERRED: Final = int(Origin.INFERRED)
 _DERIVED_ONLY: Final = int(Origin.INFERRED | Origin.WINDOW)
@@ -25,7 +25,7 @@ _DERIVED_ONLY: Final = int(Origin.INFERRED | Origin.WINDOW)
 
 @dataclass(slots=True)
 class _Step:
-    """One applied change, so that it can be taken back."""
+    """An applied change, so that it can be taken back."""
 
     changes: list[WindowChange]
     delta: Delta
@@ -33,9 +33,8 @@ class _Step:
 
 
 class MessageRun:
-    """One message's changes: the host of the semantic rules, and the way back.
-
-    ``message`` is the id of the message at hand.
+    """The changes of a message: the host of the semantic rules, and the way back. ``message`` is
+    the id of the message at hand.
     """
 
     def __init__(self, core: Core, message: str, timings: Timings) -> None:
@@ -57,7 +56,7 @@ class MessageRun:
         self._undo: list[Undo] = []
 
     def whole(self, react: Callable[[], Outcome]) -> Outcome | Exception:
-        """What ``react`` comes to: all of its changes, or an error, which has left no trace."""
+        """Call ``react`` and make all of its changes, or return an error that left no trace."""
         try:
             outcome = react()
         except Exception as error:
@@ -70,17 +69,17 @@ class MessageRun:
         """Move window, indexes and inferences by what rules ask for: an event and retractions.
 
         Returns:
-            What changed in the union of the graphs, inferences included.
+            The changes in the union of the graphs, inferences included.
 
         Raises:
-            InvalidTerm: the event says what is no RDF.
+            InvalidTerm: a term of the event is no RDF.
         """
         if event is not None:
             self._core.admission.check((event,))
         return self.enter(event, removed)
 
     def enter(self, event: Event | None, removed: Sequence[Triple] = ()) -> Delta:
-        """The same for an event of the message itself, which was checked when it arrived."""
+        """Do :meth:`apply` for an event of the message itself, which was checked on arrival."""
         core, window, counter = self._core, self._window, self._core.parts.counter
         start = counter()
         changes: list[WindowChange] = []
@@ -111,9 +110,8 @@ class MessageRun:
         self.visible.append(effect)
         return effect
 
-    def ruled(self, work: Run, applied: Sequence[Delta], *, silent: bool = False) -> Outcome:
-        """Let the rules react to what ``applied`` has changed; ``silent`` as for :func:`run_rules`.
-
+    def ruled(self, work: RulesRun, applied: Sequence[Delta], *, silent: bool = False) -> Outcome:
+        """Let the rules react to the changes ``applied``; ``silent`` as for :func:`run_rules`.
         ``work`` is the rules' work, of which nothing is done yet; its host is this.
         """
         core, timings, now, entry = self._core, self.timings, work.time, work.message
@@ -204,11 +202,11 @@ class MessageRun:
             try:
                 return reasoner.react(self.kb, delta)
             except ReasonerError as error:
-                # Neither the old state nor the new: only the journal can mend that.
+                # Neither the old state nor the new: only a replay of the journal repairs that.
                 raise RuntimeError(f"a message cannot be taken back: {error}") from error
 
     def _inferred(self, individual: Individual) -> tuple[Triple, ...]:
-        """What is derived about a leaving individual; it is still in the indexes."""
+        """The inferences about a leaving individual, which is still in the indexes."""
         subjects = {individual.name: None} | {
             t[0]: None for t in individual.statements if isinstance(t[0], BlankNode)
         }

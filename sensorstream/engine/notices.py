@@ -1,6 +1,5 @@
-"""Alerts of the system itself: messages that nothing matched, that were rejected or came late.
-
-Loud, but no flood: of equal causes the first is reported, then the tenth, the hundredth…
+"""Alerts of the system itself: messages that were unmatched, rejected or late, and other trouble.
+Of equal causes the first is reported, then the tenth, the hundredth…
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant
 
 _KNOWN_CAUSES: Final = 1000
-"""Causes counted apart; a stream of ever new ones is counted as one."""
+"""Causes that are counted apart; all further ones count as one."""
 RULE_FAILED: Final = "rule-failed"
 """The kind of the alert of a rule that fails; its key is the rule's name."""
 _SHOWN: Final = 10
@@ -29,7 +28,7 @@ _DEGRADED: Final = "reasoner-degraded"
 
 @dataclass(slots=True)
 class Notices:
-    """How often each cause occurred."""
+    """The numbers of occurrences of each cause."""
 
     counts: dict[str, int] = field(default_factory=dict)
     failing: dict[str, int] = field(default_factory=dict)
@@ -38,53 +37,53 @@ class Notices:
     def unmatched(
         self, message: Message, root: str, hint: str, now: Instant | None
     ) -> tuple[Alert, ...]:
-        """No mapping rule matched a message whose document element is ``root``."""
+        """Report that no mapping rule matched a message whose document element is ``root``."""
         text = f"no mapping rule matched a message <{root}>: {hint}"
         return self._raise(message, "unmatched-message", root, text, now)
 
     def rejected(
         self, message: Message, error: SensorStreamError, now: Instant | None
     ) -> tuple[Alert, ...]:
-        """A message could not be taken in; inconsistencies are reported every time."""
+        """Report that a message was rejected; inconsistencies are reported every time."""
         if isinstance(error, Inconsistent):
             return (_alert(message, "inconsistency", message.id, str(error), now),)
         return self._raise(message, "rejected-message", error.code, str(error), now)
 
     def overrun(self, message: Message, error: Overrun, now: Instant | None) -> Alert:
-        """A message took more than a limit allows, and is passed over."""
+        """Report that a message took more than a limit allows, and is skipped."""
         return _alert(message, "overrun", message.source, str(error), now)
 
     def partial(
         self, message: Message, warnings: Sequence[str], now: Instant | None
     ) -> tuple[Alert, ...]:
-        """Of a document of several messages some could not be taken in."""
+        """Report that parts of a document of several messages could not be taken in."""
         text = "; ".join(warnings)
         return self._raise(message, "partial-message", message.source, text, now, "-part")
 
     def unread(self, message: Message, text: str, now: Instant | None) -> tuple[Alert, ...]:
-        """A message said an axiom, from which nothing follows under the profile."""
+        """Report that a message said an axiom, from which nothing follows under the profile."""
         return self._raise(message, "axiom-unread", message.source, text, now, "-axiom")
 
     def left_open(
         self, message: Message, told: Sequence[str], now: Instant | None
     ) -> tuple[Alert, ...]:
-        """The reasoner could not answer questions, which were left open."""
+        """Report that the reasoner could not answer questions, which were left open."""
         return self._raise(message, "reasoner-undecided", "reasoner", told[0], now, "-open")
 
     def late(self, message: Message, text: str, now: Instant | None) -> tuple[Alert, ...]:
-        """A message came too late for the window."""
+        """Report that a message came too late for the window."""
         source = message.source
         return self._raise(message, "late-message", source, f"source '{source}' is {text}", now)
 
     def overflow(self, message: Message, limit: int, now: Instant | None) -> tuple[Alert, ...]:
-        """More messages waited for earlier ones than may, and the oldest were released."""
+        """Report that too many messages waited for earlier ones, and the oldest were released."""
         text = f"more than {limit} messages waited for earlier ones: the oldest were released"
         return self._raise(message, "held-overflow", "held", text, now, "-held")
 
     def shedding(
         self, message: Message, began: bool, budget: int, shed: int, now: Instant | None
     ) -> Alert:
-        """Load shedding began, or ended after some individuals were shed."""
+        """Report that load shedding began, or ended after some individuals were shed."""
         if began:
             text = f"more than {budget} messages a second: load shedding began"
             return _alert(message, "load-shedding", "load", text, now, "-load")
@@ -92,15 +91,14 @@ class Notices:
         return _alert(message, "load-shedding", "load", text, now, "-load", "info")
 
     def given_up(self, message: Message, reason: str, now: Instant | None) -> tuple[Alert, ...]:
-        """The synopses of a period did not enter the window, for a rule cannot stand them."""
+        """Report that the synopses of a period did not enter the window: a rule fails on them."""
         return self._raise(message, "synopses-given-up", "synopses", reason, now, "-synopses")
 
     def passed_over(
         self, entry: Message, error: SensorStreamError, due: str, now: Instant | None, step: str
     ) -> tuple[Alert, ...]:
-        """What rules were to do at a time could not be done, and is not tried again.
-
-        ``step`` tells apart what one entry causes at several times.
+        """Report that rules failed at a time they were due, and are not tried again. ``step`` tells
+        apart what one entry causes at several times.
         """
         text = f"what was due at {due} is passed over: {error}"
         return self._raise(entry, "passed-over", error.code, text, now, f"{step}-passed")
@@ -108,10 +106,7 @@ class Notices:
     def rule_failed(
         self, message: Message, error: SensorStreamError, now: Instant | None, step: str = ""
     ) -> tuple[Alert, ...]:
-        """The rule that an error is of, if it is of one, fails.
-
-        ``step`` tells apart what one entry causes at several times.
-        """
+        """Report that the rule of an error, if any, fails; ``step`` as for :meth:`passed_over`."""
         rule = error.rule
         if not rule:
             return ()
@@ -122,30 +117,30 @@ class Notices:
         return (_alert(message, RULE_FAILED, rule, text, now, f"{step}-rule"),)
 
     def doubt(self, rules: Sequence[str]) -> None:
-        """A message that was rejected before is passed over: any of the rules may have failed."""
+        """Count each rule as maybe failed, since a message that was rejected before is skipped."""
         if len(self.failing) < len(rules):
             for rule in rules:
                 self.failing.setdefault(rule, 0)
 
     def worked(self, fired: Iterable[str]) -> list[str]:
-        """Those of the rules that fired which had failed, or maybe had; they fail no more."""
+        """The fired rules that had failed, or maybe had; they fail no more."""
         if not self.failing:
             return []
         return [rule for rule in fired if self.failing.pop(rule, None) is not None]
 
     def dropped(self, same: Collection[str]) -> list[str]:
-        """The rules that had failed, or maybe had, but for some; they are in force no more."""
+        """The rules that had failed, or maybe had, but for the ``same``: they are not in force."""
         return self.worked([rule for rule in self.failing if rule not in same])
 
     def degraded(self, message: Message, reason: str, now: Instant | None) -> Alert:
-        """The reasoner failed: from this message on the plain profile infers."""
+        """Report that the reasoner failed: from this message on the plain profile infers."""
         text = f"the plain profile infers from now on, the reasoner is away: {reason}"
         return _alert(message, _DEGRADED, "reasoner", text, now, "-reasoner")
 
     def restored(
         self, message: Message, expelled: Sequence[Triple], now: Instant | None
     ) -> tuple[Alert, ...]:
-        """The reasoner is back; ``expelled`` is what contradicts the ontology meanwhile."""
+        """Report that the reasoner is back; ``expelled`` are contradictions from meanwhile."""
         text = "the reasoner is back and has caught up with the window"
         alert = _alert(message, "reasoner-restored", "reasoner", text, now, "-reasoner")
         if not expelled:
@@ -161,8 +156,7 @@ class Notices:
     def stopped(
         self, message: Message, query: str, entry: str, error: Exception, now: Instant | None
     ) -> Alert:
-        """A fault of ours or its limits have stopped a continuous query of the ``entry``.
-
+        """Report that an internal fault or its limits stopped a continuous query of the ``entry``.
         One whose part of a checkpoint cannot be read runs, but remembers nothing.
         """
         if isinstance(error, DamagedCheckpoint):
@@ -178,7 +172,7 @@ class Notices:
         return _alert(message, STOPPED, query, text, now, f"-{entry}")
 
     def told(self, message: Message, kind: str, key: str, now: Instant | None) -> Alert:
-        """What an entry of the journal says of the system, in its content."""
+        """Report the content of an entry of the journal about the system."""
         return _alert(message, kind, key, message.content.decode(), now)
 
     def _raise(
@@ -200,12 +194,12 @@ class Notices:
 
 
 def restored_ends(told: Alert) -> tuple[Cleared, ...]:
-    """What ends with the first alert of :meth:`Notices.restored`: the trouble, and itself."""
+    """The ends that come with the first alert of :meth:`Notices.restored`, its own included."""
     return (Cleared("", _DEGRADED, told.key, told.time, told.message), over(told))
 
 
 def over(told: Alert) -> Cleared:
-    """What an alert of the system tells of is over as soon as it is told."""
+    """The end of an alert of the system that is over as soon as it is raised."""
     return Cleared(told.rule, told.kind, told.key, told.time, told.message)
 
 

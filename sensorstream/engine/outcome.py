@@ -1,4 +1,4 @@
-"""What became of one message."""
+"""The outcome of a message."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Final
 
-from sensorstream.engine.live_queries import QueryReport
+from sensorstream.engine.engine_queries import EngineReport
 from sensorstream.engine.notices import RULE_FAILED
 from sensorstream.engine.query_alerts import KIND
 from sensorstream.errors import SensorStreamError
@@ -42,10 +42,10 @@ class Status(Enum):
 class Timings:
     """Seconds by phase of the paper's equation (10).
 
-    t_i brings the cache knowledge base up to date: reasoning on what changed (the paper loads
-    and reasons here; ours is resident). t_w moves the window and its indexes. t_m reads the
-    message and applies the mapping rules. t_s evaluates the semantic rules. What a rule's
-    action costs the window and the reasoner counts as t_w and t_i.
+    t_i brings the cache knowledge base up to date: reasoning on the changes (the paper loads and
+    reasons here; this knowledge base is resident). t_w moves the window and its indexes. t_m reads
+    the message and applies the mapping rules. t_s evaluates the semantic rules. The work of window
+    and reasoner for a rule's action counts as t_w and t_i.
     """
 
     t_i: float = 0.0
@@ -60,7 +60,7 @@ def counts(alert: Alert) -> bool:
 
 
 def counted(alerts: Iterable[Alert]) -> int:
-    """How many of the alerts :func:`counts`."""
+    """The number of alerts that :func:`counts` accepts."""
     return sum(alert.kind in _COUNTED for alert in alerts)
 
 
@@ -74,16 +74,15 @@ class Withheld:
 
 @dataclass(slots=True)
 class Outcome:
-    """One message's way through the engine, which adds to it; then nobody changes it.
+    """The outcome of a message, to which the engine adds; then nobody changes it.
 
     ``individuals`` are those that the message describes, ``departures`` those it pushed out of the
     window, ``ended`` single statements that hold no more, ``revoked`` such of earlier messages
     whose interval a late update has proved wrong. A rejected message has its reason in
     ``rejection`` and changed nothing. ``archived`` are individuals that went straight to history.
-    ``released`` says what became of earlier messages that waited until this one came; ``forced``
-    of them, because too many waited.
-    ``degraded`` tells that the plain profile stands in for a reasoner that failed. ``reports`` are
-    those of continuous queries. ``cleared`` are the ends of what alerts told of.
+    ``released`` are the outcomes of earlier messages that waited until this one came; ``forced`` of
+    them, because too many waited. ``degraded``: the plain profile stands in for a reasoner that
+    failed. ``reports`` are those of continuous queries. ``cleared`` are the ends of alerts.
     ``time`` is the application time at which it was taken in; None if it was not.
     """
 
@@ -105,13 +104,12 @@ class Outcome:
     degraded: bool = False
     filtered: tuple[Withheld, ...] = ()
     shed: tuple[Withheld, ...] = ()
-    reports: tuple[QueryReport, ...] = ()
+    reports: tuple[EngineReport, ...] = ()
     time: Instant | None = None
     cleared: tuple[Cleared, ...] = ()
 
     @property
     def timings(self) -> dict[str, float]:
-        """The four phases by name."""
         return {name: getattr(self.phases, name) for name in ("t_i", "t_w", "t_m", "t_s")}
 
 
@@ -119,7 +117,7 @@ _FOLLOWING: Final = ("alerts", "replies", "departures", "ended", "revoked", "rep
 
 
 def following(before: Outcome | None, outcome: Outcome) -> Outcome:
-    """What an entry came to, with what had become of the time before it, if of that anything."""
+    """Join the outcome of an entry with that of the time before it, if there is one."""
     if before is None:
         return outcome
     raised = counted(before.alerts)

@@ -1,4 +1,4 @@
-"""What continuous queries with ALERT raise: an alert for each solution, until it is one no more."""
+"""The alerts of continuous queries with ALERT: one for each solution, until that is gone."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Final
 
-from sensorstream.dotr.syntax import Rule
+from sensorstream.dotr.dotr_syntax import TimedRule
 from sensorstream.model.events import Alert, Cleared
 from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import Literal, Term
 from sensorstream.model.timeline import Instant
-from sensorstream.network.intervals.planning import is_in_time
+from sensorstream.network.intervals.interval_planner import is_in_time
 from sensorstream.sparql.algebra import AlertClause, Relation
 from sensorstream.streams.continuous_query import ContinuousQuery
-from sensorstream.streams.report import Operation, Report
-from sensorstream.streams.selections import RunningRules, values_of
+from sensorstream.streams.query_report import Report, RowOperation
+from sensorstream.streams.selection_rules import RunningRules, values_of
 
 KIND: Final = "query"
 """The kind of these alerts; their ``rule`` is the name of the query."""
@@ -28,8 +28,8 @@ _HOLE: Final = re.compile(r"\{\?(\w+)\}")
 
 
 @frozen
-class Holding:
-    """How many solutions of a query have each key now."""
+class SolutionCounts:
+    """The present numbers of solutions of a query by key."""
 
     query: str
     keys: Mapping[str, int]
@@ -37,21 +37,21 @@ class Holding:
 
 @dataclass(slots=True)
 class _Alerting:
-    """What a text raises; by rule over time, or of a query by None."""
+    """The ALERT clauses of a text; by rule over time, or by None for a query."""
 
     clauses: Mapping[str | None, AlertClause]
     relation: Relation | None
-    rules: Mapping[str, Rule] = field(default_factory=dict)
+    rules: Mapping[str, TimedRule] = field(default_factory=dict)
     keys: Counter[str] = field(default_factory=Counter)
 
 
 class QueryAlerts:
     """The alerts of the queries of one engine.
 
-    A solution that comes raises one, and so does a graph that a rule over time makes; a solution
-    that stands in a whole result (RSTREAM) raises it again each time; with DSTREAM one that goes
-    raises it. Without such a word the alert of a key ends when the last solution with that key has
-    gone; those of rules over time end with their text only.
+    A new solution raises one, and so does a graph that a rule over time makes; a solution in a
+    whole result (RSTREAM) raises it again each time; with DSTREAM a removed one raises it. Without
+    such a word the alert of a key ends when the last solution with that key has gone; those of
+    rules over time end with their text only.
     """
 
     def __init__(self) -> None:
@@ -61,10 +61,9 @@ class QueryAlerts:
         self._over: list[tuple[str, str | None]] = []
 
     def begin(self, running: ContinuousQuery) -> None:
-        """A query runs from now on, maybe in place of one of its name.
-
-        What it finds already raises nothing. Open alerts of what it is in place of go on if it
-        says when they end, and finds them.
+        """Begin with a query, maybe in place of one of its name. Solutions that it finds already
+        raise nothing. Open alerts of the replaced query go on if the new one says when they end,
+        and finds them.
         """
         query, name = running.query, running.name
         before = self._alerting.pop(name, None)
@@ -92,11 +91,11 @@ class QueryAlerts:
             self._end(name, before)
 
     def end(self, name: str) -> None:
-        """A query runs no more: its open alerts end."""
+        """End a query and its open alerts."""
         self._end(name, self._alerting.pop(name, None))
 
     def lose(self, name: str) -> None:
-        """A query of an earlier life cannot be run any more: its open alerts end."""
+        """End the open alerts of a query that cannot run any more after a restart."""
         self._alerting.pop(name, None)
         self._over.append((name, None))
 
@@ -115,16 +114,14 @@ class QueryAlerts:
         return tuple(Cleared(name, KIND, key, time, message, place) for name, key in over)
 
     def take(self, id: str, report: Report) -> None:
-        """A query has reported; ``id`` is that of the report."""
+        """Take a report; ``id`` is its id."""
         alerting = self._alerting.get(report.query)
         if alerting is not None and report.rule in alerting.clauses:
             self._told.append((id, report))
 
     def raised(self, message: str, raised: int) -> tuple[tuple[Alert, ...], tuple[Cleared, ...]]:
-        """What came of the reports since the last call, in order.
-
-        ``message`` is the entry at which they were told; ``raised`` how many alerts of rules it
-        raised before.
+        """The alerts and ends from the reports since the last call, in order. ``message`` is the
+        entry at which they were reported; ``raised`` how many alerts of rules it raised before.
         """
         if not self._told:
             return (), ()
@@ -147,13 +144,14 @@ class QueryAlerts:
             alerts += _alerts(alerting, instant, message)
         return tuple(alerts), tuple(cleared)
 
-    def state(self) -> tuple[Holding, ...]:
-        """What must survive a restart."""
+    def state(self) -> tuple[SolutionCounts, ...]:
         return tuple(
-            Holding(name, dict(each.keys)) for name, each in self._alerting.items() if each.keys
+            SolutionCounts(name, dict(each.keys))
+            for name, each in self._alerting.items()
+            if each.keys
         )
 
-    def restore(self, state: Sequence[Holding]) -> None:
+    def restore(self, state: Sequence[SolutionCounts]) -> None:
         """Go on from a state; the queries run already."""
         keys = {each.query: each.keys for each in state}
         for name, alerting in self._alerting.items():
@@ -162,7 +160,7 @@ class QueryAlerts:
 
 def _count(alerting: _Alerting, report: Report) -> Iterator[tuple[str, None]]:
     """Count the solutions by key; gives the keys of those that went."""
-    weight = -1 if report.operation is Operation.REMOVED else 1
+    weight = -1 if report.operation is RowOperation.REMOVED else 1
     for values in _solutions(alerting, report):
         key = _key(alerting.clauses[report.rule], values)
         alerting.keys[key] += weight
@@ -177,7 +175,7 @@ def _alerts(
     more = 0
     going = alerting.relation is Relation.DSTREAM
     for told_id, report in told:
-        if (report.operation is Operation.REMOVED) is not going:
+        if (report.operation is RowOperation.REMOVED) is not going:
             continue
         clause = alerting.clauses[report.rule]
         for number, values in enumerate(_solutions(alerting, report), 1):

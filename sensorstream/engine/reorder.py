@@ -1,13 +1,13 @@
-"""Messages that may still be overtaken wait here, and leave in order of application time.
+"""The buffer where messages wait that may still be overtaken; they leave in application time.
 
-Every source has a front: its latest application time less its lateness. Nothing earlier is
-expected of it. The frontier is the least front of the sources that count; it never falls. What
-stands at or below it is released, in order of time, ties in order of arrival. A source that has
-been silent for longer than ``idle``, in time of arrival, does not count; where none counts, all
-that was seen is taken to be complete.
+Every source has a front: its latest application time less its lateness. Nothing earlier is expected
+of it. The frontier is the least front of the sources that count; it never falls. Messages at or
+below it are released, in order of time, ties in order of arrival. A source that has been silent for
+longer than ``idle``, in time of arrival, does not count; where none counts, all that was seen is
+taken to be complete.
 
-Sources need no common clock: one that runs ahead waits for the others, one that runs behind
-loses nothing. Cost per message: O(log of what is held and of the sources).
+Sources need no common clock: one that runs ahead waits for the others, one that runs behind loses
+nothing. Cost per message: O(log of what is held and of the sources).
 
 Source: design section 3 (disorder); called watermarks in Akidau et al., The Dataflow Model, 2.3.
 """
@@ -29,11 +29,11 @@ _BEFORE_ALL: Final = -(2**64)
 
 @dataclass(frozen=True, slots=True)
 class Disorder:
-    """How far sources may be out of order.
+    """The lateness of sources.
 
-    ``lateness`` is a length of the time line, for every source that ``by_source`` does not
-    name. The sources that it names are waited for from the first message on, others from their
-    own first. ``idle`` is in the unit of arrival times. ``max_held`` bounds the memory.
+    ``lateness`` is a length of the time line, for every source that ``by_source`` does not name.
+    The sources that it names are waited for from the first message on, others from their own first.
+    ``idle`` is in the unit of arrival times. ``max_held`` bounds the memory.
     """
 
     lateness: int
@@ -47,7 +47,7 @@ class Disorder:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting(Generic[Item]):
+class HeldItem(Generic[Item]):
     """An item with its application time and its place in the order of arrival."""
 
     time: Instant
@@ -57,7 +57,7 @@ class Waiting(Generic[Item]):
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What a source has said last: its front, and when it was heard, in time of arrival."""
+    """The last state of a source: its front, and its latest time of arrival."""
 
     front: Instant
     at: Instant
@@ -68,7 +68,7 @@ class ReorderState(Generic[Item]):
     """A buffer at rest. ``sources`` stand in the order in which they were heard last."""
 
     sources: dict[str, Heard] = field(default_factory=dict)
-    held: list[Waiting[Item]] = field(default_factory=list)
+    held: list[HeldItem[Item]] = field(default_factory=list)
     frontier: Instant = _BEFORE_ALL
     released: Instant = _BEFORE_ALL
     """The latest application time that has been released."""
@@ -80,10 +80,9 @@ class ReorderState(Generic[Item]):
 
 
 class ReorderBuffer(Generic[Item]):
-    """The messages that wait; a function of what it was told, it reads no clock.
-
-    Without ``disorder`` each is to be taken at once, and only those wait that waited when the
-    lateness was taken out of the settings.
+    """The waiting messages; a function of its inputs, it reads no clock. Without ``disorder`` each
+    is to be taken at once, and only those wait that waited when the lateness was taken out of the
+    settings.
     """
 
     def __init__(self, disorder: Disorder | None) -> None:
@@ -120,9 +119,8 @@ class ReorderBuffer(Generic[Item]):
             self._raise_frontier()
 
     def complete(self, time: Instant | None) -> None:
-        """Nothing before an application time will come any more; None: nothing at all will.
-
-        What comes from before it all the same is late.
+        """End the wait for anything before an application time; None: for anything at all. Messages
+        that come from before it all the same are late.
         """
         state = self._state
         if not self.waits:
@@ -134,9 +132,8 @@ class ReorderBuffer(Generic[Item]):
             state.released = max(state.released, time)
 
     def offer(self, source: str, time: Instant, received: Instant, item: Item) -> bool:
-        """Take an item in, unless it is late: something later has been released already.
-
-        A late item still tells that its source is awake.
+        """Take an item in, unless it is late: something later has been released already. A late
+        item still shows that its source is awake.
         """
         self.advance(received)
         state = self._state
@@ -153,10 +150,9 @@ class ReorderBuffer(Generic[Item]):
         return in_time
 
     def passes(self, source: str, time: Instant, received: Instant) -> bool:
-        """Whether an item need not wait, so that it is to be taken at once instead of offered.
-
-        Only the plain case is known here: nothing waits, and its source is the only one, is never
-        late, and is not. False says nothing; :meth:`offer` decides.
+        """Whether an item need not wait, so that it is to be taken at once instead of offered. Only
+        the plain case is known here: nothing waits, and its source is the only one, is never late,
+        and is not. False says nothing; :meth:`offer` decides.
         """
         state = self._state
         if not self.waits:
@@ -178,7 +174,7 @@ class ReorderBuffer(Generic[Item]):
         return True
 
     def release(self) -> list[Item]:
-        """What stands at or below the frontier, in order; it waits no more."""
+        """Remove and return the messages at or below the frontier, in order."""
         ready: list[Item] = []
         while self._heap and (not self.waits or self._heap[0][0] <= self._state.frontier):
             ready.append(self._pop())
@@ -187,7 +183,7 @@ class ReorderBuffer(Generic[Item]):
         return ready
 
     def overflow(self) -> list[Item]:
-        """The oldest items beyond ``max_held``, in order; they wait no more."""
+        """Remove and return the oldest items beyond ``max_held``, in order."""
         forced: list[Item] = []
         while self.waits and len(self._heap) > self.disorder.max_held:
             forced.append(self._pop())
@@ -195,13 +191,13 @@ class ReorderBuffer(Generic[Item]):
 
     @property
     def quiet(self) -> Instant | None:
-        """From which time of arrival on no source counts any more; None: none does now."""
+        """The time of arrival from which no source counts any more; None: none does now."""
         heard = max((each.at for each in self._state.sources.values()), default=None)
         return None if heard is None else heard + self.disorder.idle + 1
 
     @property
     def due(self) -> Instant | None:
-        """From which time of arrival on something is released though nothing arrives."""
+        """The time of arrival at which something is released though nothing arrives."""
         if not self._heap:
             return None
         oldest = self._heap[0][0]
@@ -211,8 +207,8 @@ class ReorderBuffer(Generic[Item]):
         return max(holding) + self.disorder.idle + 1 if holding else self._state.now or 0
 
     def state(self) -> ReorderState[Item]:
-        """All that must survive a restart."""
-        held = [Waiting(*each) for each in sorted(self._heap, key=lambda each: each[:2])]
+        """The state that must survive a restart."""
+        held = [HeldItem(*each) for each in sorted(self._heap, key=lambda each: each[:2])]
         return replace(self._state, sources=dict(self._state.sources), held=held)
 
     def restore(self, state: ReorderState[Item]) -> None:

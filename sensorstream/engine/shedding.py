@@ -1,20 +1,21 @@
-"""Load shedding: what a deployment can do without while more comes than it was made for.
+"""Load shedding: leaving out individuals while more come than a deployment can process.
 
-The load is what the journal says, not what a clock measures here: messages by their times of
-arrival fill a queue that is served at the budget's rate. While more than ``queue`` would wait in
-it, until half of that has gone, individuals are kept or shed by the policy of their class. So a
-replay of the journal sheds what was shed.
+The load follows from the journal, not from a clock here: messages by their times of arrival fill a
+queue that is served at the budget's rate. While more than ``queue`` would wait in it, until half of
+that has gone, individuals are kept or shed by the policy of their class. So a replay of the journal
+sheds the same ones.
 
-A sample keeps the individuals whose names hash to it, each with all its messages: what one
-message says of a kept individual and another does can still be joined. Where the state of every
-individual counts, each is thinned out instead: of a period the first reading enters. The last one
-would be newer, but all of them would enter at once, at the period's end, in the midst of a flood.
+A sample keeps the individuals whose names hash to it, each with all its messages: the statements of
+different messages about it can still be joined. Where the state of every individual counts, each is
+thinned out instead: of a period the first reading enters. The last one would be newer, but all of
+them would enter at once, at the period's end, in the midst of a flood.
 
-What is shed goes straight to history and into a synopsis of its class, which enters the window at
-the end of each period: rules and queries know how many there were, and how their numbers lay.
+A shed individual goes straight to history and into a synopsis of its class, which enters the window
+at the end of each period: rules and queries know how many there were, and the range, mean and sum
+of their numbers.
 
-Source: SensorStream paper, section 6 (load shedding as future work); Babcock et al., Load
-Shedding for Aggregation Queries over Data Streams (random sampling, drops by hash).
+Source: SensorStream paper, section 6 (load shedding as future work); Babcock et al., Load Shedding
+for Aggregation Queries over Data Streams (random sampling, drops by hash).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from hashlib import blake2b
 from math import ceil
 from typing import Final, TypeAlias, TypeVar
 
-from sensorstream.engine.filters import number_of
+from sensorstream.engine.message_filters import number_of
 from sensorstream.model import owl, rdf, xsd
 from sensorstream.model.events import Event
 from sensorstream.model.schedules import Multiples
@@ -49,7 +50,7 @@ _SUM: Final = IRI(f"{VOCABULARY}sum")
 _MEAN_DIGITS: Final = Context(prec=15)
 
 
-_Sum = TypeVar("_Sum", "Numbers", "Summary")
+_Sum = TypeVar("_Sum", "NumbersSynopsis", "Summary")
 
 
 def add_to(sums: dict[IRI, _Sum], about: IRI, more: _Sum) -> None:
@@ -59,8 +60,8 @@ def add_to(sums: dict[IRI, _Sum], about: IRI, more: _Sum) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
-    """Some numbers: how many, the least, the greatest and their sum, exactly."""
+class NumbersSynopsis:
+    """A summary of numbers: their count, the least, the greatest and the sum, exactly."""
 
     count: int
     least: Fraction
@@ -68,13 +69,12 @@ class Numbers:
     total: Fraction
 
     @classmethod
-    def of(cls, number: Fraction) -> Numbers:
-        """One number."""
+    def of(cls, number: Fraction) -> NumbersSynopsis:
         return cls(1, number, number, number)
 
-    def with_(self, other: Numbers) -> Numbers:
-        """These and others."""
-        return Numbers(
+    def with_(self, other: NumbersSynopsis) -> NumbersSynopsis:
+        """The summary of these numbers and others."""
+        return NumbersSynopsis(
             self.count + other.count,
             min(self.least, other.least),
             max(self.greatest, other.greatest),
@@ -84,25 +84,25 @@ class Numbers:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Individuals of one class: how many, the span of their times, their numbers by property."""
+    """A summary of individuals of one class: their count, their span of times, their numbers."""
 
     count: int
     start: Instant
     end: Instant
-    numbers: Mapping[IRI, Numbers] = field(default_factory=dict)
+    numbers: Mapping[IRI, NumbersSynopsis] = field(default_factory=dict)
 
     @classmethod
     def of(cls, name: Subject, said: Iterable[Triple], time: Instant) -> Summary:
-        """What one message says of one individual."""
-        numbers: dict[IRI, Numbers] = {}
+        """The summary of one individual in one message."""
+        numbers: dict[IRI, NumbersSynopsis] = {}
         for subject, predicate, value in said:
             number = number_of(value) if subject == name else None
             if number is not None:
-                add_to(numbers, predicate, Numbers.of(number))
+                add_to(numbers, predicate, NumbersSynopsis.of(number))
         return cls(1, time, time, numbers)
 
     def with_(self, other: Summary) -> Summary:
-        """These and others."""
+        """The summary of these individuals and others."""
         numbers = dict(self.numbers)
         for predicate, more in other.numbers.items():
             add_to(numbers, predicate, more)
@@ -158,8 +158,8 @@ def _rounded(number: Fraction) -> Literal:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
-    """One in ``one_in`` individuals, by their names; 1 keeps all, 0 keeps no individual."""
+class NameSample:
+    """A sample of one in ``one_in`` individuals, by their names; 1 keeps all, 0 keeps none."""
 
     one_in: int
 
@@ -173,15 +173,15 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class First:
-    """Of each individual the first reading of each period."""
+    """The first reading of each individual in each period."""
 
 
-Keep: TypeAlias = Sample | First
+Keep: TypeAlias = NameSample | First
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
-    """What is kept of the individuals of some classes; ``about`` is the one a synopsis names."""
+class SheddingPolicy:
+    """The individuals of some classes to keep; ``about`` is the class that a synopsis names."""
 
     classes: frozenset[IRI]
     about: IRI
@@ -191,16 +191,15 @@ class Policy:
 @dataclass(frozen=True, slots=True)
 class Shedding:
     """A budget in messages a ``second`` (in the unit of arrival times), and what it may cost.
-
     ``queue`` bounds the messages that would wait; ``period`` is a length of the time line.
-    ``otherwise`` is what is kept of individuals that match no policy.
+    ``otherwise`` decides for individuals that match no policy.
     """
 
     budget: int
     queue: int
     second: int
     period: int
-    policies: tuple[Policy, ...]
+    policies: tuple[SheddingPolicy, ...]
     otherwise: Keep
 
     @property
@@ -210,22 +209,19 @@ class Shedding:
         return any(isinstance(keep, First) for keep in keeps)
 
     def end_of_period(self, time: Instant) -> Instant:
-        """When the period of a time is over."""
         return Multiples(self.period).after(time)
 
     def verdict(self, name: Subject, kinds: frozenset[Term], first: bool) -> IRI | None:
-        """The class for which an individual is shed; None where it is kept.
-
-        Of several policies the one that keeps it wins. ``first`` says whether this is its first
-        reading of the period.
+        """The class for which an individual is shed; None where it is kept. Of several policies the
+        one that keeps it wins. ``first`` says whether this is its first reading of the period.
         """
         of_it = [policy for policy in self.policies if kinds & policy.classes]
         if not of_it:
             named = sorted(kind for kind in kinds if isinstance(kind, IRI))
             about = named[0] if named else owl.THING
-            of_it = [Policy(frozenset(), about, self.otherwise)]
+            of_it = [SheddingPolicy(frozenset(), about, self.otherwise)]
         for policy in of_it:
-            if policy.keep.keeps(name) if isinstance(policy.keep, Sample) else first:
+            if policy.keep.keeps(name) if isinstance(policy.keep, NameSample) else first:
                 return None
         return of_it[0].about
 
@@ -251,7 +247,7 @@ class Entered:
 
 @dataclass(frozen=True, slots=True)
 class LoadState:
-    """What load shedding remembers; a new one for every change, but for ``entered``."""
+    """The memory of load shedding; a new object for every change, but for ``entered``."""
 
     level: float = 0.0
     """Messages that would wait, were they served at the budget's rate."""
@@ -270,14 +266,14 @@ _CALM: Final = 2
 
 
 class LoadShedder:
-    """The load, and whether there is too much of it."""
+    """The load, and whether it is too high."""
 
     def __init__(self, shedding: Shedding) -> None:
         self.shedding = shedding
         self.state = LoadState()
 
     def at_rest(self) -> LoadState:
-        """All that must survive a restart; it does not change any more."""
+        """The state that must survive a restart; it does not change any more."""
         entered = self.state.entered
         return replace(self.state, entered=Entered(set(entered.names), entered.ends))
 
@@ -303,7 +299,7 @@ class LoadShedder:
 
     @property
     def due(self) -> Instant | None:
-        """From which time of arrival on time alone ends the shedding; 0: at once."""
+        """The time of arrival at which time alone ends the shedding; 0: at once."""
         spec, state = self.shedding, self.state
         if state.active and state.at is not None:
             left = state.level - spec.queue / _CALM
@@ -325,12 +321,12 @@ class LoadShedder:
         closed: bool,
         entered: Mapping[Subject, Instant],
     ) -> None:
-        """Remember what a message cost.
+        """Remember the shedding of a message.
 
         Args:
             shed: what was shed of it, by class.
             time: its time.
-            closed: the last period's summaries were told.
+            closed: the last period's summaries were reported.
             entered: who entered while shedding, and when the period of that ends.
         """
         state = self.state

@@ -8,7 +8,7 @@ from typing import Final
 from sensorstream.engine.reorder import Disorder
 from sensorstream.model.frozen import frozen
 from sensorstream.model.timeline import Instant, Timeline
-from sensorstream.model.waits import Silence
+from sensorstream.model.waits import SilentSource
 from sensorstream.model.xsd import Duration, duration_text
 
 _LATE: Final = 10
@@ -16,32 +16,32 @@ _LATE: Final = 10
 
 
 @frozen
-class Moved:
-    """When time last moved by an event: to which time, and its time of arrival."""
+class ClockMoved:
+    """The last move of time by an event: to which time, and its time of arrival."""
 
     time: Instant
     received: Instant
 
 
 class StreamClock:
-    """How far application time has come by time of arrival since the last message.
+    """The application time by time of arrival since the last message.
 
-    With a lateness it is behind by so much, and nothing passes while a source may be waited for.
-    It goes on also while the server does not run, so that what became due meanwhile is due at its
-    start; but for queries only from ``resumed`` on: before, silence says nothing to them.
+    With a lateness it is behind by so much, and nothing passes while a source may be waited for. It
+    goes on also while the server does not run, so that what became due meanwhile is due at its
+    start; but for queries only from ``resumed`` on: earlier silence does not count for them.
     """
 
     __slots__ = ("_late", "_line", "margin", "moved", "patience", "resumed", "silence")
 
     def __init__(
         self,
-        silence: Silence,
+        silence: SilentSource,
         line: Timeline,
         disorder: Disorder | None,
         resumed: Instant = -(2**64),
     ) -> None:
         self.silence = silence
-        self.moved: Moved | None = None
+        self.moved: ClockMoved | None = None
         """When application time last moved by a message."""
         self.resumed = resumed
         self._line = line
@@ -53,8 +53,8 @@ class StreamClock:
         self._late = line.of_wall_time(_LATE) + self.patience
 
     def heard(self, time: Instant, received: Instant) -> None:
-        """A message has been taken in: application time is ``time`` then."""
-        self.moved = Moved(time, received)
+        """Record that a message has been taken in at application time ``time``."""
+        self.moved = ClockMoved(time, received)
 
     def present(self, received: Instant) -> Instant | None:
         """Application time at a time of arrival; None before the first message."""
@@ -74,15 +74,15 @@ class StreamClock:
     @property
     def for_rules(self) -> bool:
         """Whether rules that wait follow the clock."""
-        return self.silence is not Silence.QUERIES
+        return self.silence is not SilentSource.QUERIES
 
     @property
     def for_window(self) -> bool:
         """Whether the window of the knowledge base follows the clock."""
-        return self.silence is Silence.WINDOW
+        return self.silence is SilentSource.WINDOW
 
     def note(self, due: Instant, received: Instant) -> str:
-        """What an alert says that was due at ``due`` and is raised now; "" if it is in time."""
+        """The note of an alert that was due at ``due`` and is raised now; "" if it is in time."""
         present = self.present(received) if self.for_rules else None
         late = 0 if present is None else present - due
         if late <= self._late:

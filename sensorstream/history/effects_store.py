@@ -26,14 +26,20 @@ from typing import Any, Final, NoReturn, TypeAlias
 from psycopg2 import extensions
 from psycopg2.extras import execute_values
 
-from sensorstream.alerts.formats import report_json
+from sensorstream.alerts.alert_formats import report_json
 from sensorstream.errors import HistoryError, Unstorable
 from sensorstream.history.database import PipelinedCursor, one_value, transaction
+from sensorstream.history.effects_writer import Standings, store_standings
 from sensorstream.history.partitions import Partitions, analyze
-from sensorstream.history.pipeline import Standings, store_standings
-from sensorstream.history.routines import Written, write_effects
-from sensorstream.history.rows import STATEMENTS, contradiction_of, json_of, statement_rows, text_of
-from sensorstream.history.terms import Dictionary, term_key
+from sensorstream.history.routines import WrittenEffects, write_effects
+from sensorstream.history.store_rows import (
+    STATEMENTS,
+    contradiction_of,
+    json_of,
+    statement_rows,
+    text_of,
+)
+from sensorstream.history.term_dictionary import Dictionary, term_key
 from sensorstream.journal.records import Effects, MessageStatus, OntologyVersion, Settled
 from sensorstream.model.events import Alert, Cleared, Departure, Ended
 from sensorstream.model.terms import Term
@@ -299,7 +305,7 @@ class EffectsStore:
             terms = (term for each in revoked for term in each.triple)
             revoke(cursor, revoked, self._dictionary.numbers(cursor, terms))
 
-    def _write(self, cursor: PipelinedCursor, effects: Effects) -> Written:
+    def _write(self, cursor: PipelinedCursor, effects: Effects) -> WrittenEffects:
         """Write all that most groups consist of.
 
         Raises:

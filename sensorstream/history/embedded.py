@@ -6,7 +6,7 @@
     folder/log        its log
     folder/starting   locked while a process looks for or starts the server
     folder/users      share-locked by every process that uses the server
-    folder/reader-password   only with a port (:mod:`sensorstream.history.reader`)
+    folder/reader-password   only with a port (:mod:`sensorstream.history.reader_role`)
 
 The server listens on a Unix socket, in a folder that only its owner can enter (and on TCP only if
 it is given a port), and runs with ``fsync`` on. It survives a ``kill -9`` of the process that uses
@@ -40,7 +40,7 @@ import psycopg2
 from psycopg2 import sql
 
 from sensorstream.errors import HistoryError
-from sensorstream.history.reader import let_in, port_address, port_options
+from sensorstream.history.reader_role import let_in, port_address, port_options
 from sensorstream.processes.own_folders import locked_file
 
 _DATABASE: Final = "sensorstream"

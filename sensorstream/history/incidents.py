@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Engine, Row, TextClause, select, text
 
-from sensorstream.alerts.records import (
+from sensorstream.alerts.alert_records import (
     MOST_SAID,
     MOST_SILENCES,
     AlertChange,
@@ -31,7 +31,7 @@ from sensorstream.alerts.records import (
 )
 from sensorstream.errors import AlertError, UnknownAlert, UnknownSilence
 from sensorstream.history.database import record, rows_of, translating
-from sensorstream.history.rows import decoded, text_of
+from sensorstream.history.store_rows import decoded, text_of
 from sensorstream.history.tables import alerts as table
 from sensorstream.history.tables import event_head
 from sensorstream.journal.notice import WEBHOOK_DISABLED

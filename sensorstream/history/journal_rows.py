@@ -16,7 +16,7 @@ from psycopg2 import extensions
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError
 from sensorstream.history.database import one_value, opened
-from sensorstream.history.rows import MESSAGES, message_rows
+from sensorstream.history.store_rows import MESSAGES, message_rows
 from sensorstream.journal.records import Record
 from sensorstream.model.events import Message
 

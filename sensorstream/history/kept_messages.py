@@ -61,7 +61,7 @@ class Quarantined:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class QuarantineChoice:
     """Which messages; None is any.
 
     ``code`` is that of an error. Received from ``since`` on and before ``until``; with a ``seq``
@@ -77,11 +77,11 @@ class Chosen:
     before: int | None = None
 
 
-EVERY: Final = Chosen()
+EVERY: Final = QuarantineChoice()
 
 
 def quarantined(
-    database: Engine, limit: int, chosen: Chosen = EVERY, timeout: float = _SECONDS
+    database: Engine, limit: int, chosen: QuarantineChoice = EVERY, timeout: float = _SECONDS
 ) -> list[Quarantined]:
     """Up to ``limit`` messages, newest first.
 
@@ -116,7 +116,9 @@ class Choice:
     newest: int
 
 
-def choose(database: Engine, chosen: Chosen, limit: int, timeout: float = _SECONDS) -> Choice:
+def choose(
+    database: Engine, chosen: QuarantineChoice, limit: int, timeout: float = _SECONDS
+) -> Choice:
     """Up to ``limit`` of the chosen messages, and the number of all."""
     columns = messages.c
     counting = _of(select(func.count(), func.max(columns.seq)), chosen)
@@ -128,7 +130,7 @@ def choose(database: Engine, chosen: Chosen, limit: int, timeout: float = _SECON
 
 
 def dismiss(
-    database: Engine, chosen: Chosen, limit: int, now: datetime, timeout: float = _SECONDS
+    database: Engine, chosen: QuarantineChoice, limit: int, now: datetime, timeout: float = _SECONDS
 ) -> tuple[int, int]:
     """Take up to ``limit`` messages out of quarantine, oldest first; the journal keeps them.
 
@@ -174,7 +176,7 @@ _CODE: Final[ColumnElement[str]] = func.coalesce(
 )
 
 
-def _of(query: _Query, chosen: Chosen) -> _Query:
+def _of(query: _Query, chosen: QuarantineChoice) -> _Query:
     columns = messages.c
     query = query.where(
         columns.kind == TakeMessage.kind,
@@ -185,7 +187,7 @@ def _of(query: _Query, chosen: Chosen) -> _Query:
     return _narrowed(query, chosen)
 
 
-def _narrowed(query: _Query, chosen: Chosen) -> _Query:
+def _narrowed(query: _Query, chosen: QuarantineChoice) -> _Query:
     columns = messages.c
     tests = {
         "status": columns.status.__eq__,
@@ -266,7 +268,7 @@ def content_of_message(database: Engine, name: str) -> bytes:
 
 
 def kept_messages(
-    database: Engine, chosen: Chosen, limit: int, timeout: float
+    database: Engine, chosen: QuarantineChoice, limit: int, timeout: float
 ) -> list[KeptMessage]:
     """Up to ``limit`` messages, newest first."""
     columns, query = messages.c, _KEPT.limit(limit)

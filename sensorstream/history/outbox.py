@@ -16,13 +16,20 @@ from typing import Any, Final
 from sqlalchemy import Engine, Row, TextClause, select, text, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
+from sensorstream.alerts.alert_records import (
+    AlertChange,
+    AlertGroup,
+    Backlog,
+    Delivery,
+    KeptReport,
+    Told,
+)
 from sensorstream.alerts.poster import Attempt
-from sensorstream.alerts.records import AlertChange, AlertGroup, Backlog, Delivery, KeptReport, Told
 from sensorstream.history.database import record, rows_of, translating
 from sensorstream.history.incidents import ALERT, end_of_system, last_event, raised_alert
-from sensorstream.history.rows import text_of
+from sensorstream.history.store_rows import text_of
 from sensorstream.history.tables import deliveries, events, is_for, webhooks
-from sensorstream.history.webhooks import NUMBERS, WEBHOOK, webhook_of
+from sensorstream.history.webhook_store import NUMBERS, WEBHOOK, webhook_of
 
 _OF_ONE: Final = 20
 """Deliveries of one receiver that are taken at a time."""

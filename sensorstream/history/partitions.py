@@ -44,7 +44,7 @@ _BOUNDS: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Partition:
+class StatementPartition:
     """The statements with ``low <= valid_to < high``."""
 
     low: int
@@ -61,10 +61,10 @@ class Partitions:
 
     def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline
-        self._there: list[Partition] | None = None
+        self._there: list[StatementPartition] | None = None
         # Rows that went into those that were never analysed, and which partitions were needed.
-        self._young: dict[Partition, int] = {}
-        self._used: set[Partition] = set()
+        self._young: dict[StatementPartition, int] = {}
+        self._used: set[StatementPartition] = set()
 
     def forget(self) -> None:
         """Read the catalog again before the next use."""
@@ -95,7 +95,7 @@ class Partitions:
                 self._there = sorted([*self._there, new], key=lambda each: each.low)
         self._used.update(_holder(self._there, each) for each in needed)
 
-    def grown(self, instants: Iterable[Instant]) -> tuple[Partition, ...]:
+    def grown(self, instants: Iterable[Instant]) -> tuple[StatementPartition, ...]:
         """Partitions without statistics that have enough rows now, after some more; each once."""
         if not self._young or self._there is None:
             return ()
@@ -115,7 +115,7 @@ class Partitions:
             self._used = set()
 
 
-def analyze(cursor: extensions.cursor, changed: Iterable[Partition]) -> None:
+def analyze(cursor: extensions.cursor, changed: Iterable[StatementPartition]) -> None:
     """Gather statistics of partitions, and of the tables beside them.
 
     Until then PostgreSQL's planner takes every subject to have one of 200 parts of the rows, and
@@ -130,7 +130,7 @@ def analyze(cursor: extensions.cursor, changed: Iterable[Partition]) -> None:
     cursor.execute(f"analyze {', '.join(shared + tables)}")
 
 
-def partitions(cursor: extensions.cursor, *, young: bool = False) -> list[Partition]:
+def partitions(cursor: extensions.cursor, *, young: bool = False) -> list[StatementPartition]:
     """All partitions of ``store.statements``, or the ``young``, never analysed ones; in order."""
     cursor.execute(
         "select pg_get_expr(c.relpartbound, c.oid) from pg_inherits i "
@@ -161,18 +161,18 @@ def instant_ago(url: str, length: int, timeline: Timeline, now: datetime) -> Ins
     return -length
 
 
-def partition_of(bounds: str | None) -> Partition | None:
+def partition_of(bounds: str | None) -> StatementPartition | None:
     """The partition with some bounds, as PostgreSQL writes them; None: there are none."""
     match = _BOUNDS.fullmatch(bounds or "")
-    return match and Partition(int(match["low"] or FIRST), int(match["high"] or END))
+    return match and StatementPartition(int(match["low"] or FIRST), int(match["high"] or END))
 
 
 def new_partition(
     instant: Instant,
-    there: Sequence[Partition],
+    there: Sequence[StatementPartition],
     full: frozenset[str],
     timeline: Timeline,
-) -> Partition:
+) -> StatementPartition:
     """The partition to make for an instant that none of those ``there`` (in order) holds.
 
     ``full``: the names of those that hold enough statements.
@@ -183,7 +183,7 @@ def new_partition(
     high = there[position].low if position < len(there) else END
     crowded = sum(each.name not in full for each in there) >= _MOST_SPARSE
     if crowded and low > FIRST and high < END:
-        return Partition(low, high)
+        return StatementPartition(low, high)
     width = unit
     if there:
         before = instant - low if position else _FAR
@@ -197,7 +197,7 @@ def new_partition(
         width = max(unit, _unit_multiple(width, unit))
         start = instant // width * width
         if width == unit or (start >= low and start + width <= high):
-            return Partition(max(start, low), min(start + width, high))
+            return StatementPartition(max(start, low), min(start + width, high))
         width //= 2
 
 
@@ -207,11 +207,11 @@ def _unit_multiple(width: int, unit: int) -> int:
     return unit << (units.bit_length() - 1)
 
 
-def _holds(there: Sequence[Partition], instant: Instant) -> bool:
+def _holds(there: Sequence[StatementPartition], instant: Instant) -> bool:
     return bool(there) and there[0].low <= instant < _holder(there, instant).high
 
 
-def _holder(there: Sequence[Partition], instant: Instant) -> Partition:
+def _holder(there: Sequence[StatementPartition], instant: Instant) -> StatementPartition:
     return there[bisect_right([each.low for each in there], instant) - 1]
 
 
@@ -224,7 +224,7 @@ def _full(cursor: extensions.cursor) -> frozenset[str]:
     return frozenset(name for (name,) in cursor.fetchall())
 
 
-def _create(cursor: extensions.cursor, new: Partition) -> None:
+def _create(cursor: extensions.cursor, new: StatementPartition) -> None:
     # CREATE TABLE ... PARTITION OF would wait for every query that runs, and the next queries for
     # it; ATTACH lets them go on.
     table = sql.Identifier("store", new.name)

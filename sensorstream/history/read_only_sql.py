@@ -22,10 +22,10 @@ from psycopg2 import extensions
 from sqlalchemy.engine import make_url
 
 from sensorstream.errors import HistoryError, Overrun, Position, QueryError
-from sensorstream.history.asking.relations import LiveSource, begin_question
+from sensorstream.history.asking.history_relations import LiveSource, begin_question
 from sensorstream.history.backends import ending
 from sensorstream.history.database import connect
-from sensorstream.history.reader import check_functions, is_superuser, reader_url
+from sensorstream.history.reader_role import check_functions, is_superuser, reader_url
 from sensorstream.processes.stopping import Stop
 
 Row: TypeAlias = tuple[object, ...]
@@ -218,7 +218,7 @@ class SqlResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class AnswerColumn:
     """A column of an answer; ``type`` is PostgreSQL's OID of it, of text if another engine answers.
 
     ``precision`` and ``scale`` are those of a ``numeric(precision, scale)``, else None. ``origin``
@@ -236,7 +236,7 @@ class Column:
 class SqlStream:
     """An answer that is read while it is computed; its rows can be read once."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[AnswerColumn, ...]
     batches: Iterator[Sequence[Row]]
 
     def result(self, row_limit: int) -> SqlResult:
@@ -272,7 +272,7 @@ def open_sql(
 ) -> Iterator[SqlStream]:
     """Answer one SQL query; names without a schema are the views of ``history``.
 
-    It runs as the reader (:mod:`sensorstream.history.reader`) in a separate read-only
+    It runs as the reader (:mod:`sensorstream.history.reader_role`) in a separate read-only
     transaction, that is, on one snapshot. If the server has no reader it runs as the writer, unless
     that is a superuser.
 
@@ -299,7 +299,7 @@ def open_sql(
 @contextmanager
 def describe_sql(
     url: str, text: str, *, timeout: float
-) -> Iterator[tuple[tuple[Column, ...], extensions.cursor]]:
+) -> Iterator[tuple[tuple[AnswerColumn, ...], extensions.cursor]]:
     """The columns that the answer to a query has, without computing it.
 
     Yields:
@@ -353,7 +353,7 @@ def stoppable(url: str, stop: Stop | None, seconds: float) -> Iterator[extension
         yield connection
 
 
-def described(cursor: extensions.cursor, text: str) -> tuple[Column, ...]:
+def described(cursor: extensions.cursor, text: str) -> tuple[AnswerColumn, ...]:
     """The columns of the cursor "answer", which is open in the transaction, for this query."""
     with explained(text):
         cursor.execute("fetch forward 0 from answer")
@@ -361,7 +361,7 @@ def described(cursor: extensions.cursor, text: str) -> tuple[Column, ...]:
 
 
 def fetched(
-    cursor: extensions.cursor, columns: Sequence[Column], text: str, timeout: float
+    cursor: extensions.cursor, columns: Sequence[AnswerColumn], text: str, timeout: float
 ) -> Iterator[list[Row]]:
     """The rows of the cursor "answer", at least one batch; few at a time where they are large.
 
@@ -397,14 +397,14 @@ def milliseconds(seconds: float) -> str:
     return str(max(1, round(seconds * 1000)))
 
 
-def _column(told: extensions.Column) -> Column:
+def _column(told: extensions.Column) -> AnswerColumn:
     precision, scale = told.precision, told.scale or 0
     # Without precision, or with more digits than it after the point, psycopg2 tells other numbers.
     if told.type_code == NUMERIC and precision is not None and 0 <= scale <= precision <= _DIGITS:
-        return Column(told.name, told.type_code, precision, scale)
+        return AnswerColumn(told.name, told.type_code, precision, scale)
     table, place = told.table_oid, told.table_column
     origin = (table, place) if table is not None and place is not None else None
-    return Column(told.name, told.type_code, origin=origin)
+    return AnswerColumn(told.name, told.type_code, origin=origin)
 
 
 def open_reader(url: str) -> extensions.connection:
@@ -422,7 +422,7 @@ def open_reader(url: str) -> extensions.connection:
         connection.close()
         raise HistoryError(
             "SQL over history needs a role that can only read: the history's URL names a "
-            "superuser, and its reader cannot log in (docs/use/history.md)"
+            "superuser, and its reader cannot log in (docs/operate/storage.md)"
         )
     connection.rollback()
     return connection

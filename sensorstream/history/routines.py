@@ -17,7 +17,7 @@ from psycopg2 import extensions
 from sensorstream.errors import HistoryError
 from sensorstream.history.copying import Row, array_of, arrays_of
 from sensorstream.history.incidents import identity_of, is_flapping, is_silenced
-from sensorstream.history.rows import (
+from sensorstream.history.store_rows import (
     MESSAGES,
     STATEMENTS,
     STAYS,
@@ -27,7 +27,7 @@ from sensorstream.history.rows import (
     status_rows,
     stay_rows,
 )
-from sensorstream.history.terms import TERMS, TermKey, term_rows
+from sensorstream.history.term_dictionary import TERMS, TermKey, term_rows
 from sensorstream.installation import bundled
 from sensorstream.journal.records import Effects
 from sensorstream.model.events import Alert, Cleared
@@ -44,7 +44,7 @@ _SHARED: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenEffects:
     """What became of a group of effects.
 
     ``result`` is ``written``; ``stored`` if it was stored before; ``refused`` if it leaves out an
@@ -81,7 +81,7 @@ def write_effects(
     numbers: Mapping[Term, int],
     removals: int,
     durable: bool,
-) -> Written:
+) -> WrittenEffects:
     """Write those effects of a group of entries that most groups have, and move the watermark.
 
     Args:
@@ -119,7 +119,7 @@ def write_effects(
     row = cursor.fetchone()
     if row is None:
         raise HistoryError("PostgreSQL gave no answer about the effects of a group")
-    return Written(*row)
+    return WrittenEffects(*row)
 
 
 def _in_turns(

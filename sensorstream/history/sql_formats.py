@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sensorstream.client.results import Results
 from sensorstream.errors import QueryError
-from sensorstream.history.asking.formats import ARROW, CSV, csv_batches
-from sensorstream.history.read_only_sql import NUMERIC, Column, Row, SqlResult, SqlStream
+from sensorstream.history.asking.answer_formats import ARROW, CSV, csv_batches
+from sensorstream.history.read_only_sql import NUMERIC, AnswerColumn, Row, SqlResult, SqlStream
 from sensorstream.installation import require
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def arrow_stream(schema: pyarrow.Schema, batches: Iterable[pyarrow.RecordBatch])
 
 def csv_table(table: SqlResult) -> bytes:
     """The rows of a result in memory as CSV, like :func:`csv_pieces`."""
-    stream = SqlStream(tuple(map(Column, table.columns)), iter([table.rows]))
+    stream = SqlStream(tuple(map(AnswerColumn, table.columns)), iter([table.rows]))
     return b"".join(csv_pieces(stream))
 
 
@@ -148,7 +148,7 @@ def _cell(value: object) -> object:
     return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
 
 
-def _arrow_type(column: Column) -> pyarrow.DataType:
+def _arrow_type(column: AnswerColumn) -> pyarrow.DataType:
     import pyarrow as pa
 
     if column.type in _TIMES:

@@ -17,7 +17,7 @@ from sqlalchemy import Engine, text
 
 from sensorstream.errors import QueryError
 from sensorstream.history.database import limited, one_value, opened
-from sensorstream.history.terms import Kind, term_of
+from sensorstream.history.term_dictionary import TermKind, term_of
 from sensorstream.model import rdf
 from sensorstream.model.events import Provenance
 from sensorstream.model.terms import IRI, BlankNode, Subject, Triple
@@ -38,7 +38,7 @@ class Latest:
     inferred: bool
 
 
-class Member(NamedTuple):
+class ClassMember(NamedTuple):
     """An individual that had a class until ``valid_to``; ``number`` is its own in the store."""
 
     valid_to: Instant
@@ -108,7 +108,7 @@ def latest_values(
         QueryError: there are more than 100,000 values.
     """
     found: dict[Subject, list[Latest]] = {}
-    kinds = [Kind.BLANK if isinstance(each, BlankNode) else Kind.IRI for each in names]
+    kinds = [TermKind.BLANK if isinstance(each, BlankNode) else TermKind.IRI for each in names]
     told = {
         "names": [each.removeprefix("_:") for each in names],
         "kinds": [each.value for each in kinds],
@@ -129,7 +129,7 @@ def latest_values(
 
 def last_members(
     database: Engine, name: IRI, before: tuple[Instant, int], limit: int, timeout: float
-) -> Sequence[Member]:
+) -> Sequence[ClassMember]:
     """The individuals that had a class, those who had it last first.
 
     Args:
@@ -143,7 +143,7 @@ def last_members(
     with limited(database, "cannot read the members of a class", timeout) as connection:
         rows = connection.execute(_MEMBERS, told).all()
     return [
-        Member(valid_to, number, cast(Subject, term_of(kind, label)))
+        ClassMember(valid_to, number, cast(Subject, term_of(kind, label)))
         for valid_to, number, kind, label in rows
     ]
 
@@ -157,7 +157,7 @@ _JOINS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldStatement:
     """A statement and the interval in which it held; ``message`` is a number in the journal."""
 
     triple: Triple
@@ -168,7 +168,7 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class StatementChange:
     """A statement begins (``added``) or ceases to hold at ``time``."""
 
     time: Instant
@@ -178,7 +178,7 @@ class Change:
     message: int
 
 
-def changes(url: str, start: Instant, end: Instant) -> Iterator[Change]:
+def changes(url: str, start: Instant, end: Instant) -> Iterator[StatementChange]:
     """How what was asserted changed in ``[start, end)``, in the order of time.
 
     What holds at ``start`` begins there. What has an empty interval never held, and what was
@@ -200,10 +200,12 @@ def changes(url: str, start: Instant, end: Instant) -> Iterator[Change]:
     with opened(url, doing, application=name, at_a_time=_AT_A_TIME) as cursor:
         cursor.execute(query, {"start": start, "end": end})
         for time, added, stay, message, *terms in cursor:
-            yield Change(time, added, _triple(terms), stay, message)
+            yield StatementChange(time, added, _triple(terms), stay, message)
 
 
-def inferred_between(cursor: extensions.cursor, start: Instant, end: Instant) -> Iterator[Held]:
+def inferred_between(
+    cursor: extensions.cursor, start: Instant, end: Instant
+) -> Iterator[HeldStatement]:
     """What was inferred and held at any instant of ``[start, end]``, or ended at ``start``."""
     cursor.execute(
         f"select s.stay, s.message, s.valid_from, s.valid_to, {_TERMS} from store.statements s "
@@ -212,7 +214,7 @@ def inferred_between(cursor: extensions.cursor, start: Instant, end: Instant) ->
         (end, start),
     )
     for stay, message, valid_from, valid_to, *terms in cursor:
-        yield Held(_triple(terms), stay, message, valid_from, valid_to)
+        yield HeldStatement(_triple(terms), stay, message, valid_from, valid_to)
 
 
 def archived_after(cursor: extensions.cursor, start: Instant) -> Instant | None:

@@ -3,8 +3,8 @@
 A message is acknowledged once :meth:`PostgresStore.append` has it on disk. What it does to the
 history is written later by :meth:`PostgresStore.commit`, in one transaction with the watermark, the
 number of the last message whose effects are stored. After a crash the messages above the watermark
-are processed again and no others, so every effect is stored exactly once (docs/use/history.md has
-the argument).
+are processed again and no others, so every effect is stored exactly once: docs/operate/storage.md
+has the argument.
 """
 
 from __future__ import annotations
@@ -32,11 +32,17 @@ from sensorstream.history.database import (
     translating_writes,
 )
 from sensorstream.history.effects_store import EffectsStore, record_ontologies, watermark
+from sensorstream.history.effects_writer import (
+    Standings,
+    Writes,
+    forget_standings,
+    lock,
+    store_standings,
+)
 from sensorstream.history.journal_rows import journal_rows, record_of
 from sensorstream.history.migrations import migrate
-from sensorstream.history.pipeline import Standings, Writes, forget_standings, lock, store_standings
 from sensorstream.history.routines import append_entries, make_routines
-from sensorstream.history.rows import MESSAGES, message_rows
+from sensorstream.history.store_rows import MESSAGES, message_rows
 from sensorstream.journal.records import Effects, OntologyVersion, Record
 from sensorstream.model.events import Ended, Message
 from sensorstream.model.timeline import Instant, Timeline
@@ -207,7 +213,7 @@ class PostgresStore(AbstractContextManager["PostgresStore"]):
         return frozenset(row[0] for row in self._rows("cannot read the stays", query, list(stays)))
 
     def told_until(self, message: str) -> Instant | None:
-        # The ids are those of sensorstream.engine.elapsing.
+        # The ids are those of sensorstream.engine.elapsed_time.
         query = "select max(time) from store.alerts where message_id = %s and starts_with(id, %s)"
         found: Instant | None
         ((found,),) = self._rows("cannot read the alerts", query, message, f"{message}-t")

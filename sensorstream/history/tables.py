@@ -90,8 +90,8 @@ messages: Final = Table(
     # Of a message that an input took: what names it among all that inputs have delivered. Of one
     # that came with an idempotency key: sensorstream.journal.message.
     Column("origin", Text),
-    # Of a message: sensorstream.journal.effects. Of one that was held: those of then, and within
-    # them as "settled" those of later.
+    # Of a message: sensorstream.journal.entry_effects. Of one that was held: those of then, and
+    # within them as "settled" those of later.
     Column("facts", JSONB),
     # When somebody took it out of quarantine.
     Column("dismissed_at", MOMENT),
@@ -147,7 +147,7 @@ pipeline: Final = Table(
     "pipeline",
     metadata,
     Column("single", Boolean, primary_key=True, server_default=text("true")),
-    # Which runner's windows the history belongs to: sensorstream.history.pipeline.
+    # Which runner's windows the history belongs to: sensorstream.history.effects_writer.
     Column("runner", JSONB),
     # On Spark: the application time that messages have brought, and when the last one arrived.
     *optional(BigInteger, "moved", "moved_at"),
@@ -195,7 +195,7 @@ terms: Final = Table(
     metadata,
     Column("id", BigInteger, primary_key=True, autoincrement=False),
     Column("moment", MOMENT),
-    # 0 IRI, 1 blank node, 2 literal: sensorstream.history.terms.Kind.
+    # 0 IRI, 1 blank node, 2 literal: sensorstream.history.term_dictionary.TermKind.
     Column("kind", SmallInteger, nullable=False),
     Column("number", Numeric),
     Column("text", Text, nullable=False),

@@ -1,7 +1,7 @@
 """The views for users in PostgreSQL: made where they are not as the ontology wants them.
 
 Those of schema ``live``, the window, are history's views over other tables: what holds now, which a
-question brings along in temporary tables (:mod:`sensorstream.history.asking.relations`). A
+question brings along in temporary tables (:mod:`sensorstream.history.asking.history_relations`). A
 permanent view cannot name a temporary table, but a function can: PostgreSQL puts its text in the
 place of its call when a query is planned, so the indexes of the temporary tables are used.
 
@@ -23,12 +23,12 @@ from sqlglot import exp
 
 from sensorstream.errors import OntologyConflict
 from sensorstream.history import tables
-from sensorstream.history.asking.relations import LIVE_STATEMENTS, LIVE_STAYS, LIVE_TERMS
+from sensorstream.history.asking.history_relations import LIVE_STATEMENTS, LIVE_STAYS, LIVE_TERMS
 from sensorstream.history.database import opened, translating
 from sensorstream.history.read_only_sql import install_row_batches
-from sensorstream.history.reader import admit_reader
-from sensorstream.history.rows import STATEMENTS, STAYS
-from sensorstream.history.terms import Dictionary
+from sensorstream.history.reader_role import admit_reader
+from sensorstream.history.store_rows import STATEMENTS, STAYS
+from sensorstream.history.term_dictionary import Dictionary
 from sensorstream.history.view_definitions import (
     ENTRY_VIEWS,
     View,
@@ -36,11 +36,11 @@ from sensorstream.history.view_definitions import (
     terms_of,
     view_definitions,
 )
-from sensorstream.kb.graph import Origin
+from sensorstream.kb.graph_index import Origin
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Timeline
-from sensorstream.sql.postgres.reading import HISTORY
+from sensorstream.sql.postgres.postgres_reader import HISTORY
 
 LIVE: Final = "live"
 

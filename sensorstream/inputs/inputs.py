@@ -12,7 +12,7 @@ from threading import Event, Thread
 from typing import Final, Protocol
 
 from sensorstream.app.application import Application
-from sensorstream.app.life.health import Part
+from sensorstream.app.life.health import HealthPart
 from sensorstream.errors import SensorStreamError
 from sensorstream.inputs.intake import InputMetrics, Intake
 from sensorstream.installation import require
@@ -49,21 +49,21 @@ def reader_of(settings: Input) -> Reader:
     who = f"inputs.{settings.name}"
     match settings.options:
         case FolderInput():
-            from sensorstream.inputs.folder import FolderReader
+            from sensorstream.inputs.folder_input import FolderReader
 
             return FolderReader(settings.name, settings.source, settings.options)
         case TcpInput():
-            from sensorstream.inputs.tcp import TcpReader
+            from sensorstream.inputs.tcp_input import TcpReader
 
             return TcpReader(settings.name, settings.source, settings.options)
         case MqttInput():
             require("mqtt", f"{who}: the type 'mqtt'")
-            from sensorstream.inputs.mqtt import MqttReader
+            from sensorstream.inputs.mqtt_input import MqttReader
 
             return MqttReader(settings.name, settings.source, settings.options)
         case KafkaInput():
             require("kafka", f"{who}: the type 'kafka'")
-            from sensorstream.inputs.kafka import KafkaReader
+            from sensorstream.inputs.kafka_input import KafkaReader
 
             return KafkaReader(settings.name, settings.source, settings.options)
 
@@ -100,13 +100,13 @@ class Inputs:
         for each in self._running:
             each.join()
 
-    def parts(self) -> Sequence[Part]:
+    def parts(self) -> Sequence[HealthPart]:
         """The state of each input. One that is not connected does not keep others from sending:
         so it counts as ready, and its detail says what is wrong. One that a fault of the program
         stops does not.
         """
         return [
-            Part(f"input {each.name}", ready=not each.faulty, detail=each.state)
+            HealthPart(f"input {each.name}", ready=not each.faulty, detail=each.state)
             for each in self._running
         ]
 

@@ -16,7 +16,7 @@ from typing import Final, Protocol
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
-from sensorstream.app.life.entry_queue import HERE, Sender
+from sensorstream.app.life.entry_queue import HERE, MessageSender
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import RepeatedMessage, SensorStreamError, Unavailable, Unstorable
 
@@ -44,7 +44,7 @@ class Taker(Protocol):
         origin: str = "",
         *,
         repeated: bool = True,
-        sender: Sender = HERE,
+        sender: MessageSender = HERE,
     ) -> Future[Outcome]:
         """See :meth:`.Pipeline.take`."""
 
@@ -117,7 +117,7 @@ class Intake:
         self.fault = ""
         """The fault of the program that ended its reading, until it has taken a message again."""
         self._taker = taker
-        self._sender = Sender(f"input {name}")
+        self._sender = MessageSender(f"input {name}")
         self._metrics = metrics
         self._loop = asyncio.get_running_loop()
         self._stop = asyncio.Event()

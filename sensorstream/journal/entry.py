@@ -15,8 +15,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Container, Mapping
 from typing import Any, ClassVar, Final, Protocol, Self
 
-from sensorstream.engine.arrival import Mapper
 from sensorstream.engine.engine import Engine
+from sensorstream.engine.message_reading import Mapper
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import SensorStreamError
 from sensorstream.journal.records import Record
@@ -28,7 +28,7 @@ _STAYS: Final = 1 << 20
 
 
 class Successor(Protocol):
-    """What is ready to take over: a reasoner, maybe with another ontology, or other rules."""
+    """A prepared takeover: a new reasoner, maybe with another ontology, or other rules."""
 
     def check(self) -> None:
         """Check that it can take over now.
@@ -39,7 +39,7 @@ class Successor(Protocol):
         """
 
     def take_over(self, message: Message) -> Outcome:
-        """Put it in force; ``message`` is the entry's. The old reasoner is closed.
+        """Put it in force for the entry of ``message``; the old reasoner is closed.
 
         Raises:
             Inconsistent, ReasonerError: as :meth:`check`; nothing was changed.
@@ -50,16 +50,15 @@ class Successor(Protocol):
 
 
 class Target(Protocol):
-    """What entries change: the engine, with its ontology and reasoner.
-
-    ``mapper`` reads messages with the mapping rules in force.
+    """The object that entries change: the engine, with its ontology and reasoner. ``mapper`` reads
+    messages with the mapping rules in force.
     """
 
     engine: Engine
     mapper: Mapper
 
     def successor_of(self, entry: Entry) -> Successor:
-        """What an entry of the journal has put in force: an ontology, rules, a new reasoner; slow.
+        """Prepare what an entry put in force: an ontology, rules, a new reasoner; slow.
 
         Raises:
             LanguageError, OntologyError, SettingsError: it cannot be used here.
@@ -68,7 +67,7 @@ class Target(Protocol):
 
 
 class Entry(ABC):
-    """One entry; ``kind`` is its name in the journal."""
+    """An entry; ``kind`` is its name in the journal."""
 
     __slots__ = ()
 
@@ -97,7 +96,7 @@ class Entry(ABC):
         return cls(**given)
 
     def check(self, target: Target) -> None:  # noqa: B027 - most may always be accepted
-        """Check that the entry is acceptable now; it is not in the journal yet.
+        """Check that an entry that is not in the journal yet is acceptable now.
 
         Raises:
             SensorStreamError: it is not acceptable.
@@ -115,15 +114,13 @@ class Entry(ABC):
 
 
 def json_content(told: Mapping[str, object]) -> bytes:
-    """What an entry says, as JSON in UTF-8."""
+    """Encode the content of an entry as JSON in UTF-8."""
     return json.dumps(told, ensure_ascii=False).encode()
 
 
 def number_stays(target: Target, record: Record) -> None:
-    """Give the stays that an entry begins numbers of this entry alone.
-
-    So they are the same in each replay, and whichever of several engines the entry goes to: numbers
-    of stays are unique over all engines of a history.
+    """Give the stays that an entry begins numbers that belong to this entry alone. So they are the
+    same in each replay, and unique over all engines of a history.
     """
     target.engine.number_stays_after(record.seq * _STAYS)
 

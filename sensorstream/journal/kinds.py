@@ -1,4 +1,4 @@
-"""All kinds of entries."""
+"""The kinds of entries."""
 
 from __future__ import annotations
 
@@ -52,9 +52,8 @@ def entry_of(record: Record) -> Entry:
 
 
 def replay(record: Record, target: Target, refused: Container[str]) -> Outcome:
-    """Apply an entry of the journal again; see :meth:`.Entry.apply`.
-
-    An entry that is skipped changes nothing; that a skipped message came is told the engine.
+    """Apply an entry of the journal again; see :meth:`.Entry.apply`. A skipped entry changes
+    nothing, but the engine is told that a skipped message came.
     """
     if record.status is Status.SKIPPED and record.kind != TakeMessage.kind:
         return Outcome(record.message, Status.SKIPPED)

@@ -1,4 +1,4 @@
-"""What comes from outside: a message as it arrived, independent of its outcome, time, an answer."""
+"""Entries from outside: a message as it arrived, independent of its outcome; time; an answer."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import ClassVar, Final, Self
 
-from sensorstream.engine.arrival import Arrived, Reading, Unmapped
+from sensorstream.engine.message_reading import Arrived, ReadMessage, UnmappedMessage
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.journal.entry import Entry, Target, json_content, number_stays
 from sensorstream.journal.records import Record
 from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import term
 from sensorstream.model.timeline import Instant
-from sensorstream.rules.memory import Answer, SolutionKey
+from sensorstream.rules.rule_memory import Answer, SolutionKey
 
 _KEY: Final = "key:"
 _REPLAY: Final = "replay:"
@@ -27,23 +27,23 @@ def origin_of_key(sender: str, key: str) -> str:
 
 
 def origin_of_replay(name: str) -> str:
-    """The origin of a message that is taken in anew, instead of the quarantined one named so."""
+    """The origin of a message that is taken in anew, instead of the quarantined one of the name."""
     return _REPLAY + name
 
 
 def replay_of(origin: str) -> str:
-    """The name of the message that one of this origin is a replay of; "": it is none."""
+    """The name of the message that a message of this origin replays; "": it is no replay."""
     return origin.removeprefix(_REPLAY) if origin.startswith(_REPLAY) else ""
 
 
 def is_of_key(origin: str) -> bool:
-    """Whether an origin is one of :func:`origin_of_key`, which are known for a time only."""
+    """Whether an origin is one of :func:`origin_of_key`, which are remembered for a time only."""
     return origin.startswith(_KEY)
 
 
 @frozen
 class TakeMessage(Entry):
-    """A message is processed; ``reading`` is its document if that has been read already.
+    """The processing of a message; ``reading`` is its document if that has been read already.
 
     ``origin`` names the message among all that inputs have delivered, so that a second delivery of
     the same message is recognised. By HTTP it has one if it came with an idempotency key, see
@@ -54,7 +54,7 @@ class TakeMessage(Entry):
 
     content: bytes
     source: str = ""
-    reading: Reading | None = field(default=None, compare=False, repr=False)
+    reading: ReadMessage | None = field(default=None, compare=False, repr=False)
     origin: str = field(default="", compare=False)
 
     def encode(self) -> tuple[bytes, str]:
@@ -66,10 +66,10 @@ class TakeMessage(Entry):
 
     def apply(self, target: Target, record: Record, refused: Container[str]) -> Outcome:
         if record.status is Status.SKIPPED:
-            return target.engine.take(Unmapped(record.message, None, skipped=True), refused)
+            return target.engine.take(UnmappedMessage(record.message, None, skipped=True), refused)
         number_stays(target, record)
         # The limits may be narrower now than when the message arrived: it may be malformed now.
-        # What was in time once is not refused for a clock: a replay comes to the same state.
+        # Its time is not compared with the clock again: a replay comes to the same state.
         arrived = target.mapper.map(record.message, self.reading, again=record.status is not None)
         outcome = target.engine.take(arrived, refused)
         if isinstance(arrived, Arrived) and outcome.status is not Status.REJECTED:
@@ -79,7 +79,7 @@ class TakeMessage(Entry):
 
 @dataclass(frozen=True, slots=True)
 class Tick(Entry):
-    """Time passes; ``content`` is the result of :meth:`.Dues.tick_content`."""
+    """Time that passes; ``content`` is the result of :meth:`.Dues.tick_content`."""
 
     kind: ClassVar[str] = "tick"
     columns: ClassVar[tuple[str, str]] = ("content", "")
@@ -93,7 +93,7 @@ class Tick(Entry):
 
 @dataclass(frozen=True, slots=True)
 class PassTime(Entry):
-    """Application time has come to ``moved`` by messages, and in silence to ``present``."""
+    """Application time that has come to ``moved`` by messages, and in silence to ``present``."""
 
     kind: ClassVar[str] = "time"
 
@@ -116,7 +116,7 @@ class PassTime(Entry):
 
 @dataclass(frozen=True, slots=True)
 class AnswerRule(Entry):
-    """An answer of the history: a replay takes it from here, and asks nobody."""
+    """An answer of the history to a rule; a replay takes it from here and does not ask again."""
 
     kind: ClassVar[str] = "answer"
 

@@ -29,7 +29,7 @@ class _Notice(Entry):
 
 @dataclass(frozen=True, slots=True)
 class ReportDifferences(_Notice):
-    """A cross-check of the inferences found differences."""
+    """The differences that a cross-check of the inferences found."""
 
     kind: ClassVar[str] = "audit"
     alert: ClassVar[tuple[str, str]] = ("cross-check-difference", "cross-check")
@@ -37,7 +37,7 @@ class ReportDifferences(_Notice):
 
 @dataclass(frozen=True, slots=True)
 class ReportDamage(_Notice):
-    """Checkpoints that could not be read were ignored at a start."""
+    """Checkpoints that could not be read and were ignored at a start."""
 
     kind: ClassVar[str] = "damage"
     alert: ClassVar[tuple[str, str]] = ("checkpoint-damaged", "checkpoint")
@@ -45,7 +45,7 @@ class ReportDamage(_Notice):
 
 @dataclass(frozen=True, slots=True)
 class ReportSkip(_Notice):
-    """An entry of the journal is passed over from now on."""
+    """The notice that an entry of the journal is skipped from now on."""
 
     kind: ClassVar[str] = "skip"
     alert: ClassVar[tuple[str, str]] = ("entry-skipped", "journal")
@@ -53,7 +53,7 @@ class ReportSkip(_Notice):
 
 @dataclass(frozen=True, slots=True)
 class ReportDisabled(Entry):
-    """A webhook that was not reached for days is disabled."""
+    """The notice that a webhook was not reached for days and is disabled."""
 
     kind: ClassVar[str] = "webhook"
     columns: ClassVar[tuple[str, str]] = ("text", "webhook")
@@ -67,7 +67,7 @@ class ReportDisabled(Entry):
 
 @dataclass(frozen=True, slots=True)
 class ReportRefused(_Notice):
-    """Messages that the journal can never hold were refused."""
+    """Messages that were refused because the journal can never hold them."""
 
     kind: ClassVar[str] = "refused"
     alert: ClassVar[tuple[str, str]] = ("unstorable-message", "journal")
@@ -75,8 +75,7 @@ class ReportRefused(_Notice):
 
 @dataclass(frozen=True, slots=True)
 class ReadFunctions(Entry):
-    """From here on rules call the functions of these files, by path with the digest of the text.
-
+    """The files of functions that rules call from here on: paths and digests of their texts.
     ``text`` says what is different from before; it is empty, and raises no alert, the first time.
     """
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any, Final, Protocol
 
-from sensorstream.engine.live_queries import QueryReport
+from sensorstream.engine.engine_queries import EngineReport
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import Contradiction, HistoryError
 from sensorstream.model.events import Alert, Cleared, Departure, Ended, Message
@@ -60,10 +60,9 @@ class Record:
 
 @frozen
 class MessageStatus:
-    """The outcome of a message; ``reason`` is why it was not accepted.
-
-    ``contradiction`` names the contradicting statements, if that is the reason. ``facts`` are those
-    of :func:`.facts_of`; None for an entry that is no message.
+    """The outcome of a message; ``reason`` is why it was not accepted. ``contradiction`` names the
+    contradicting statements, if that is the reason. ``facts`` are those of :func:`.facts_of`; None
+    for an entry that is no message.
     """
 
     seq: int
@@ -88,7 +87,6 @@ class Settled:
 @dataclass(frozen=True, slots=True)
 class OntologyVersion:
     """An ontology that was put in force: by the entry ``seq``, or at a start after that entry.
-
     ``valid_from`` is application time; None: no event had come yet.
     """
 
@@ -105,16 +103,16 @@ class OntologyVersion:
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """All effects of a group of consecutive entries; stored in one transaction.
+    """The effects of a group of consecutive entries, stored in one transaction.
 
     ``watermark`` is the group's last sequence number, and ``statuses`` has one entry for every
     entry of the group. ``alerts`` are those raised, and the ends of others, in order. ``settled``
     are the held messages that the group released: their effects belong to the entry that released
-    them. ``raised_at`` is wall time, for the alerts and reports.
-    ``departures`` are the stays that ended, ``ended`` all statements that hold no more, those of
-    the departed included. ``revoked`` are intervals of earlier groups that a late update has
-    proved wrong: they are deleted, and what holds instead is among ``ended``.
-    Only those ``reports`` are stored that a webhook subscribes to.
+    them. ``raised_at`` is wall time, for the alerts and reports. ``departures`` are the stays that
+    ended, ``ended`` all statements that hold no more, those of the departed included. ``revoked``
+    are intervals of earlier groups that a late update has proved wrong: they are deleted, and their
+    replacements are among ``ended``. Only those ``reports`` are stored that a webhook subscribes
+    to.
     """
 
     watermark: int
@@ -126,16 +124,15 @@ class Effects:
     settled: tuple[Settled, ...] = ()
     revoked: tuple[Ended, ...] = ()
     ontologies: tuple[OntologyVersion, ...] = ()
-    reports: tuple[QueryReport, ...] = ()
+    reports: tuple[EngineReport, ...] = ()
 
 
 class Store(Protocol):
     """The journal, its effects, the watermark and the checkpoints, for their one writer.
 
     Every method raises :class:`.HistoryError` when the store cannot be reached. Then it is unknown
-    whether the last write succeeded: open a new store, and continue from its watermark.
-
-    One thread may call :meth:`commit` while another one calls :meth:`append`, :meth:`origins` or
+    whether the last write succeeded: open a new store, and continue from its watermark. One thread
+    may call :meth:`commit` while another one calls :meth:`append`, :meth:`origins` or
     :meth:`last_seq`; otherwise a store is not thread-safe.
     """
 
@@ -149,9 +146,8 @@ class Store(Protocol):
         """
 
     def commit(self, effects: Effects) -> bool:
-        """Store the effects of a group of entries and move the watermark, in one transaction.
-
-        A group that lies at or below the watermark is stored already: it changes nothing.
+        """Store the effects of a group of entries and move the watermark, in one transaction. A
+        group that lies at or below the watermark is stored already: it changes nothing.
 
         Returns:
             Whether something was put into the outbox.
@@ -162,7 +158,7 @@ class Store(Protocol):
         """
 
     def origins(self, asked: Collection[str], since: datetime | None = None) -> frozenset[str]:
-        """Those of the origins that the journal has a message of, received after ``since``."""
+        """The given origins that messages in the journal have, received after ``since``."""
 
     def last_seq(self) -> int:
         """The number of the journal's last entry; 0 while it is empty."""
@@ -183,19 +179,16 @@ class Store(Protocol):
         """The last accepted entry of a kind, not after ``upto``; None: there is no such entry."""
 
     def rejected(self, ids: Collection[str]) -> frozenset[str]:
-        """Those of the given messages that were rejected, as far as their effects are stored."""
+        """The given messages that were rejected, as far as their effects are stored."""
 
     def departed(self, stays: Collection[int]) -> frozenset[int]:
-        """Those of the given stays that have ended, as far as their effects are stored."""
+        """The given stays that have ended, as far as their effects are stored."""
 
     def told_until(self, message: str) -> Instant | None:
-        """The latest time that was due when an entry came, of the alerts that it raised for it.
-
-        ``message`` is the entry's id; None: nothing was due that is stored.
-        """
+        """The latest due time of alerts that the entry ``message`` raised; None: none is stored."""
 
     def reported(self, entries: Collection[str]) -> Mapping[str, int]:
-        """The highest number of a stored report, or of an alert of one, of each registration."""
+        """The highest stored number of a report, or of its alert, of each registration."""
 
     def save_checkpoint(self, seq: int, state: bytes) -> None:
         """Store the engine's state after entry ``seq``, and delete all but two checkpoints.

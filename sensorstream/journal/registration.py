@@ -1,4 +1,4 @@
-"""A continuous query starts, is removed, or was stopped."""
+"""Entries that start, remove or stop a continuous query, or change a webhook."""
 
 from __future__ import annotations
 
@@ -39,9 +39,8 @@ def checked_name(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RegisterQuery(Change):
-    """A continuous query starts; with ``replaces``, instead of one of this name, if there is one.
-
-    ``by`` is who sent it; empty if that is not known.
+    """The start of a continuous query; with ``replaces``, instead of one of this name, if there is
+    one. ``by`` is who sent it; empty if that is not known.
     """
 
     kind: ClassVar[str] = "query"
@@ -86,13 +85,13 @@ class RegisterQuery(Change):
         return _outcome(target, message, self.name)
 
     def fails_now(self, target: Target, record: Record, error: SensorStreamError) -> None:
-        """Tell of it with the next outcome that is stored."""
+        """Report the loss with the next outcome that is stored."""
         target.engine.queries.lose(self.name, record.message.id, error)
 
 
 @dataclass(frozen=True, slots=True)
 class RemoveQuery(Change):
-    """A continuous query stops; ``by`` is who wanted it, empty if that is not known."""
+    """The end of a continuous query; ``by`` is who removed it, empty if that is not known."""
 
     kind: ClassVar[str] = "query-end"
     columns: ClassVar[tuple[str, str]] = ("by", "name")
@@ -116,11 +115,11 @@ class RemoveQuery(Change):
 
 @dataclass(frozen=True, slots=True)
 class QueryStopped(Entry):
-    """A continuous query took more than its limits while the entry ``at`` was applied.
+    """The stop of a continuous query that went over its limits while the entry ``at`` was applied.
 
-    It is written after that entry, whose effects tell of it. A replay lifts the limits and obeys
-    this entry instead: how long something takes is never the same. So that it need not take as
-    long again, the query is stopped before ``at`` is applied (:func:`.recovery.recover`).
+    It is written after that entry, whose effects report it. A replay lifts the limits and obeys
+    this entry instead, since durations differ from run to run. To save the time, a replay stops the
+    query before ``at`` is applied (:func:`.recovery.recover`).
     """
 
     kind: ClassVar[str] = "query-stopped"
@@ -145,7 +144,7 @@ class QueryStopped(Entry):
 
 
 def _outcome(target: Target, message: Message, name: str) -> Outcome:
-    """What a new, or no more wanted, query of a name ends: it is not stopped, or not missed."""
+    """The outcome of a query's start or removal: it ends the alerts of its stop or failure."""
     engine = target.engine
     now = engine.now or 0
     stopped = Cleared("", STOPPED, name, now, message.id)
@@ -163,7 +162,7 @@ def stops_of(target: Target, at: int) -> list[QueryStopped]:
 
 @dataclass(frozen=True, slots=True)
 class PutWebhook(Entry):
-    """A webhook is new, or changed; ``by`` is who sent it."""
+    """A new or changed webhook; ``by`` is who sent it."""
 
     kind: ClassVar[str] = "webhook-put"
 
@@ -184,7 +183,7 @@ class PutWebhook(Entry):
 
 @dataclass(frozen=True, slots=True)
 class RemoveWebhook(Entry):
-    """A webhook is removed; ``by`` is who wanted it."""
+    """The removal of a webhook; ``by`` is who removed it."""
 
     kind: ClassVar[str] = "webhook-end"
     columns: ClassVar[tuple[str, str]] = ("by", "webhook")

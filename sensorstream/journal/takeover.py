@@ -1,4 +1,4 @@
-"""Another ontology, other rules, or a new reasoner take over."""
+"""Entries by which another ontology, other rules, or a new reasoner take over."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sensorstream.model.events import Message
 
 @dataclass(frozen=True, slots=True)
 class _Takeover(Change):
-    """``successor`` is set if it was prepared before; the code that prepared it closes it."""
+    """A takeover; ``successor`` is set if it was prepared before, by code that closes it."""
 
     costly: ClassVar[bool] = True
 
@@ -38,10 +38,11 @@ class _Takeover(Change):
             raise
 
     def fails_now(self, target: Target, record: Record, error: SensorStreamError) -> None:
-        """Later entries were processed with it: a replay without it gives wrong inferences.
+        """Stop the replay, unless the window contradicts the ontology: later entries need the
+        takeover.
 
         Raises:
-            SensorStreamError: ``error``, unless the window contradicts the ontology.
+            SensorStreamError: ``error``.
         """
         if not isinstance(error, Inconsistent):
             raise error
@@ -51,7 +52,7 @@ class _Takeover(Change):
 
 @dataclass(frozen=True, slots=True)
 class PutOntology(_Takeover):
-    """Another ontology is put in force; ``by`` is who put it, empty if that is not known."""
+    """An ontology that is put in force; ``by`` is who put it, empty if that is not known."""
 
     kind: ClassVar[str] = "ontology"
 
@@ -70,11 +71,11 @@ class PutOntology(_Takeover):
 
 @dataclass(frozen=True, slots=True)
 class PutRules(_Takeover):
-    """A set of rule files is put in force, instead of the one before.
+    """A set of rule files that is put in force, instead of the one before.
 
     ``files`` are their texts by name, in the order in which their rules are applied; ``by`` is who
     put them. ``tables`` are the texts of the files that they name, by path. ``found``: a start has
-    found them so in the settings' files, and nobody has put them.
+    found them in the settings' files, and nobody has put them.
     """
 
     kind: ClassVar[str] = "rules"
@@ -94,9 +95,8 @@ class PutRules(_Takeover):
         return cls(told["files"], source, told["tables"], told["found"])
 
     def fails_now(self, target: Target, record: Record, error: SensorStreamError) -> None:
-        """Go on with the present files if these are those of an earlier start.
-
-        The settings' ontology may have been edited, too, which the journal does not have.
+        """Keep the present files if a start had found these, since the ontology may have been
+        edited too.
 
         Raises:
             SensorStreamError: ``error``, for rules that were put.
@@ -107,6 +107,6 @@ class PutRules(_Takeover):
 
 @dataclass(frozen=True, slots=True)
 class ReadmitReasoner(_Takeover):
-    """A reasoner that had failed was replaced."""
+    """A new reasoner instead of one that had failed."""
 
     kind: ClassVar[str] = "reasoner"

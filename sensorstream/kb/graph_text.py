@@ -16,7 +16,7 @@ from typing import Final, TypeVar, cast
 import pyoxigraph as ox
 
 from sensorstream.errors import TermError
-from sensorstream.kb.oxigraph import OxigraphTerm, from_oxigraph
+from sensorstream.kb.oxigraph_terms import OxigraphTerm, from_oxigraph
 from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.xsd import XSD

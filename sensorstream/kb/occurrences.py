@@ -4,11 +4,11 @@ An *occurrence* is a triple that happens in an interval ``[start, end]``. A stre
 of occurrences, where a graph is a set of triples: the same triple may occur many times. Each
 occurrence has a number, which counts from 1; the *scope* of a window is the occurrences after a
 number, and its *content* the set of their triples. All windows that see a stream change at the
-same moments share one :class:`Occurrences`, so that a thousand windows of different lengths store
-and index each triple once.
+same moments share one :class:`OccurrenceIndex`, so that a thousand windows of different lengths
+store and index each triple once.
 
 A scope of a length of time need not be moved at each event that it loses: who reads it brings it
-up to date (:meth:`Scope.catch_up`). The widest follows each event, so that no more is stored.
+up to date (:meth:`WindowScope.catch_up`). The widest follows each event, so that no more is stored.
 
 Source: RSP-QL, section 4 (streams, windows); SECRET (Botan et al., 2010) for *scope*, *content*.
 """
@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 from typing import Final, NamedTuple
 
-from sensorstream.kb.index import Index, TripleIndex, Watcher
+from sensorstream.kb.triple_index import Index, TripleIndex, Watcher
 from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, Subject, Term, Triple
 from sensorstream.model.timeline import Instant
@@ -48,7 +48,7 @@ class _Stored(NamedTuple):
     last: int
 
 
-class Occurrences:
+class OccurrenceIndex:
     """The occurrences that are in at least one scope, and an index of their triples.
 
     ``index`` holds those triples of the widest scope that some pattern reads (:meth:`read`),
@@ -66,9 +66,9 @@ class Occurrences:
         """While watchers are told of an added triple: the number of its occurrence before, or 0."""
         self.present: Instant | None = None
         """The latest time at which something happened, or left a scope."""
-        self.scopes: list[Scope] = []
+        self.scopes: list[WindowScope] = []
         """Those that somebody moves."""
-        self.timed: list[Scope] = []
+        self.timed: list[WindowScope] = []
         """Those of a length of time, the widest last; a triple is told to the others first."""
         self.watchers: list[Watcher] = []
         # Elements by their own numbers, from first to _next - 1.
@@ -147,16 +147,16 @@ class Occurrences:
         if self.timed:
             self.timed[-1].catch_up()
 
-    def open(self, length: int | None = None) -> Scope:
+    def open(self, length: int | None = None) -> WindowScope:
         """A new scope, which sees all that is stored; of a length of time, if one is given."""
-        scope = Scope(self, self.floor, self.first, length)
+        scope = WindowScope(self, self.floor, self.first, length)
         if length is None:
             self.scopes.append(scope)
         else:
             insort(self.timed, scope, key=_length)
         return scope
 
-    def close(self, scope: Scope) -> None:
+    def close(self, scope: WindowScope) -> None:
         """Forget a scope, and what only it saw."""
         (self.scopes if scope.length is None else self.timed).remove(scope)
         if self.timed:
@@ -217,7 +217,7 @@ class Occurrences:
             self.first += 1
 
 
-class Scope:
+class WindowScope:
     """The occurrences after number ``low``: the scope of one window on a stream.
 
     ``watchers`` see each triple that is read and enters the content or leaves it, while it is in
@@ -230,7 +230,7 @@ class Scope:
     __slots__ = ("at", "followers", "length", "low", "occurrences", "watchers")
 
     def __init__(
-        self, occurrences: Occurrences, low: int, at: int, length: int | None = None
+        self, occurrences: OccurrenceIndex, low: int, at: int, length: int | None = None
     ) -> None:
         self.occurrences = occurrences
         self.length = length
@@ -246,11 +246,11 @@ class Scope:
         return self.occurrences.index.spo
 
     def read(self, predicate: Term | None, object_: Term | None) -> None:
-        """See :meth:`Occurrences.read`."""
+        """See :meth:`OccurrenceIndex.read`."""
         self.occurrences.read(predicate, object_)
 
     def unread(self, predicate: Term | None, object_: Term | None) -> None:
-        """See :meth:`Occurrences.unread`."""
+        """See :meth:`OccurrenceIndex.unread`."""
         self.occurrences.unread(predicate, object_)
 
     @property

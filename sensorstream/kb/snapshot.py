@@ -10,27 +10,27 @@ from typing import Any, TypeAlias
 import pyoxigraph as ox
 
 from sensorstream.errors import Position, QueryError
-from sensorstream.kb.changes import ALL_GRAPHS, UNION, Changes, Graphs, QuadStore, quads_of
-from sensorstream.kb.graph import KnowledgeBase
-from sensorstream.kb.index import TripleIndex
-from sensorstream.kb.oxigraph import (
+from sensorstream.kb.graph_changes import ALL_GRAPHS, UNION, Changes, Graphs, QuadStore, quads_of
+from sensorstream.kb.graph_index import KnowledgeBase
+from sensorstream.kb.oxigraph_terms import (
     FUNCTIONS,
     OxigraphTerm,
     from_oxigraph,
     to_oxigraph,
     triple_from_oxigraph,
 )
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.terms import IRI, Term, Triple
 from sensorstream.sparql.algebra import Query
 from sensorstream.sparql.answerable import GRAPHS, check_answerable, check_graphs
 from sensorstream.sparql.described import check_named
-from sensorstream.sparql.oxigraph import oxigraph_text
-from sensorstream.sparql.parser import read_query
+from sensorstream.sparql.oxigraph_query import oxigraph_text
+from sensorstream.sparql.query_parser import read_query
 
 Results: TypeAlias = ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples
 
 
-class Snapshot:
+class OxigraphSnapshot:
     """A knowledge base with complete SPARQL 1.1: a copy in Oxigraph, updated before each query.
 
     Default graph: the union of all graphs; named graphs: ``urn:sensorstream:static``,
@@ -167,7 +167,7 @@ def read_answerable(
     ``names_only``: it must not describe classes; see :func:`.check_named`.
 
     Raises:
-        QueryError: as for :meth:`Snapshot.query`.
+        QueryError: as for :meth:`OxigraphSnapshot.query`.
     """
     parsed = read_query(text, start=Position("query", 1, 1), most_tokens=most_tokens)
     check_answerable(parsed, message_graphs=True)

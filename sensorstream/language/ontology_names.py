@@ -1,4 +1,4 @@
-"""Checks the names of a rule file against the ontology: known, and used as their kind?"""
+"""The check of a rule file's names against the ontology: known, and used as their kind."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def unknown_names(file: syntax.RuleFile, schema: Schema) -> Iterator[LanguageErr
                     )
             case syntax.PropertyValues() if file.resolve(node.property) == rdf.TYPE:
                 for value in alternatives(node.values):
-                    if isinstance(value, syntax.Name) and value.is_constant:
+                    if isinstance(value, syntax.WrittenName) and value.is_constant:
                         yield from _unknown(file, "class", value, schema.classes)
             case syntax.PropertyValues():
                 yield from _unknown(file, "property", node.property, properties)
@@ -70,14 +70,14 @@ def unknown_names(file: syntax.RuleFile, schema: Schema) -> Iterator[LanguageErr
 
 
 def _unknown(
-    file: syntax.RuleFile, what: str, name: syntax.Name, known: Iterable[IRI]
+    file: syntax.RuleFile, what: str, name: syntax.WrittenName, known: Iterable[IRI]
 ) -> Iterator[LanguageError]:
     if reason := why_unknown(file, what, file.resolve(name), known):
         yield LanguageError(reason, position=name.position)
 
 
 def why_unknown(file: syntax.RuleFile, what: str, iri: IRI, known: Iterable[IRI]) -> str:
-    """Why a class or property cannot be used, with a near name; "" if the ontology has it."""
+    """The reason why a class or property cannot be used, with a near name; "" if it can be."""
     if iri in known or iri.startswith(_BUILT_IN):
         return ""
     written = partial(shown, file)
@@ -109,8 +109,8 @@ def _wrong_kind(
 ) -> Iterator[LanguageError]:
     iri = file.resolve(values.property)
     for value in alternatives(values.values):
-        is_link = not isinstance(value, syntax.XPathValue | syntax.TextValue | syntax.Number)
-        if isinstance(value, syntax.Variable):
+        is_link = not isinstance(value, syntax.XPathValue | syntax.TextValue | syntax.WrittenNumber)
+        if isinstance(value, syntax.RuleVariable):
             continue
         if iri in schema.object_properties and not is_link:
             yield LanguageError(
@@ -126,12 +126,14 @@ def _wrong_kind(
             )
 
 
-def alternatives(values: Iterable[syntax.Value | syntax.Policy | None]) -> Iterator[syntax.Value]:
+def alternatives(
+    values: Iterable[syntax.Value | syntax.MissingPolicy | None],
+) -> Iterator[syntax.Value]:
     """The values that may be stated, first those of each ``or``."""
     for value in values:
         if isinstance(value, syntax.Fallback):
             yield from alternatives((value.value, value.otherwise))
-        elif value is not None and not isinstance(value, syntax.Policy):
+        elif value is not None and not isinstance(value, syntax.MissingPolicy):
             yield value
 
 

@@ -1,11 +1,11 @@
 """The syntax tree of a rule file, before names are resolved.
 
-Every node that an error may point at carries its position; positions are not compared, so a tree
-equals the tree of its own printed text.
+Each node that an error may point at has its position; positions are not compared, so a tree equals
+the tree of its own printed text.
 
 Two kinds of braces share the node :class:`Hole`. In a mapping rule a hole holds XPath 1.0, in a
-semantic rule it holds ``?variable`` or ``new`` (paper section 4.1: the rules of the annotation
-layer and of the knowledge layer are both event-condition-action rules).
+semantic rule ``?variable`` or ``new`` (paper section 4.1: both kinds of rules are
+event-condition-action rules).
 """
 
 from __future__ import annotations
@@ -23,30 +23,29 @@ XML_SCHEMA_INSTANCE: Final = "http://www.w3.org/2001/XMLSchema-instance"
 NOWHERE: Final = Position("", 1, 1)
 
 
-class Node(Frozen):
-    """A part of a document of rules, and where it begins: the same elsewhere is an equal node."""
+class SyntaxNode(Frozen):
+    """A part of a document of rules, and its place; nodes with equal parts are equal anywhere."""
 
     position: Position = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
 
 
-class Argument(Node):
-    """An argument of a value function: ``"text"``, ``12.5`` or a ``word``.
-
-    ``text`` is without quotes; it never contains both kinds of quotes.
+class Argument(SyntaxNode):
+    """An argument of a value function: ``"text"``, ``12.5`` or a ``word``; ``text`` is without
+    quotes, and never contains both kinds of quotes.
     """
 
     kind: Literal["text", "number", "word"]
     text: str
 
 
-class Call(Node):
+class ValueCall(SyntaxNode):
     """``|> function argument …``: a value function; ``position`` is that of its name."""
 
     function: str
     arguments: tuple[Argument, ...] = ()
 
 
-class Hole(Node):
+class Hole(SyntaxNode):
     """``{…}``: XPath, or in a semantic rule ``?variable`` or ``new``, without outer space.
 
     ``calls`` are the value functions applied to the result of the XPath, in order (mapping rules).
@@ -54,21 +53,20 @@ class Hole(Node):
     """
 
     text: str
-    calls: tuple[Call, ...] = ()
+    calls: tuple[ValueCall, ...] = ()
 
 
 Part: TypeAlias = str | Hole
 
 
-class Template(Node):
+class TextTemplate(SyntaxNode):
     """Quoted text with holes. No part is empty, and no two strings are adjacent."""
 
     parts: tuple[Part, ...]
 
 
-class Name(Node):
+class WrittenName(SyntaxNode):
     """An IRI, written ``prefix:local`` or ``<iri>`` (then ``prefix`` is None); may have holes.
-
     ``<{…}>``, with nothing but one hole, is a whole IRI; in other names the values of holes are
     parts of an IRI, which are percent-encoded.
     """
@@ -92,32 +90,31 @@ class Name(Node):
         return None
 
 
-class Variable(Node):
+class RuleVariable(SyntaxNode):
     """``?name`` in a semantic rule; ``name`` is without the question mark."""
 
     name: str
 
 
-class XPathValue(Node):
-    """``{xpath}``, ``{xpath}^^datatype`` or ``{xpath}@language``: one value per node found.
-
-    A ``language`` that the message gives, ``@{xpath}``, is a hole.
+class XPathValue(SyntaxNode):
+    """``{xpath}``, ``{xpath}^^datatype`` or ``{xpath}@language``: one value per node found. A
+    ``language`` that the message gives, ``@{xpath}``, is a hole.
     """
 
     xpath: Hole
-    datatype: Name | None = None
+    datatype: WrittenName | None = None
     language: str | Hole | None = None
 
 
-class TextValue(Node):
+class TextValue(SyntaxNode):
     """``"text {hole}"``, with a datatype or a language if one is written."""
 
-    text: Template
-    datatype: Name | None = None
+    text: TextTemplate
+    datatype: WrittenName | None = None
     language: str | Hole | None = None
 
 
-class Number(Node):
+class WrittenNumber(SyntaxNode):
     """A number or boolean as written: ``12``, ``7.4``, ``1e3``, ``true``."""
 
     text: str
@@ -132,14 +129,14 @@ class Number(Node):
         return xsd.DECIMAL if "." in self.text else xsd.INTEGER
 
 
-class BlankValue(Node):
+class BlankValue(SyntaxNode):
     """``[ a :C ; :p {x} ]``: a blank node, owned by the individual (mapping rules)."""
 
-    classes: tuple[Name, ...]
+    classes: tuple[WrittenName, ...]
     properties: tuple[PropertyValues, ...]
 
 
-class BlankName(Node):
+class BlankName(SyntaxNode):
     """``_:loc-{@id}``: the blank node with this label in the message (mapping rules)."""
 
     parts: tuple[Part, ...]
@@ -149,36 +146,35 @@ class BlankName(Node):
         return tuple(part for part in self.parts if isinstance(part, Hole))
 
 
-class ListValue(Node):
-    """``( VALUE VALUE … )``: an ``rdf:List``, owned by the individual (mapping rules).
-
-    ``items`` is not empty; an item that finds several values makes several members.
+class ListValue(SyntaxNode):
+    """``( VALUE VALUE … )``: an ``rdf:List``, owned by the individual (mapping rules). ``items`` is
+    not empty; an item that finds several values makes several members.
     """
 
     items: tuple[Value, ...]
 
 
-class KnownName(Node):
+class KnownName(SyntaxNode):
     """``known NAME``: a link, if the ontology knows that individual (mapping rules)."""
 
-    name: Name
+    name: WrittenName
 
 
-class KnownBy(Node):
+class KnownBy(SyntaxNode):
     """``known CLASS with PROPERTY VALUE``: the ontology's members that have that value."""
 
-    class_name: Name
-    property: Name
-    value: XPathValue | TextValue | Number
+    class_name: WrittenName
+    property: WrittenName
+    value: XPathValue | TextValue | WrittenNumber
 
 
-class Policy(Node):
+class MissingPolicy(SyntaxNode):
     """``or skip individual`` or ``or reject``: the effect of a missing value."""
 
     kind: Literal["skip individual", "reject"]
 
 
-class Fallback(Node):
+class Fallback(SyntaxNode):
     """``VALUE [if valid] [or …]``: the alternative to a missing value (mapping rules).
 
     ``if_valid`` treats an invalid value as a missing one. ``otherwise`` is the next value to
@@ -187,15 +183,15 @@ class Fallback(Node):
 
     value: Value
     if_valid: bool
-    otherwise: Value | Policy | None
+    otherwise: Value | MissingPolicy | None
 
 
 Value: TypeAlias = (
     XPathValue
     | TextValue
-    | Number
-    | Name
-    | Variable
+    | WrittenNumber
+    | WrittenName
+    | RuleVariable
     | BlankValue
     | BlankName
     | ListValue
@@ -205,14 +201,14 @@ Value: TypeAlias = (
 )
 
 
-class PropertyValues(Node):
+class PropertyValues(SyntaxNode):
     """``; :p value, value``; ``property`` has no holes, ``values`` is not empty."""
 
-    property: Name
+    property: WrittenName
     values: tuple[Value, ...]
 
 
-class IndividualAction(Node):
+class IndividualAction(SyntaxNode):
     """``insert|update individual NAME a CLASS, … in graph NAME at {xpath} ; property values … .``
 
     ``update`` is update-or-insert: the earlier values of the named properties are replaced.
@@ -221,34 +217,33 @@ class IndividualAction(Node):
     """
 
     kind: Literal["insert", "update"]
-    name: Name | Variable | BlankName
-    classes: tuple[Name, ...]
+    name: WrittenName | RuleVariable | BlankName
+    classes: tuple[WrittenName, ...]
     properties: tuple[PropertyValues, ...]
     at: Hole | None = None
-    graph: Name | None = None
+    graph: WrittenName | None = None
 
 
 # Mapping rules
 
 
-class ForEach(Node):
+class ForEach(SyntaxNode):
     """``for each $variable in {xpath}``; ``variable`` is without the dollar sign."""
 
     variable: str
     xpath: Hole
 
 
-class Let(Node):
+class Let(SyntaxNode):
     """``let $variable = {xpath |> functions}``: a value of each turn of the loops."""
 
     variable: str
     value: Hole
 
 
-class MappingRule(Node):
-    """``mapping NAME on message {…} for each … let … if {…} and {…} then …``.
-
-    ``guards`` must all hold; ``actions`` is not empty. ``position`` is that of the name.
+class MappingRule(SyntaxNode):
+    """``mapping NAME on message {…} for each … let … if {…} and {…} then …``. All ``guards`` must
+    hold; ``actions`` is not empty. ``position`` is that of the name.
     """
 
     name: str
@@ -262,75 +257,72 @@ class MappingRule(Node):
 # Semantic rules
 
 
-class Sparql(Node):
-    """SPARQL text from between two braces, outer space cut.
-
-    The prefixes of the file apply. ``position`` is that of the first character of ``text``.
+class Sparql(SyntaxNode):
+    """SPARQL text from between two braces, without outer space; the prefixes of the file apply.
+    ``position`` is that of the first character of ``text``.
     """
 
     text: str
 
 
-class Duration(Node):
+class WrittenDuration(SyntaxNode):
     """A quoted length of the time line: ``"PT1M"``, or ``"10"`` on the integer line."""
 
     text: str
 
 
-class OnChange(Node):
+class OnChange(SyntaxNode):
     """``on change``: each time that a message or a rule changed the knowledge base."""
 
 
-class OnMessage(Node):
+class OnMessage(SyntaxNode):
     """``on message``: once a message."""
 
 
-class OfClass(Node):
-    """What is of the members of a class."""
+class OfClass(SyntaxNode):
+    """A part of a rule that concerns the members of a class."""
 
-    class_name: Name
+    class_name: WrittenName
 
 
 class OnInsert(OfClass):
     """``on insert CLASS as ?variable``: for each individual that became a member of the class."""
 
-    variable: Variable
+    variable: RuleVariable
 
 
 class OnExpire(OfClass):
     """``on expire CLASS as ?variable``: for each member of the class that left the window."""
 
-    variable: Variable
+    variable: RuleVariable
 
 
 class OnSilence(OfClass):
     """``on silence of CLASS as ?variable for "PT1H"``: for each member that says nothing so long.
-
     Without ``as`` the variable is ``?individual``; ``?last`` is when it last said something.
     """
 
-    duration: Duration
-    variable: Variable = Variable("individual")
+    duration: WrittenDuration
+    variable: RuleVariable = RuleVariable("individual")
 
 
-class OnUpdate(Node):
-    """``on update NAME as ?variable old ?old new ?new``: a value came in place of another.
-
-    ``name`` is a property, or a class whose members are meant, with any property of theirs.
+class OnUpdate(SyntaxNode):
+    """``on update NAME as ?variable old ?old new ?new``: a value came in place of another. ``name``
+    is a property, or a class: then any property of its members.
     """
 
-    name: Name
-    variable: Variable
-    old: Variable | None = None
-    new: Variable | None = None
+    name: WrittenName
+    variable: RuleVariable
+    old: RuleVariable | None = None
+    new: RuleVariable | None = None
 
     @property
-    def variables(self) -> tuple[Variable, ...]:
-        """All that it gives a value."""
+    def variables(self) -> tuple[RuleVariable, ...]:
+        """The variables to which it gives a value."""
         return tuple(each for each in (self.variable, self.old, self.new) if each is not None)
 
 
-class LocalTime(Node):
+class LocalTime(SyntaxNode):
     """``day at "07:00" in "Europe/Vienna"``: when the clocks of a place show that time.
 
     ``day`` is ``day``, or the weekday that is meant: ``monday`` to ``sunday``. ``time`` is
@@ -342,18 +334,18 @@ class LocalTime(Node):
     zone: str
 
 
-class Every(Node):
+class Every(SyntaxNode):
     """``every "PT10S"`` or ``every day at …``, with ``from history select { SELECT … }`` or not.
 
-    Each time application time has moved on by that much, or has come to such a time. With
-    ``question`` the history is asked then, and the rule is tried with each of its solutions.
+    Fires each time that application time has moved on by that much, or has come to such a time.
+    With ``question`` it then asks the history, and the rule is tried with each solution.
     """
 
-    schedule: Duration | LocalTime
+    schedule: WrittenDuration | LocalTime
     question: Sparql | None = None
 
 
-class Exists(OfClass):
+class ExistsCondition(OfClass):
     """``[not] exists CLASS``."""
 
     negated: bool = False
@@ -362,7 +354,7 @@ class Exists(OfClass):
 Comparison: TypeAlias = Literal["=", "!=", "<", "<=", ">", ">="]
 
 
-class Count(OfClass):
+class CountCondition(OfClass):
     """``[not] count CLASS > 20``: the number of members of the class."""
 
     comparison: Comparison
@@ -370,32 +362,32 @@ class Count(OfClass):
     negated: bool = False
 
 
-class Select(Node):
+class SelectCondition(SyntaxNode):
     """``[not] select { SELECT … }``: there are solutions, which bind their variables; or not."""
 
     query: Sparql
     negated: bool = False
 
 
-class Ask(Node):
+class AskCondition(SyntaxNode):
     """``[not] ask { ASK … }``."""
 
     query: Sparql
     negated: bool = False
 
 
-Condition: TypeAlias = Exists | Count | Select | Ask
+Condition: TypeAlias = ExistsCondition | CountCondition | SelectCondition | AskCondition
 
 
-class When(Node):
+class When(SyntaxNode):
     """``when CONDITION becomes true [for "PT10M"] [until CONDITION]``.
 
-    Once for each solution of the condition that did not hold before. ``until`` is the end of one;
-    without it, one ends when it holds no longer.
+    Fires once for each solution of the condition that did not hold before. A solution ends with
+    ``until``; without it, when the condition holds no longer.
     """
 
     condition: Condition
-    lasting: Duration | None = None
+    lasting: WrittenDuration | None = None
     until: Condition | None = None
 
 
@@ -407,7 +399,7 @@ Trigger: TypeAlias = (
 Severity: TypeAlias = Literal["info", "warning", "critical"]
 
 
-class AlertAction(Node):
+class AlertAction(SyntaxNode):
     """``alert SEVERITY "text" key "key" for "PT1M"``.
 
     Alerts with the same ``key`` are the same alert, which is not raised again during ``duration``;
@@ -415,33 +407,33 @@ class AlertAction(Node):
     """
 
     severity: Severity
-    text: Template
-    key: Template | None = None
-    duration: Duration | None = None
+    text: TextTemplate
+    key: TextTemplate | None = None
+    duration: WrittenDuration | None = None
 
 
-class DeleteIndividual(Node):
+class DeleteIndividual(SyntaxNode):
     """``delete individual ?x .``"""
 
-    name: Name | Variable
+    name: WrittenName | RuleVariable
 
 
-class DeletePattern(Node):
+class DeletePattern(SyntaxNode):
     """``delete { ?s :p ?o . }``: every triple of the window that matches the pattern."""
 
     pattern: Sparql
 
 
-class SparqlUpdate(Node):
+class SparqlUpdate(SyntaxNode):
     """``sparql { DELETE … INSERT … WHERE … }``: SPARQL 1.1 Update."""
 
     update: Sparql
 
 
-class Reply(Node):
+class Reply(SyntaxNode):
     """``reply "<Command …/>"``: a command in the answer to the message's sender."""
 
-    text: Template
+    text: TextTemplate
 
 
 Action: TypeAlias = (
@@ -449,11 +441,9 @@ Action: TypeAlias = (
 )
 
 
-class SemanticRule(Node):
-    """``rule NAME on … if … and … then …``.
-
-    All conditions must hold (there may be none); ``actions`` is not empty. ``position`` is
-    that of the name.
+class SemanticRule(SyntaxNode):
+    """``rule NAME on … if … and … then …``. All conditions must hold (there may be none);
+    ``actions`` is not empty. ``position`` is that of the name.
     """
 
     name: str
@@ -465,30 +455,29 @@ class SemanticRule(Node):
 Rule: TypeAlias = MappingRule | SemanticRule
 
 
-class Prefix(Node):
+class Prefix(SyntaxNode):
     """``prefix name: <iri>`` (``name`` without the colon, may be empty)."""
 
     name: str
     iri: str
 
 
-class Base(Node):
-    """``base <iri>``: what the relative IRIs of the file, and of its messages, are relative to."""
+class Base(SyntaxNode):
+    """``base <iri>``: the base of relative IRIs, in the file and in its messages."""
 
     iri: str
 
 
-class XmlNamespace(Node):
+class XmlNamespace(SyntaxNode):
     """``xmlns name = "uri"``: a namespace prefix for the XPaths of the file."""
 
     name: str
     uri: str
 
 
-class Table(Node):
-    """``table NAME from "file.csv" key "column" value "column"``: a lookup table.
-
-    ``path`` is relative to the rule file.
+class LookupTable(SyntaxNode):
+    """``table NAME from "file.csv" key "column" value "column"``: a lookup table; ``path`` is
+    relative to the rule file.
     """
 
     name: str
@@ -497,15 +486,14 @@ class Table(Node):
     value: str
 
 
-class MessageEach(Node):
+class MessageEach(SyntaxNode):
     """``message each {…}``: the elements of a document that are separate messages."""
 
     xpath: Hole
 
 
 class RuleFile(Frozen):
-    """One file: its declarations, then its rules in order; ``file`` is for error messages.
-
+    """A rule file: its declarations, then its rules in order; ``file`` is for error messages.
     ``bases`` has one member at most, once the file is checked.
     """
 
@@ -513,7 +501,7 @@ class RuleFile(Frozen):
     xml_namespaces: tuple[XmlNamespace, ...]
     rules: tuple[Rule, ...]
     file: str = field(default="", compare=False)
-    tables: tuple[Table, ...] = ()
+    tables: tuple[LookupTable, ...] = ()
     parts: tuple[MessageEach, ...] = ()
     bases: tuple[Base, ...] = ()
 
@@ -532,7 +520,7 @@ class RuleFile(Frozen):
 
     @property
     def base(self) -> str | None:
-        """What relative IRIs are relative to; None: the file has only absolute ones."""
+        """The base of relative IRIs; None: the file has only absolute ones."""
         return self.bases[0].iri if self.bases else None
 
     @property
@@ -541,20 +529,20 @@ class RuleFile(Frozen):
         declared = {namespace.name: namespace.uri for namespace in self.xml_namespaces}
         return {"xsi": XML_SCHEMA_INSTANCE} | declared
 
-    def resolve(self, name: Name) -> IRI:
+    def resolve(self, name: WrittenName) -> IRI:
         """The IRI of a name without holes, whose prefix is declared."""
         written = "".join(part for part in name.parts if isinstance(part, str))
         if name.prefix is None:
             return IRI(self.absolute(written))
         return IRI(self.prefix_map[name.prefix] + written)
 
-    def head(self, name: Name) -> tuple[Part, ...]:
+    def head(self, name: WrittenName) -> tuple[Part, ...]:
         """The parts of a name with holes, with prefix or base: the first one makes it absolute."""
         if name.prefix is not None:
             return (self.prefix_map[name.prefix], *name.parts)
         first, *rest = name.parts
         assert isinstance(first, str), "parse refuses an IRI that begins with a hole"
-        # With a digit for the hole, so that no dot before it is taken for a whole segment.
+        # A digit stands for the hole, so that no dot before it is taken for a whole segment.
         return (self.absolute(f"{first}0")[:-1], *rest)
 
     def absolute(self, iri: str) -> str:

@@ -18,7 +18,7 @@ _OF_MAPPING_RULES: Final[Mapping[type[Any], str]] = {
     syntax.KnownName: "'known'",
     syntax.KnownBy: "'known'",
     syntax.Fallback: "'or' or 'if valid'",
-    syntax.Call: "'|>'",
+    syntax.ValueCall: "'|>'",
 }
 _WHOLE: Final[Mapping[type[syntax.Rule], str]] = {
     syntax.MappingRule: "hole only, such as <{concat(@base, '/x')}>",
@@ -27,7 +27,7 @@ _WHOLE: Final[Mapping[type[syntax.Rule], str]] = {
 _DECLARED: Final[Mapping[type[Any], str]] = {
     syntax.Prefix: "prefix",
     syntax.XmlNamespace: "xmlns",
-    syntax.Table: "table",
+    syntax.LookupTable: "table",
 }
 _RULE_HOLE: Final = re.compile(r"(\?[^\W\d]\w*|new)\Z")
 
@@ -98,7 +98,7 @@ def _declarations(file: syntax.RuleFile) -> Iterator[LanguageError]:
 def _names(rule: syntax.Rule, file: syntax.RuleFile) -> Iterator[LanguageError]:
     """Prefixes that are not declared, and names that are no absolute IRI."""
     prefixes = file.prefix_map
-    for name in nodes(rule, syntax.Name):
+    for name in nodes(rule, syntax.WrittenName):
         if name.prefix is not None and name.prefix not in prefixes:
             yield LanguageError(
                 f"undeclared prefix '{name.prefix}:': "
@@ -116,7 +116,7 @@ def _names(rule: syntax.Rule, file: syntax.RuleFile) -> Iterator[LanguageError]:
         else:
             start = "" if name.prefix is None else prefixes[name.prefix]
             if name.prefix is None or not any(_invalid(start, name.position)):
-                # A digit may stand nearly everywhere in an IRI.
+                # A digit may stand nearly everywhere in an IRI, so it stands for the hole.
                 parts = (part if isinstance(part, str) else "0" for part in name.parts)
                 yield from _invalid(file.absolute(start + "".join(parts)), name.position, file)
 
@@ -135,7 +135,7 @@ def _invalid(
 
 def _misplaced_holes(rule: syntax.Rule) -> Iterator[LanguageError]:
     """Properties, datatypes and classes in conditions must be constant: they have no holes."""
-    fixed: list[tuple[str, syntax.Name]] = []
+    fixed: list[tuple[str, syntax.WrittenName]] = []
     for node in nodes(rule, object):
         match node:
             case syntax.IndividualAction(classes=names) if isinstance(rule, syntax.SemanticRule):
@@ -143,8 +143,8 @@ def _misplaced_holes(rule: syntax.Rule) -> Iterator[LanguageError]:
             case (
                 syntax.OnInsert(class_name=name)
                 | syntax.OnExpire(class_name=name)
-                | syntax.Exists(class_name=name)
-                | syntax.Count(class_name=name)
+                | syntax.ExistsCondition(class_name=name)
+                | syntax.CountCondition(class_name=name)
             ):
                 fixed.append(("class", name))
             case syntax.KnownBy():
@@ -152,8 +152,8 @@ def _misplaced_holes(rule: syntax.Rule) -> Iterator[LanguageError]:
             case syntax.PropertyValues(property=name):
                 fixed.append(("property", name))
             case (
-                syntax.XPathValue(datatype=syntax.Name() as name)
-                | syntax.TextValue(datatype=syntax.Name() as name)
+                syntax.XPathValue(datatype=syntax.WrittenName() as name)
+                | syntax.TextValue(datatype=syntax.WrittenName() as name)
             ):
                 fixed.append(("datatype", name))
     for what, name in fixed:
@@ -181,7 +181,7 @@ def _mapping_rule(rule: syntax.MappingRule) -> Iterator[LanguageError]:
                 f"${bound.variable} is bound twice: expected another name", position=bound.position
             )
         seen.add(bound.variable)
-    for variable in nodes(rule.actions, syntax.Variable):
+    for variable in nodes(rule.actions, syntax.RuleVariable):
         yield LanguageError(
             f"?{variable.name} belongs to semantic rules: expected an XPath such as "
             f"{{${variable.name}}}",

@@ -1,8 +1,8 @@
 """Mapping rules: an XML message becomes events."""
 
-from sensorstream.mapping.check import check
-from sensorstream.mapping.compile import compile_mapping
-from sensorstream.mapping.document import parse_document
-from sensorstream.mapping.plan import Mapped, MappingPlan
+from sensorstream.mapping.mapping_check import check
+from sensorstream.mapping.mapping_compiler import compile_mapping
+from sensorstream.mapping.mapping_plan import MappedMessage, MappingPlan
+from sensorstream.mapping.xml_document import parse_document
 
-__all__ = ["Mapped", "MappingPlan", "check", "compile_mapping", "parse_document"]
+__all__ = ["MappedMessage", "MappingPlan", "check", "compile_mapping", "parse_document"]

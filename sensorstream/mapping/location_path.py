@@ -1,7 +1,7 @@
 """The part of XPath's location paths that can be looked up: names, ``//``, ``*`` and comparisons.
 
-Source: XPath 1.0, section 2. What a path holds beyond it is left out here, so that what is read
-finds nodes wherever the path does: it can tell which messages a rule need not look at.
+Source: XPath 1.0, section 2. Other parts of a path are left out, so that the rest finds nodes
+wherever the path does: it tells which messages a rule need not look at.
 """
 
 from __future__ import annotations
@@ -11,19 +11,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from sensorstream.mapping.xpath import clark
-from sensorstream.mapping.xpath_tree import Expression, Literal, Operation, Path, parse
-from sensorstream.mapping.xpath_tree import Step as PathStep
+from sensorstream.mapping.xpath_tree import Expression, Path, XPathLiteral, XPathOperation, parse
+from sensorstream.mapping.xpath_tree import XPathStep as PathStep
 
 ANY: Final = "*"
 TEXT: Final = "text()"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a condition looks, from an element: down ``steps``, then there.
-
-    ``there`` is ``@name`` for an attribute, ``text()`` for the texts, empty for the element's own
-    string value.
+class LocationTarget:
+    """The place that a condition looks at, from an element: down ``steps``, then ``there``, which
+    is ``@name`` for an attribute, ``text()`` for the texts, empty for the string value.
     """
 
     steps: tuple[str, ...]
@@ -31,40 +29,40 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class PathCondition:
     """Something at a place must be ``value``; None: there must be something."""
 
-    place: Place
+    place: LocationTarget
     value: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ChildStep:
     """A child with this name, in lxml's notation (``*``: any); ``deep``: a descendant."""
 
     name: str
     deep: bool
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[PathCondition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class LocationPath:
     """Steps from the document, then ``@name``, ``text()`` or (empty) the elements themselves."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[ChildStep, ...]
     there: str = ""
 
 
-_SELF: Final = Place(())
+_SELF: Final = LocationTarget(())
 
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """What of a path can be looked up.
+    """The part of a path that can be looked up.
 
-    Wherever the path finds a node, one of ``paths`` does. ``left_out`` is the first part of the
-    path that they lack; empty: the only path finds exactly the same nodes. Without ``paths``
-    every message must be looked at.
+    If the path finds a node, one of ``paths`` does. ``left_out`` is the first part of the path that
+    they lack; empty: the only path finds exactly the same nodes. Without ``paths`` every message
+    must be looked at.
     """
 
     paths: tuple[LocationPath, ...]
@@ -80,18 +78,18 @@ EVERY_MESSAGE: Final = Lookup((), "/")
 
 
 def lookup_of(path: str, namespaces: Mapping[str, str]) -> Lookup:
-    """What of an XPath that finds nodes can be looked up; its context is the root element."""
+    """The part of a node-finding XPath that can be looked up; its context is the root element."""
     tree = parse(path)
     if tree is None:
         return Lookup((), path)
     reader = _Reader(path, namespaces)
-    if isinstance(tree, Operation) and "|" in tree.operators:
+    if isinstance(tree, XPathOperation) and "|" in tree.operators:
         return any_of([reader.read(each) for each in tree.operands], path)
     return reader.read(tree)
 
 
 def any_of(lookups: Sequence[Lookup], left_out: str) -> Lookup:
-    """What may match where one of several may, for a reason that must not be empty."""
+    """The lookup for alternatives, any of which may match; ``left_out`` is a reason, not empty."""
     if not all(each.paths for each in lookups):
         return Lookup((), left_out)
     return Lookup(tuple(path for each in lookups for path in each.paths), left_out)
@@ -100,7 +98,7 @@ def any_of(lookups: Sequence[Lookup], left_out: str) -> Lookup:
 def only_root(lookup: Lookup) -> Lookup:
     """The same for the root element alone, without conditions."""
     roots = tuple(
-        LocationPath((Step(path.steps[0].name, path.steps[0].deep),)) for path in lookup.paths
+        LocationPath((ChildStep(path.steps[0].name, path.steps[0].deep),)) for path in lookup.paths
     )
     return Lookup(roots, "all but the root element")
 
@@ -110,7 +108,7 @@ _LONGEST: Final = 100
 
 
 class _Reader:
-    """Reads the alternatives of a path, as far as they can be looked up."""
+    """A reader of the alternatives of a path, as far as they can be looked up."""
 
     def __init__(self, text: str, namespaces: Mapping[str, str]) -> None:
         self._text = text
@@ -122,7 +120,7 @@ class _Reader:
         if not isinstance(tree, Path) or tree.origin is not None:
             return Lookup((), self._text)
         # A relative path begins at the root element.
-        steps = [] if tree.absolute else [Step(ANY, deep=False)]
+        steps = [] if tree.absolute else [ChildStep(ANY, deep=False)]
         first = 1 if not tree.absolute and tree.steps[0].written == "." else 0
         there = ""
         for index, each in enumerate(tree.steps[first:], first):
@@ -138,20 +136,20 @@ class _Reader:
             if step is not None:
                 steps.append(step)
             elif each.deep:
-                steps.append(Step(ANY, deep=True))
+                steps.append(ChildStep(ANY, deep=True))
         if not steps:
             return Lookup((), self._text)
         return Lookup((LocationPath(tuple(steps), there),), self._left_out)
 
-    def _step(self, step: PathStep) -> Step | None:
+    def _step(self, step: PathStep) -> ChildStep | None:
         name = ANY if step.test == ANY else self._name(step.test)
         if step.axis != "child" or name is None:
             return None
-        conditions: dict[Condition, None] = {}
+        conditions: dict[PathCondition, None] = {}
         for predicate in step.predicates:
             conditions |= dict.fromkeys(self._predicate(predicate))
-        # Rules whose conditions are the same share them: the order has no meaning.
-        return Step(name, step.deep, tuple(sorted(conditions, key=_order)))
+        # Rules with the same conditions share them: their order has no meaning.
+        return ChildStep(name, step.deep, tuple(sorted(conditions, key=_order)))
 
     def _value(self, step: PathStep) -> str:
         """``@name`` or ``text()``; empty if it is something else."""
@@ -160,9 +158,9 @@ class _Reader:
             return "" if name is None else f"@{name}"
         return TEXT if (step.axis, step.test, step.predicates) == ("child", TEXT, ()) else ""
 
-    def _predicate(self, predicate: Expression) -> Iterator[Condition]:
+    def _predicate(self, predicate: Expression) -> Iterator[PathCondition]:
         parts: tuple[Expression, ...] = (predicate,)
-        if isinstance(predicate, Operation) and "and" in predicate.operators:
+        if isinstance(predicate, XPathOperation) and "and" in predicate.operators:
             parts = predicate.operands
         for part in parts:
             condition = self._condition(part)
@@ -171,18 +169,18 @@ class _Reader:
             else:
                 yield condition
 
-    def _condition(self, tree: Expression) -> Condition | None:
+    def _condition(self, tree: Expression) -> PathCondition | None:
         match tree:
             case (
-                Operation(operators=("=",), operands=(other, Literal(text=text)))
-                | Operation(operators=("=",), operands=(Literal(text=text), other))
+                XPathOperation(operators=("=",), operands=(other, XPathLiteral(text=text)))
+                | XPathOperation(operators=("=",), operands=(XPathLiteral(text=text), other))
             ):
                 place = self._place(other)
-                return None if place is None else Condition(place, text)
+                return None if place is None else PathCondition(place, text)
         place = self._place(tree)
-        return None if place is None or place == _SELF else Condition(place, None)
+        return None if place is None or place == _SELF else PathCondition(place, None)
 
-    def _place(self, tree: Expression) -> Place | None:
+    def _place(self, tree: Expression) -> LocationTarget | None:
         if not isinstance(tree, Path) or tree.origin is not None or tree.absolute:
             return None
         if [each.written for each in tree.steps] == ["."]:
@@ -192,12 +190,12 @@ class _Reader:
             if each.deep or each.predicates:
                 return None
             if each is tree.steps[-1] and (there := self._value(each)):
-                return Place(tuple(steps), there)
+                return LocationTarget(tuple(steps), there)
             name = self._name(each.test)
             if each.axis != "child" or name is None:
                 return None
             steps.append(name)
-        return Place(tuple(steps))
+        return LocationTarget(tuple(steps))
 
     def _name(self, test: str) -> str | None:
         """A name in lxml's notation; None for another test, or a prefix that is not declared."""
@@ -212,7 +210,7 @@ class _Reader:
         self._left_out = self._left_out or self._text[start:end]
 
 
-def _order(condition: Condition) -> tuple[bool, tuple[str, ...], str, str]:
-    """Comparisons first: they tell most rules apart."""
+def _order(condition: PathCondition) -> tuple[bool, tuple[str, ...], str, str]:
+    """A sort key that puts comparisons first: they tell most rules apart."""
     place = condition.place
     return condition.value is None, place.steps, place.there, condition.value or ""

@@ -1,9 +1,9 @@
-"""XPath expressions written anew for another context node, and what they read from there.
+"""XPath expressions rewritten for another context node, and the paths that they read from there.
 
-Three need it. A message that is a part of a document: XPath's own absolute paths begin at the
-document, those of a rule at its message, so ``/a/b`` becomes ``$message.root[self::a]/b``; going up
-relative paths reach the envelope. RML has no variables: a rule's ``$person/@x`` beside
-``TimeStamp/@value`` becomes ``@x`` beside ``../TimeStamp/@value``. Reports tell the nodes that an
+There are three uses. A message that is a part of a document: absolute paths of XPath begin at the
+document, those of a rule at its message, so ``/a/b`` becomes ``$message.root[self::a]/b``; relative
+paths that go up reach the envelope. RML has no variables: a rule's ``$person/@x`` beside
+``TimeStamp/@value`` becomes ``@x`` beside ``../TimeStamp/@value``. Reports show the nodes that an
 expression reads, even if its value is a number.
 """
 
@@ -15,13 +15,13 @@ from typing import Final
 
 from sensorstream.errors import NotMovable
 from sensorstream.mapping.xpath_tree import (
-    Call,
     Expression,
-    Filter,
-    Node,
     Path,
-    Step,
-    Variable,
+    XPathCall,
+    XPathFilter,
+    XPathNode,
+    XPathStep,
+    XPathVariable,
     parse,
     parts_of,
     walk,
@@ -57,8 +57,8 @@ def looks_up(expression: str) -> bool:
     """Whether a valid expression may read something outside the element it starts from."""
     tree = parse(expression)
     return tree is None or any(
-        (isinstance(each, Step) and each.axis in _UP)
-        or (isinstance(each, Call) and each.name in _OF_ALL_AROUND)
+        (isinstance(each, XPathStep) and each.axis in _UP)
+        or (isinstance(each, XPathCall) and each.name in _OF_ALL_AROUND)
         for each in walk(tree)
     )
 
@@ -71,7 +71,7 @@ def at_part(expression: str) -> str:
         NotMovable: an absolute path begins with a step that only a document node has.
     """
 
-    def begun(node: Node) -> str | None:
+    def begun(node: XPathNode) -> str | None:
         match node:
             case Path(absolute=True, steps=()):
                 return f"{_VARIABLE} "
@@ -80,13 +80,13 @@ def at_part(expression: str) -> str:
                 return _first(first, tests) + "".join(map(anew, further))
         return None
 
-    def anew(node: Node) -> str:
+    def anew(node: XPathNode) -> str:
         return written(expression, node, begun)
 
     return anew(_tree(expression))
 
 
-def _first(step: Step, predicates: str) -> str:
+def _first(step: XPathStep, predicates: str) -> str:
     """The first step of an absolute path, from the root element instead of the document node."""
     axis, test, slash = step.axis, step.test, "//" if step.deep else "/"
     of_document = axis == "self" or (axis == "descendant-or-self" and test == "node()")
@@ -131,7 +131,7 @@ def steps_down(path: str) -> tuple[str | None, str, int]:
         NotMovable: the path has steps other than plain steps from parent to child.
     """
     match parse(path):
-        case Path(origin=(None | Variable()) as start, absolute=False, steps=steps) if all(
+        case Path(origin=(None | XPathVariable()) as start, absolute=False, steps=steps) if all(
             step.axis == "child" and not step.deep and not step.test.endswith(")") for step in steps
         ):
             variable = None if start is None else start.name
@@ -148,22 +148,22 @@ def moved(expression: str, prefix: str, variables: Mapping[str, str]) -> str:
     """
 
     tree = _tree(expression)
-    filters = (each for each in walk(tree) if isinstance(each, Step | Filter))
+    filters = (each for each in walk(tree) if isinstance(each, XPathStep | XPathFilter))
     tests = {test for each in filters for test in each.predicates}
     inside = {each for test in tests for each in walk(test)}
     for each in walk(tree):
-        if isinstance(each, Variable) and each in inside:
+        if isinstance(each, XPathVariable) and each in inside:
             raise NotMovable(f"${each.name} stands in a predicate of '{expression}'")
-        if isinstance(each, Call) and each.name in _OF_THE_CONTEXT and each not in inside:
+        if isinstance(each, XPathCall) and each.name in _OF_THE_CONTEXT and each not in inside:
             raise NotMovable(f"{each.name}() of '{expression}' asks where its context stands")
 
-    def change(node: Node) -> str | None:
+    def change(node: XPathNode) -> str | None:
         match node:
             case _ if node in tests:
                 return expression[node.start : node.end]
-            case Variable(name=name):
+            case XPathVariable(name=name):
                 return variables[name]
-            case Path(origin=Variable(name=name), steps=(first, *_)):
+            case Path(origin=XPathVariable(name=name), steps=(first, *_)):
                 rest = expression[first.start : node.end]
                 # A path from the context node itself needs no dot.
                 at_context = variables[name] == "." and not first.deep
@@ -189,9 +189,11 @@ def subpaths(text: str) -> tuple[str, ...]:
     return () if tree is None else tuple(dict.fromkeys(_paths_in(text, tree, "")))
 
 
-def _paths_in(text: str, node: Node, start: str) -> Iterator[str]:
+def _paths_in(text: str, node: XPathNode, start: str) -> Iterator[str]:
     match node:
-        case Path(origin=(None | Variable())) | Filter(of=Variable()) if text[node.start] != "(":
+        case Path(origin=(None | XPathVariable())) | XPathFilter(of=XPathVariable()) if (
+            text[node.start] != "("
+        ):
             filters = node.steps if isinstance(node, Path) else (node,)
             for test in (test for each in filters for test in each.predicates):
                 before = text[node.start : test.start].rstrip().removesuffix("[")
@@ -200,9 +202,9 @@ def _paths_in(text: str, node: Node, start: str) -> Iterator[str]:
         case Path(origin=origin):
             assert origin is not None
             yield from _paths_in(text, origin, start)
-        case Filter(of=of):
+        case XPathFilter(of=of):
             yield from _paths_in(text, of, start)
-        case Variable():
+        case XPathVariable():
             yield text[node.start : node.end]
         case _:
             for part in parts_of(node):

@@ -1,4 +1,4 @@
-"""Finds what the paths of all rules find in a message, in one walk over it.
+"""An index of the paths of all rules, which finds their nodes in a message in one walk.
 
 Paths that begin alike share their steps, and a step is found by its name, a condition by the value
 it asks for: rules for another kind of message cost nothing. After the automata of YFilter (Diao et
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, TypeAlias, cast
 
-from sensorstream.mapping.document import Element
-from sensorstream.mapping.location_path import ANY, TEXT, Condition, LocationPath, Lookup
+from sensorstream.mapping.location_path import ANY, TEXT, LocationPath, Lookup, PathCondition
+from sensorstream.mapping.xml_document import Element
 
 Nodes: TypeAlias = Sequence[Element | str]
 
@@ -48,9 +48,8 @@ class PathIndex:
         (goal.exact if exact else goal.gates).append(number)
 
     def find(self, root: Element) -> list[tuple[int, Nodes | None]]:
-        """The rules that may match a message, in order, with the nodes that their paths find.
-
-        Without nodes: they are not known, but there may be some.
+        """The rules that may match a message, in order, with the nodes that their paths find; None:
+        the nodes are not known, but there may be some.
         """
         found: dict[_Goal, list[Element | str]] = {}
         document = self._document
@@ -105,7 +104,7 @@ class _Steps:
         return state
 
     def follow(self, nodes: Iterable[Element], found: _Found) -> None:
-        """Go on at those of the nodes that a step finds; they have one of ``names``."""
+        """Go on at the nodes that a step finds; all nodes have one of ``names``."""
         by_name, other = self.by_name, self.any
         for node in nodes:
             state = by_name.get(node.tag)
@@ -116,7 +115,7 @@ class _Steps:
 
 
 class _State:
-    """Where paths are after some steps and conditions; a path is in one state for an element."""
+    """The state of paths after some steps and conditions; a path is in one state for an element."""
 
     __slots__ = ("_conditions", "_goals", "children", "deep")
 
@@ -126,8 +125,8 @@ class _State:
         self._goals: dict[str, _Goal] = {}
         self._conditions: _Conditions | None = None
 
-    def after(self, condition: Condition) -> _State:
-        """The state for elements that fulfil a condition, too."""
+    def after(self, condition: PathCondition) -> _State:
+        """The state for elements that also fulfil a condition."""
         if self._conditions is None:
             self._conditions = _Conditions()
         return self._conditions.after(condition)
@@ -137,7 +136,7 @@ class _State:
         return self._goals.setdefault(there, _Goal())
 
     def enter(self, element: Element, found: _Found) -> None:
-        """Find all that paths find from here on, at ``element`` and below it."""
+        """Find the nodes of all paths from here on, at ``element`` and below it."""
         if self._goals:
             for there, goal in self._goals.items():
                 if nodes := _values_at(element, there) if there else (element,):
@@ -183,8 +182,8 @@ class _Conditions:
         self._children: dict[str, _Conditions] = {}
         self._names: tuple[str, ...] = ()
 
-    def after(self, condition: Condition) -> _State:
-        """What stands behind a condition."""
+    def after(self, condition: PathCondition) -> _State:
+        """The state behind a condition."""
         return self._after(condition.place.steps, condition.place.there, condition.value)
 
     def _after(self, steps: Sequence[str], there: str, value: str | None) -> _State:
@@ -206,7 +205,7 @@ class _Conditions:
         return place.present
 
     def fulfilled(self, element: Element) -> dict[_State, None]:
-        """What stands behind the conditions that an element fulfils, each once."""
+        """The states behind the conditions that an element fulfils, each once."""
         found: dict[_State, None] = {}
         self._collect(element, found)
         return found

@@ -1,7 +1,5 @@
-"""Reference data: values that rules may look up beside the message.
-
-It is fixed when the rules are compiled, so that mapping depends only on rules and message, and
-gives the same result in the server, on replay and in bulk.
+"""Reference data: values that rules may look up beside the message. It is fixed when the rules are
+compiled, so that mapping gives the same result in the server, on replay and in bulk.
 """
 
 from __future__ import annotations
@@ -13,13 +11,13 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from sensorstream.errors import LanguageError, shortened
-from sensorstream.language.syntax import Table
-from sensorstream.mapping.functions.definition import Definition, Library, Tables
+from sensorstream.language.syntax import LookupTable
+from sensorstream.mapping.functions.function_definition import Definition, Library, Tables
 from sensorstream.model import rdf
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.vocabulary import OWL, RDF, RDFS
-from sensorstream.model.xsd import Moment
+from sensorstream.model.xsd import TimelineMoment
 
 Find: TypeAlias = Callable[[Literal], tuple[IRI, ...]]
 _NOBODY: Final[tuple[IRI, ...]] = ()
@@ -30,10 +28,8 @@ NO_FUNCTIONS: Final[Mapping[str, Definition]] = {}
 
 @dataclass(frozen=True, slots=True)
 class ReferenceData:
-    """Lookup tables by rule file, the user's own functions, and the ontology's individuals.
-
-    An individual is a name to which the ontology gives one of its own classes as type (or
-    ``owl:NamedIndividual``, or ``owl:Thing``).
+    """Lookup tables by rule file, the user's own functions, and the ontology's individuals: names
+    with one of its own classes as type (or ``owl:NamedIndividual``, or ``owl:Thing``).
     """
 
     tables: Mapping[str, Tables] = field(default_factory=dict)
@@ -53,9 +49,8 @@ class ReferenceData:
         )
 
     def members_by(self, name: IRI, key: IRI, schema: Schema) -> Find:
-        """A function from a value of ``key`` to the members of a class that have it.
-
-        Values are the same if they are the same number or time, or the same text.
+        """A function from a value of ``key`` to the members of a class that have it. Values are the
+        same if they are the same number or time, or the same text.
         """
         members = self.members(name, schema)
         found: dict[object, dict[IRI, None]] = {}
@@ -106,7 +101,7 @@ def _keys(literal: Literal) -> tuple[object, ...]:
     value = literal.known
     if value is None or isinstance(value, str):
         return (literal.lexical,)
-    if isinstance(value, Moment):
+    if isinstance(value, TimelineMoment):
         value = value.utc
     # In Python True == 1, but a boolean is not a number.
     return ((isinstance(value, bool), value), literal.lexical)
@@ -119,7 +114,7 @@ TABLE_SUFFIX: Final = ".csv"
 """The end of the names of files that are tables."""
 
 
-def parse_table(table: Table, text: str) -> Mapping[str, str]:
+def parse_table(table: LookupTable, text: str) -> Mapping[str, str]:
     """The key column to the value column of comma-separated text (RFC 4180) with a header.
 
     Outer white space of headers, keys and values is cut; a line with an empty key or an empty value
@@ -157,9 +152,9 @@ def parse_table(table: Table, text: str) -> Mapping[str, str]:
     return found
 
 
-def _column(table: Table, header: list[str], name: str) -> int:
+def _column(table: LookupTable, header: list[str], name: str) -> int:
     if name not in header:
-        # The first line of what is no table may be a secret.
+        # The first line of a file that is no table may be a secret.
         known = table.path.lower().endswith(TABLE_SUFFIX)
         there = shortened(", ".join(header)) or "nothing"
         told = f"one of {there}" if known else "a line with the names of the columns first"
@@ -167,5 +162,5 @@ def _column(table: Table, header: list[str], name: str) -> int:
     return header.index(name)
 
 
-def _fault(table: Table, message: str) -> LanguageError:
+def _fault(table: LookupTable, message: str) -> LanguageError:
     return LanguageError(f"table {table.name}, {table.path}: {message}", position=table.position)

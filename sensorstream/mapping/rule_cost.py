@@ -1,15 +1,14 @@
-"""How the time of an XPath expression, and of a mapping rule, grows with the message.
+"""The growth of the time of an XPath expression, and of a mapping rule, with the message.
 
-libxml2 cannot be interrupted and counts nothing, so what may take long must be known before, from
-the texts alone. The degrees are upper bounds, of a message with n nodes: 1 is n steps, 2 is n².
-They know what libxml2 does: a step from several nodes compares each node that it finds with all
-found before, unless no node can be found twice (children, attributes); so do unions and comparisons
-of two sets of nodes. Depth counts as bounded: messages nest their elements at most ``max_depth``
-deep.
+libxml2 cannot be interrupted and counts nothing, so slow expressions must be known before, from the
+texts alone. The degrees are upper bounds, for a message with n nodes: 1 is n steps, 2 is n². They
+follow libxml2: a step from several nodes compares each node that it finds with all found before,
+unless no node can be found twice (children, attributes); so do unions and comparisons of two sets
+of nodes. Depth counts as bounded: messages nest their elements at most ``max_depth`` deep.
 
-What a rule takes is not linear where its loops multiply, or where an expression looks through the
-message again for each of many nodes. Such rules run in this process for small messages only; see
-:mod:`sensorstream.processes.apart`.
+A rule is not linear if its loops multiply, or if an expression looks through the message again for
+each of many nodes. Such rules run in this process for small messages only; see
+:mod:`sensorstream.processes.fork_once`.
 """
 
 from __future__ import annotations
@@ -21,29 +20,28 @@ from typing import Final
 from sensorstream.language import syntax
 from sensorstream.mapping.moved_paths import looks_up
 from sensorstream.mapping.xpath_tree import (
-    Call,
     Expression,
-    Filter,
-    Literal,
-    Number,
-    Operation,
     Path,
-    Step,
-    Variable,
+    XPathCall,
+    XPathFilter,
+    XPathLiteral,
+    XPathNumber,
+    XPathOperation,
+    XPathStep,
+    XPathVariable,
     parse,
 )
 from sensorstream.sparql.walk import nodes
 
 WORST: Final = 9
-"""The degree of what cannot be told."""
+"""The degree of an unknown cost."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The cost of one evaluation. ``many``: it may find any number of nodes.
-
-    ``local``: it looks at the context node and below it only, so that evaluating it at many
-    different nodes costs together no more than ``degree`` says.
+    """The cost of one evaluation. ``many``: it may find any number of nodes. ``local``: it looks
+    only at the context node and below, so evaluating it at many nodes costs no more than ``degree``
+    in all.
     """
 
     degree: int = 1
@@ -56,7 +54,7 @@ class Cost:
         return self.degree if self.local else self.degree + 1
 
     def with_(self, other: Cost, *, least: int = 1) -> Cost:
-        """Of a value that is computed from both."""
+        """The cost of a value that is computed from both."""
         degree = max(self.degree, other.degree, least)
         return Cost(degree, local=self.local and other.local)
 
@@ -91,24 +89,24 @@ def cost_of(
 
 
 class _Costs:
-    """The costs of the nodes of a tree, with those of what the variables hold."""
+    """The costs of the nodes of a tree, given those of the variables."""
 
     def __init__(self, variables: Mapping[str, Cost]) -> None:
         self._variables = variables
 
     def of(self, node: Expression, context: Cost) -> Cost:
         match node:
-            case Literal() | Number():
+            case XPathLiteral() | XPathNumber():
                 return _VALUE
-            case Variable(name=name):
+            case XPathVariable(name=name):
                 return self._variables.get(name, replace(_ANYTHING, degree=1))
-            case Call():
+            case XPathCall():
                 return self._call(node, context)
-            case Operation(operands=(operand,)):
+            case XPathOperation(operands=(operand,)):
                 return replace(self.of(operand, context), many=False)
-            case Operation():
+            case XPathOperation():
                 return self._operation(node, context)
-            case Filter(of=of, predicates=predicates):
+            case XPathFilter(of=of, predicates=predicates):
                 found = self.of(of, context)
                 return self._predicates(found, predicates, candidates=found.many)
             case Path(origin=origin):
@@ -122,7 +120,7 @@ class _Costs:
                 found = replace(found, many=False)
         return found
 
-    def _operation(self, node: Operation, context: Cost) -> Cost:
+    def _operation(self, node: XPathOperation, context: Cost) -> Cost:
         first, *others = (self.of(each, context) for each in node.operands)
         found = first
         for operator, other in zip(node.operators, others, strict=True):
@@ -133,7 +131,7 @@ class _Costs:
                 found = replace(found, many=many)
         return found
 
-    def _step(self, start: Cost, step: Step) -> Cost:
+    def _step(self, start: Cost, step: XPathStep) -> Cost:
         named = not step.test.endswith(("*", ")"))
         found, candidates, repeated = _walked(start, step.axis, named=named)
         return self._predicates(
@@ -149,21 +147,23 @@ class _Costs:
         repeated: bool = False,
         several: bool = False,
     ) -> Cost:
-        """``several``: even by position a predicate leaves several nodes."""
+        """Add predicates; ``several``: even by position a predicate leaves several nodes."""
         for predicate in predicates:
             test = self.of(predicate, CONTEXT)
             degree = test.each if candidates else test.degree
             if repeated:
                 degree = test.degree + 2
-            many = several if isinstance(predicate, Number) else found.many
+            many = several if isinstance(predicate, XPathNumber) else found.many
             found = replace(found, degree=max(found.degree, degree), many=many)
         return found
 
-    def _call(self, node: Call, context: Cost) -> Cost:
+    def _call(self, node: XPathCall, context: Cost) -> Cost:
         found = _VALUE if node.arguments else replace(context, many=False)
         for number, argument in enumerate(node.arguments):
-            # The text is looked through for each character, or for each place in it.
-            searched = number == 1 and node.name in _SEARCHES and not isinstance(argument, Literal)
+            # The text is searched for each character, or at each place in it.
+            searched = (
+                number == 1 and node.name in _SEARCHES and not isinstance(argument, XPathLiteral)
+            )
             found = found.with_(self.of(argument, context), least=2 if searched else 1)
         if node.name == "id":
             return Cost(max(2, found.degree), many=True, local=False)
@@ -171,7 +171,7 @@ class _Costs:
 
 
 def _walked(start: Cost, axis: str, *, named: bool) -> tuple[Cost, bool, bool]:
-    """A step along an axis; whether it looks at many nodes, and at the same ones several times."""
+    """The cost of a step along an axis; whether it finds many nodes, and some several times."""
     many = start.many
     if axis == "child":
         return replace(start, many=True), True, False
@@ -204,7 +204,7 @@ class Steep:
 
 
 def size_of(content: bytes) -> int:
-    """At least how many nodes a message has, and what its texts cost beside."""
+    """A lower bound of the number of nodes of a message, plus the cost of its texts."""
     found = len(content) // _TEXT
     if content.startswith(b"<"):
         return found + sum(map(content.count, _MARKUP))
@@ -213,10 +213,7 @@ def size_of(content: bytes) -> int:
 
 
 def largest(degrees: Iterable[int]) -> int | None:
-    """The size up to which expressions of these degrees take no more than :data:`STEPS`.
-
-    None: any size.
-    """
+    """The size up to which expressions of these degrees take :data:`STEPS` at most; None: any."""
     each = [degree for degree in degrees if degree > 1]
     if not each:
         return None
@@ -233,11 +230,9 @@ def largest(degrees: Iterable[int]) -> int | None:
 def steep_of(
     rule: syntax.MappingRule, own: Container[str], *, in_parts: bool = False
 ) -> tuple[Steep, ...]:
-    """The expressions of a rule that are not linear in the message.
-
-    ``own`` are the functions of the user's own, whose cost is not known; they count as not linear.
-    ``in_parts``: the message may be one of many in a document, and what is around it is looked at
-    for each of them.
+    """The expressions of a rule that are not linear in the message. ``own`` are the functions of
+    the user's own, whose cost is not known; they count as not linear. ``in_parts``: the message may
+    be one of many in a document, and its surroundings are looked at for each of them.
     """
     path = cost_of(rule.message.text)
     turns = _Turns(several=path.many)
@@ -261,13 +256,12 @@ def steep_of(
 
 
 class _Turns:
-    """How often the body of a rule is run for a message, and what the variables hold there.
-
-    A variable is local while each of its values belongs to one turn only.
+    """The number of turns of a rule's body for a message, and the variables in them. A variable is
+    local while each of its values belongs to one turn only.
     """
 
     def __init__(self, *, several: bool) -> None:
-        """``several``: the path of the rule may find several nodes."""
+        """Begin; ``several``: the path of the rule may find several nodes."""
         self._several = several
         self._degree = int(several)
         self._looped = False
@@ -281,7 +275,6 @@ class _Turns:
         return cost.degree if cost.local else cost.degree + self._degree
 
     def enter(self, loop: syntax.ForEach) -> None:
-        """Go on inside a loop."""
         cost, repeated = self._cost(loop.xpath), self._looped and self._is_fixed(loop.xpath)
         local = cost.local and not repeated
         if cost.many:
@@ -296,7 +289,7 @@ class _Turns:
         self._variables[loop.variable] = Cost(local=local or self._degree == 0)
 
     def bind(self, let: syntax.Let) -> None:
-        """Bind a variable to what is found in each turn."""
+        """Bind a variable to the value found in each turn."""
         cost = self._cost(let.value)
         local = cost.local and not (self._looped and self._is_fixed(let.value))
         self._variables[let.variable] = Cost(many=cost.many, local=local)

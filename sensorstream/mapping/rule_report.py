@@ -1,6 +1,5 @@
-"""Explains what the mapping rules do with a message, step by step.
-
-A plan compiled with a recorder reports every expression; a plan without one has no cost for it.
+"""An explanation of the mapping rules' work on a message, step by step. A plan compiled with a
+recorder reports every expression; a plan without one has no cost for it.
 """
 
 from __future__ import annotations
@@ -11,16 +10,16 @@ from typing import Final
 
 from sensorstream.errors import MappingError
 from sensorstream.language import syntax
-from sensorstream.language.printer import print_hole
+from sensorstream.language.rule_printer import print_hole
 from sensorstream.language.syntax import XML_SCHEMA_INSTANCE
-from sensorstream.mapping.compile import compile_mapping
-from sensorstream.mapping.document import Document, Element, written_name
-from sensorstream.mapping.expressions import ExpressionRecorder, read_again
-from sensorstream.mapping.hint import why_nothing, why_unmatched
+from sensorstream.mapping.document_parts import alone
+from sensorstream.mapping.mapping_compiler import compile_mapping
+from sensorstream.mapping.mapping_expressions import ExpressionRecorder, read_again
+from sensorstream.mapping.mapping_plan import Harvest, MappingPlan, PlannedRule, Turn
 from sensorstream.mapping.moved_paths import ROOT, subpaths
-from sensorstream.mapping.parts import alone
-from sensorstream.mapping.plan import Harvest, MappingPlan, PlannedRule, Turn
+from sensorstream.mapping.path_hint import why_nothing, why_unmatched
 from sensorstream.mapping.reference_data import NO_REFERENCE, ReferenceData
+from sensorstream.mapping.xml_document import Document, Element, written_name
 from sensorstream.mapping.xpath import evaluated
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
@@ -86,7 +85,8 @@ def explain(
     reference: ReferenceData = NO_REFERENCE,
     others: Sequence[PlannedRule] = (),
 ) -> tuple[Explanation, ...]:
-    """What the rules do with each message of a document, and ``others``: maps and stylesheets.
+    """The work of the rules, and of ``others`` (maps and stylesheets), on each of a document's
+    messages.
 
     Raises:
         LanguageError: as ``compile_mapping`` does.
@@ -135,12 +135,12 @@ class _Tally:
     found: int = 0
     missed: int = 0
     values: dict[str, None] = field(default_factory=dict)
-    # Where it found nothing: the nodes that its path starts from.
+    # The nodes from which its path found nothing.
     starts: list[Element] = field(default_factory=list)
 
 
 class _Tracer(ExpressionRecorder):
-    """The recorder: counts for each hole, and marks the parts of the message that were read."""
+    """A recorder that counts for each hole, and marks the parts of the message that were read."""
 
     def __init__(self, files: Iterable[syntax.RuleFile]) -> None:
         self._namespaces = {
@@ -178,7 +178,7 @@ class _Tracer(ExpressionRecorder):
         matched: bool,
         planned: PlannedRule,
     ) -> RuleReport:
-        """All that was recorded of a rule, in the order of its text."""
+        """The records of a rule, in the order of its text."""
         message = self._tally(rule.name, rule.message)
         matched = matched or message.found > 0
         cause = "" if matched else why_unmatched(root, [planned])
@@ -300,9 +300,8 @@ _LONGEST: Final = 60
 
 @dataclass(slots=True)
 class Seen:
-    """The nodes that expressions found.
-
-    ``passed`` are elements that were the context of a rule, ``whole`` those whose text it read.
+    """The nodes that expressions found. ``passed`` are elements that were the context of a rule,
+    ``whole`` those whose text it read.
     """
 
     passed: set[Element] = field(default_factory=set)
@@ -325,7 +324,7 @@ def unmapped(root: Element, seen: Seen, namespaces: Mapping[str, str]) -> tuple[
     """Attributes and elements with content that no path found, in document order. If nothing inside
     an element was read either, only the element is listed.
     """
-    # Of several prefixes, the last one.
+    # The last of several prefixes.
     prefixes = dict(reversed([*namespaces.items()]))
     found: dict[str, Unmapped] = {}
 

@@ -1,4 +1,4 @@
-"""Reads and checks stylesheets before the first message.
+"""The reader of stylesheets, which checks them before the first message.
 
 Source: XSLT 1.0 (W3C, 1999). A stylesheet may have one SensorStream element at its top, which
 selects its messages: ``<ss:message path="/Message" at="@time"/>``.
@@ -16,7 +16,7 @@ from lxml import etree
 from sensorstream.errors import LanguageError, Position
 from sensorstream.language.syntax import Hole
 from sensorstream.mapping import xpath
-from sensorstream.mapping.document import Element
+from sensorstream.mapping.xml_document import Element
 from sensorstream.model.vocabulary import SENSORSTREAM
 
 _XSL: Final = "http://www.w3.org/1999/XSL/Transform"
@@ -36,16 +36,15 @@ _CHANGING: Final = (
     ("http://exslt.org/math", r"random\(", "makes random numbers"),
     ("http://exslt.org/dynamic", r"[\w-]+\(", "runs text as XPath"),
 )
-# What libxslt prints for every failure, beside the reason.
+# The text that libxslt prints for every failure, beside the reason.
 _NO_REASON: Final = re.compile(r"runtime error|unknown error|XPath evaluation returned no result")
 
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """``ss:message``: the messages that a stylesheet is for; empty: not given.
-
-    ``path`` must find something, ``source`` must be the source of the message, ``at`` finds the
-    time from there; ``transformation`` is an IRI by which messages may ask for the stylesheet.
+    """``ss:message``: the messages that a stylesheet is for; empty: not given. ``path`` must find
+    something, ``source`` must be the source of the message, ``at`` finds the time from there;
+    ``transformation`` is an IRI by which messages may ask for the stylesheet.
     """
 
     path: str = ""
@@ -55,8 +54,8 @@ class Declaration:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
-    """Why a stylesheet failed on a document, and at which of its lines, if that is known."""
+class StylesheetFailure:
+    """The reason why a stylesheet failed on a document, and its line there, if that is known."""
 
     reason: str
     line: int | None
@@ -102,12 +101,12 @@ def read_stylesheet(content: bytes, file: str) -> Stylesheet:
     )
 
 
-def output_of(transform: etree.XSLT, root: Element) -> bytes | Failure:
-    """What a stylesheet makes of a document."""
+def output_of(transform: etree.XSLT, root: Element) -> bytes | StylesheetFailure:
+    """The output of a stylesheet for a document."""
     try:
         return bytes(transform(root))
     except etree.XSLTError as error:
-        return Failure(_reason_of(error), _line_of(error))
+        return StylesheetFailure(_reason_of(error), _line_of(error))
 
 
 def _parse(content: bytes, file: str) -> Element:
@@ -138,7 +137,7 @@ def _check(tree: Element, file: str) -> None:
             raise _fault(file, element, f"xsl:{name.localname}: expected all in one stylesheet")
         prefixes = {prefix: uri for prefix, uri in element.nsmap.items() if prefix}
         if len(prefixes) > _MOST_PREFIXES:
-            # Each element is checked with all that are in scope.
+            # Each element is checked with all prefixes in scope.
             raise _fault(file, element, f"more than {_MOST_PREFIXES} prefixes: expected fewer")
         for attribute, written in element.attrib.items():
             text = str(written)

@@ -1,4 +1,4 @@
-"""Compiles term maps, of mapping rules and of RML, to closures that return terms.
+"""The compiler of term maps, of mapping rules and of RML, to closures that return terms.
 
 Source: RML-Core, "Generated RDF Term of a Term Map".
 """
@@ -13,9 +13,10 @@ from typing import Final
 
 from sensorstream.errors import InvalidValue, MappingError, TermError
 from sensorstream.language.syntax import Hole, Part
-from sensorstream.mapping.expressions import HoleCompiler
-from sensorstream.mapping.plan import Terms, Texts, Turn
-from sensorstream.mapping.recipe import (
+from sensorstream.mapping.mapped_values import encode_segment, encode_uri, iri_maker, literal_maker
+from sensorstream.mapping.mapping_expressions import HoleCompiler
+from sensorstream.mapping.mapping_plan import Terms, Texts, Turn
+from sensorstream.mapping.term_recipe import (
     ConstantTerm,
     Expression,
     FunctionValue,
@@ -24,7 +25,6 @@ from sensorstream.mapping.recipe import (
     StringTemplate,
     TermMap,
 )
-from sensorstream.mapping.values import encode_segment, encode_uri, iri_maker, literal_maker
 from sensorstream.model.terms import IRI, Term
 from sensorstream.sparql.walk import nodes
 
@@ -43,12 +43,12 @@ class SkipIndividual(Exception):
 
 
 class TermCompiler:
-    """Compiles the term maps of one rule or triples map; its methods return closures.
+    """A compiler of the term maps of one rule or triples map; its methods return closures.
 
     ``whole`` makes an IRI of a value that a reference finds, ``filled`` of a template; None: the
-    texts of templates are absolute and have been checked. ``multiply``: of several references in a
-    template, all combinations of values fill it, as in RML; otherwise each must have one.
-    Errors of what has no hole name ``start``, the path of the rule.
+    texts of templates are absolute and have been checked. ``multiply``: if several references in a
+    template find values, all combinations fill it, as in RML; otherwise each must have one. Errors
+    without a hole name ``start``, the path of the rule.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class TermCompiler:
         if isinstance(expression, StringTemplate):
             checked = self._from_template is None and _IN_PATH.match(str(expression.parts[0]))
             if checked and check is None:
-                # There no percent-encoded value can make an IRI invalid.
+                # In that place no percent-encoded value can make an IRI invalid.
                 return lambda turn: [IRI(text) for text in find(turn)]
             made = self._from_template or iri_maker(None)
         is_uri = term_map.type in ("URI", "UnsafeURI")
@@ -158,7 +158,7 @@ class TermCompiler:
         return literals
 
     def _tags(self, language: TermMap) -> Callable[[Turn], Sequence[str | None]]:
-        """The languages that a message gives: in RML any number, of a rule one."""
+        """The languages that a message gives: for RML any number, for a rule one."""
         assert language.expression is not None
         find = self.values(language.expression)
         if self._multiply:
@@ -185,9 +185,8 @@ class TermCompiler:
         *,
         valid: bool = False,
     ) -> Texts:
-        """The texts of an expression; ``change`` is applied to what fills a template.
-
-        With ``valid`` the values that a function refuses are left out.
+        """The texts of an expression; ``change`` is applied to the values in a template. With
+        ``valid`` the values that a function refuses are left out.
         """
         match expression:
             case ConstantTerm(text=text):
@@ -198,7 +197,7 @@ class TermCompiler:
             case StringTemplate(parts=parts):
                 return self._filled(parts, change, valid=valid)
             case FunctionValue(value=value, call=call):
-                # Only templates encode what fills them.
+                # Only templates encode their values.
                 hole = next(nodes(value, Hole), self._start)
                 return self.holes.called(
                     hole, self.values(value, valid=valid), (call,), valid=valid
@@ -251,7 +250,7 @@ class TermCompiler:
 
 
 def or_else(find: Terms, missing: Missing, rejection: Callable[[Turn], MappingError]) -> Terms:
-    """The terms; where there are none, what a policy says of that."""
+    """The terms; if there are none, the effect of a policy."""
     if missing == "skip":
         return find
 

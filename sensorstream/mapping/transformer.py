@@ -1,4 +1,4 @@
-"""Runs a stylesheet in a process of its own, with limits of time, memory and output."""
+"""The run of a stylesheet in a process of its own, with limits of time, memory and output."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Final
 
 from lxml import etree
 
-from sensorstream.mapping.document import Element
-from sensorstream.mapping.stylesheet import Failure, output_of, read_stylesheet
-from sensorstream.mapping.worker import DocumentWorker, serve
+from sensorstream.mapping.document_worker import DocumentWorker, serve
+from sensorstream.mapping.stylesheet import StylesheetFailure, output_of, read_stylesheet
+from sensorstream.mapping.xml_document import Element
 
 _OUTPUT: Final = b"+"
-"""Before an output; a failure has another sign before it."""
+"""The sign before an output; a failure has another one."""
 _MOST_OUTPUT: Final = 64 << 20
 """Bytes that a stylesheet may make of a message."""
 
 
 class Transformer:
-    """One stylesheet, which may take ``seconds`` for a message, its parts together. Thread-safe."""
+    """A stylesheet, which may take ``seconds`` for a message and its parts. Thread-safe."""
 
     def __init__(self, content: bytes, file: str, seconds: float) -> None:
         self._worker = DocumentWorker(
@@ -31,17 +31,18 @@ class Transformer:
             "limits.transform_seconds",
         )
 
-    def transform(self, root: Element, message: str, *, again: bool = False) -> bytes | Failure:
-        """What the stylesheet makes of a document.
-
-        ``message`` and ``again`` are those of :meth:`.DocumentWorker.ask`.
+    def transform(
+        self, root: Element, message: str, *, again: bool = False
+    ) -> bytes | StylesheetFailure:
+        """The output of the stylesheet for a document; ``message`` and ``again`` are those of
+        :meth:`.DocumentWorker.ask`.
 
         Raises:
             Overrun: it takes too long, or makes too much.
         """
         document = etree.tostring(root, with_tail=False)
         answer = self._worker.ask(document, message, again=again)
-        return answer[1:] if answer[:1] == _OUTPUT else Failure(*json.loads(answer[1:]))
+        return answer[1:] if answer[:1] == _OUTPUT else StylesheetFailure(*json.loads(answer[1:]))
 
 
 def main(owner: Connection) -> None:
@@ -50,7 +51,7 @@ def main(owner: Connection) -> None:
 
 
 def _prepare(given: list[bytes]) -> Callable[[bytes], bytes]:
-    """The stylesheet as a function of documents; given are the name of its file, and its text."""
+    """The stylesheet as a function of documents; ``given`` are its file's name and its text."""
     file, content = given
     transform = read_stylesheet(content, file.decode()).transform
 
@@ -58,9 +59,9 @@ def _prepare(given: list[bytes]) -> Callable[[bytes], bytes]:
         try:
             found = output_of(transform, etree.fromstring(document))
         except MemoryError:
-            found = Failure("it takes too much memory", None)
+            found = StylesheetFailure("it takes too much memory", None)
         if isinstance(found, bytes) and len(found) > _MOST_OUTPUT:
-            found = Failure(f"its output is larger than {_MOST_OUTPUT >> 20} MiB", None)
+            found = StylesheetFailure(f"its output is larger than {_MOST_OUTPUT >> 20} MiB", None)
         if isinstance(found, bytes):
             return _OUTPUT + found
         return b"-" + json.dumps([found.reason, found.line]).encode()

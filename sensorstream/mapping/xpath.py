@@ -14,11 +14,11 @@ from lxml import etree
 
 from sensorstream.errors import LanguageError, Position
 from sensorstream.language.syntax import XML_SCHEMA_INSTANCE, Hole
-from sensorstream.mapping.document import Element
+from sensorstream.mapping.xml_document import Element
 from sensorstream.mapping.xpath_tree import NC_NAME, NODE_TYPES, OPERATORS, tokens_of
 
 Bound: TypeAlias = Element | str | float | bool | list[Element]
-"""What a variable is bound to: a node or the text of an attribute; by ``let``, any value."""
+"""The value of a variable: a node or the text of an attribute; by ``let``, any value."""
 
 Nodes: TypeAlias = Mapping[str, Bound]
 """The variables of ``for each`` and ``let``."""
@@ -57,10 +57,8 @@ def faults(
     nodes: bool = False,
     samples: Mapping[str, object] = MappingProxyType({}),
 ) -> Iterator[LanguageError]:
-    """The faults of an expression; ``nodes``: it must find nodes.
-
-    ``variables`` are those in scope; they are bound to nodes, or to their ``samples``. Positions
-    point into the rule file.
+    """The faults of an expression; ``nodes``: it must find nodes. ``variables`` are those in scope;
+    they are bound to nodes, or to their ``samples``. Positions point into the rule file.
     """
     names = _NAMES.match(hole.text)
     plain = names is not None and names["variable"] is None
@@ -187,7 +185,7 @@ def is_attribute(hole: Hole) -> bool:
 def compile_texts(
     text: str, namespaces: Mapping[str, str]
 ) -> Callable[[Element, Nodes], list[str]]:
-    """The :func:`texts` of what :func:`compile_xpath` finds; attributes, the commonest, at once."""
+    """The :func:`texts` of results of :func:`compile_xpath`, with a short way for attributes."""
     evaluate = compile_xpath(text, namespaces)
     names = _NAMES.match(text)
     if names is None or names["steps"] or names["attribute"] is None:
@@ -236,7 +234,7 @@ def _itself(context: Element) -> Sequence[Element]:
 
 
 def _general(text: str, namespaces: Mapping[str, str]) -> Evaluation:
-    """By lxml's engine, compiled when it is needed first: most rules wait for rare messages."""
+    """An evaluation by lxml, compiled at its first use: most rules wait for rare messages."""
     engine: etree.XPath | None = None
     used: tuple[str, ...] = ()
 
@@ -244,7 +242,7 @@ def _general(text: str, namespaces: Mapping[str, str]) -> Evaluation:
         nonlocal engine, used
         if engine is None:
             used = tuple(_variables(text))
-            # Every evaluation registers them again.
+            # lxml registers them at every evaluation, so it gets only those that are used.
             spaces = {prefix: uri for prefix, uri in namespaces.items() if f"{prefix}:" in text}
             engine = etree.XPath(text, namespaces=spaces or None, smart_strings=False)
         if not used:
@@ -268,8 +266,7 @@ def evaluated(
     expression: str, namespaces: Mapping[str, str], context: Element, variables: Nodes
 ) -> object:
     """The result of a valid expression, with strings that have a parent element; None: it has none.
-
-    For reports: who maps a message reports an error of the expression.
+    It is for reports; the mapping of the message itself reports errors of the expression.
     """
     used = _variables(expression)
     bound: dict[str, Any] = {name: node for name, node in variables.items() if name in used}
@@ -300,7 +297,7 @@ def texts(result: object) -> list[str]:
     """The string of every node found, or of the one value; outer white space is cut.
 
     An empty text then counts as missing and is left out; so is an element with ``xsi:nil``, and
-    NaN, the result of arithmetic over a missing value. Numbers come as in XPath's ``string()``:
+    NaN, the result of arithmetic over a missing value. Numbers are as in XPath's ``string()``:
     ``72``, not ``72.0``.
     """
     if isinstance(result, list | tuple):

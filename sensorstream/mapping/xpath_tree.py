@@ -1,7 +1,7 @@
-"""XPath 1.0 as a tree: one reader for all that is told of an expression before it is run.
+"""XPath 1.0 as a tree, for all checks of an expression before it is run.
 
-Source: XPath 1.0 (W3C, 1999), sections 2 and 3. Each node knows where it stands in the text: an
-expression is written anew by changing only what must change.
+Source: XPath 1.0 (W3C, 1999), sections 2 and 3. Each node has its place in the text, so a rewritten
+expression keeps the rest of it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _REMEMBERED: Final = 4096
 
 
 class Token(NamedTuple):
-    """``kind`` is a group of :data:`TOKEN`; that of an operator is the operator itself."""
+    """A token; ``kind`` is a group of :data:`TOKEN`; that of an operator is the operator itself."""
 
     kind: str
     text: str
@@ -50,7 +50,7 @@ class Token(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class XPathNode:
     """A part of an expression: the characters from ``start`` to before ``end``."""
 
     start: int
@@ -58,26 +58,26 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Literal(Node):
+class XPathLiteral(XPathNode):
     """A text in quotes; ``text`` is without them."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Number(Node):
+class XPathNumber(XPathNode):
     """A number."""
 
 
 @dataclass(frozen=True, slots=True)
-class Variable(Node):
+class XPathVariable(XPathNode):
     """``$name``."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Call(Node):
+class XPathCall(XPathNode):
     """``name(argument, …)``."""
 
     name: str
@@ -85,7 +85,7 @@ class Call(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Operation(Node):
+class XPathOperation(XPathNode):
     """Operands with operators of one level between them; a minus alone has one operand."""
 
     operators: tuple[str, ...]
@@ -93,7 +93,7 @@ class Operation(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Filter(Node):
+class XPathFilter(XPathNode):
     """An expression in brackets, or one that is no path with predicates."""
 
     of: Expression
@@ -101,10 +101,9 @@ class Filter(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Step(Node):
-    """A step of a path, from the slash before it, which is double if it is ``deep``.
-
-    Abbreviations are written out in ``axis`` and ``test``; ``written`` is what stands there.
+class XPathStep(XPathNode):
+    """A step of a path, from the slash before it, which is double if it is ``deep``. Abbreviations
+    are expanded in ``axis`` and ``test``; ``written`` is the original text.
     """
 
     deep: bool
@@ -115,19 +114,21 @@ class Step(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Path(Node):
+class Path(XPathNode):
     """Steps from the ``origin``, from the document (``absolute``), or from the context node."""
 
     origin: Expression | None
     absolute: bool
-    steps: tuple[Step, ...]
+    steps: tuple[XPathStep, ...]
 
 
-Expression: TypeAlias = Literal | Number | Variable | Call | Operation | Filter | Path
+Expression: TypeAlias = (
+    XPathLiteral | XPathNumber | XPathVariable | XPathCall | XPathOperation | XPathFilter | Path
+)
 
 
 def tokens_of(text: str) -> Iterator[Token]:
-    """The tokens of a text without white space; the kind of what is no XPath is ``""``."""
+    """The tokens of a text without white space; a token that is not XPath has the kind ``""``."""
     offset = 0
     while offset < len(text):
         match = TOKEN.match(text, offset)
@@ -141,7 +142,7 @@ def tokens_of(text: str) -> Iterator[Token]:
 
 
 def parse(text: str) -> Expression | None:
-    """The tree of an expression; None if it is not XPath, or nested too deep to be told of."""
+    """The tree of an expression; None if it is not XPath, or nested too deep."""
     try:
         return _parsed(text)
     except RecursionError:  # how deep is too deep depends on the caller: it is not remembered
@@ -159,29 +160,33 @@ def _parsed(text: str) -> Expression | None:
     return found if parser.at == len(tokens) else None
 
 
-def parts_of(node: Node) -> tuple[Node, ...]:
+def parts_of(node: XPathNode) -> tuple[XPathNode, ...]:
     """The nodes directly in a node, in the order of the text."""
     match node:
-        case Call(arguments=parts) | Operation(operands=parts) | Step(predicates=parts):
+        case (
+            XPathCall(arguments=parts)
+            | XPathOperation(operands=parts)
+            | XPathStep(predicates=parts)
+        ):
             return parts
-        case Filter(of=of, predicates=predicates):
+        case XPathFilter(of=of, predicates=predicates):
             return of, *predicates
         case Path(origin=origin, steps=steps):
             return steps if origin is None else (origin, *steps)
     return ()
 
 
-def walk(tree: Node) -> Iterator[Node]:
+def walk(tree: XPathNode) -> Iterator[XPathNode]:
     """A node and all in it, in the order of the text."""
-    left: list[Node] = [tree]
+    left: list[XPathNode] = [tree]
     while left:
         node = left.pop()
         yield node
         left += parts_of(node)[::-1]
 
 
-def written(text: str, node: Node, change: Callable[[Node], str | None]) -> str:
-    """The text of a node, with another one for what ``change`` gives one."""
+def written(text: str, node: XPathNode, change: Callable[[XPathNode], str | None]) -> str:
+    """The text of a node, with the texts that ``change`` gives for nodes in it."""
     if (made := change(node)) is not None:
         return made
     out: list[str] = []
@@ -193,7 +198,7 @@ def written(text: str, node: Node, change: Callable[[Node], str | None]) -> str:
 
 
 class _Parser:
-    """Reads the tokens of one expression; ``ValueError`` where they are no XPath."""
+    """A parser of the tokens of one expression; raises ``ValueError`` if they are not XPath."""
 
     def __init__(self, text: str, tokens: list[Token]) -> None:
         self.at = 0
@@ -209,7 +214,7 @@ class _Parser:
                 operators.append(self._take().text)
                 operands.append(self.expression(here + 1))
             end = operands[-1].end
-            found = Operation(found.start, end, tuple(operators), tuple(operands))
+            found = XPathOperation(found.start, end, tuple(operators), tuple(operands))
         return found
 
     def _level(self) -> int:
@@ -220,7 +225,7 @@ class _Parser:
         if self._kind() != "-":
             return self._path()
         minus, operand = self._take(), self.expression(_UNION)
-        return Operation(minus.start, operand.end, ("-",), (operand,))
+        return XPathOperation(minus.start, operand.end, ("-",), (operand,))
 
     def _path(self) -> Expression:
         start, first = self._tokens[self.at].start, self._kind()
@@ -237,22 +242,22 @@ class _Parser:
         return Path(start, steps[-1].end, origin, absolute, tuple(steps))
 
     def _primary(self) -> Expression | None:
-        """What a path may begin with beside a step; None: a step stands here."""
+        """The beginning of a path that is not a step; None: a step comes here."""
         token = self._tokens[self.at]
         kind, name, start, end = *token, token.end
         found: Expression
         if kind == "literal":
-            found = Literal(start, end, name[1:-1])
+            found = XPathLiteral(start, end, name[1:-1])
         elif kind == "number":
-            found = Number(start, end)
+            found = XPathNumber(start, end)
         elif kind == "variable":
-            found = Variable(start, end, name[1:])
+            found = XPathVariable(start, end, name[1:])
         elif kind == "(":
             self._take()
             found = self.expression()
             self._take(")")
             predicates = self._predicates()
-            return Filter(start, self._before(), found, predicates)
+            return XPathFilter(start, self._before(), found, predicates)
         elif kind == "name" and self._kind(1) == "(" and name not in NODE_TYPES:
             self.at += 2
             arguments: list[Expression] = []
@@ -260,19 +265,19 @@ class _Parser:
                 if arguments:
                     self._take(",")
                 arguments.append(self.expression())
-            found = Call(start, self._tokens[self.at].end, name, tuple(arguments))
+            found = XPathCall(start, self._tokens[self.at].end, name, tuple(arguments))
         else:
             return None
         self._take()
         predicates = self._predicates()
-        return Filter(start, self._before(), found, predicates) if predicates else found
+        return XPathFilter(start, self._before(), found, predicates) if predicates else found
 
-    def _step(self, start: int, *, deep: bool) -> Step:
+    def _step(self, start: int, *, deep: bool) -> XPathStep:
         begun, axis = self._tokens[self.at].start, "child"
         if self._kind() in (".", ".."):
             end = self._take().end
             axis = "self" if end - begun == 1 else "parent"
-            return Step(start, end, deep, axis, "node()", self._text[begun:end], ())
+            return XPathStep(start, end, deep, axis, "node()", self._text[begun:end], ())
         if self._kind() == "@":
             self._take()
             axis = "attribute"
@@ -288,7 +293,7 @@ class _Parser:
             test = f"{test}({inside})"
         there = self._text[begun : self._before()]
         predicates = self._predicates()
-        return Step(start, self._before(), deep, axis, test, there, predicates)
+        return XPathStep(start, self._before(), deep, axis, test, there, predicates)
 
     def _predicates(self) -> tuple[Expression, ...]:
         found = []
@@ -304,7 +309,7 @@ class _Parser:
         return self._tokens[self.at + further].kind
 
     def _before(self) -> int:
-        """Where the last token ends."""
+        """The end of the last token."""
         return self._tokens[self.at - 1].end
 
     def _take(self, kind: str = "") -> Token:

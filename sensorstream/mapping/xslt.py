@@ -15,20 +15,20 @@ import pyoxigraph as ox
 from lxml import etree
 
 from sensorstream.errors import MappingError, Position, TermError
-from sensorstream.kb.oxigraph import from_oxigraph
+from sensorstream.kb.oxigraph_terms import from_oxigraph
 from sensorstream.language.syntax import Hole
 from sensorstream.mapping import xpath
-from sensorstream.mapping.document import Element
+from sensorstream.mapping.mapping_plan import Harvest, PlannedRule
 from sensorstream.mapping.path_index import Nodes
-from sensorstream.mapping.plan import Harvest, PlannedRule
 from sensorstream.mapping.rule_cost import Steep, cost_of
 from sensorstream.mapping.stylesheet import Stylesheet, output_of
 from sensorstream.mapping.transformer import Transformer
+from sensorstream.mapping.xml_document import Element
 from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple, literal
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.vocabulary import SENSORSTREAM
-from sensorstream.window.partition import owners_of
+from sensorstream.window.window_partition import owners_of
 
 _AT: Final = IRI(f"{SENSORSTREAM}at")
 _REPLACES: Final = IRI(f"{SENSORSTREAM}replaces")
@@ -36,17 +36,15 @@ _NAMED: Final = "{http://www.w3.org/2003/g/data-view#}transformation"
 
 
 def rule_name(file: str) -> str:
-    """The rule that a stylesheet's file is."""
+    """The name of the rule for a stylesheet's file."""
     return re.sub(r"[^\w-]+", "-", PurePath(file).stem)
 
 
 def compile_stylesheet(
     stylesheet: Stylesheet, timeline: Timeline, seconds: float | None = None
 ) -> PlannedRule:
-    """The rule that a stylesheet is.
-
-    It runs in a process of its own, and may take ``seconds`` for a message; None: it runs in this
-    process, without a limit.
+    """The rule of a stylesheet. It runs in a process of its own, and may take ``seconds`` for a
+    message; None: it runs in this process, without a limit.
     """
     name = rule_name(stylesheet.file)
     declared = stylesheet.declaration
@@ -63,7 +61,7 @@ def compile_stylesheet(
 
 
 class _Transformation:
-    """One stylesheet, applied to messages; it has no state but its process."""
+    """A stylesheet, applied to messages; it has no state but its process."""
 
     def __init__(
         self, name: str, stylesheet: Stylesheet, timeline: Timeline, seconds: float | None
@@ -169,7 +167,7 @@ class _Transformation:
         raise self._error(found.reason, at)
 
     def _own(self, term: Term, labels: dict[Term, BlankNode], harvest: Harvest) -> Term:
-        """Blank nodes get labels that are the same each time the message is mapped."""
+        """A term; a blank node gets a label that is the same each time the message is mapped."""
         if not isinstance(term, BlankNode):
             return term
         node = labels.get(term)

@@ -14,7 +14,7 @@ from sensorstream.model.timeline import Instant
 
 
 class Basis(Enum):
-    """What a statement rests on."""
+    """The ground on which a statement holds."""
 
     SAID = "said"
     """A message said it, or a semantic rule when that message came."""
@@ -23,15 +23,15 @@ class Basis(Enum):
     INFERRED = "inferred"
     ONTOLOGY = "ontology"
     LEFT = "left"
-    """It was said of an individual that left the window at that moment."""
+    """The last statements of an individual that left the window at that moment."""
 
 
 @frozen
 class Matched:
     """A statement that the conditions of a rule matched.
 
-    ``message`` is the id of the message that said it, or caused it to be inferred; empty if none
-    did. Of a statement of a rule, ``rule`` is its name, and ``because`` why that rule fired.
+    ``message`` is the id of the message that said it, or caused its inference; empty if none did.
+    For a statement made by a rule, ``rule`` is its name, and ``because`` why that rule fired.
     """
 
     triple: Triple
@@ -42,8 +42,8 @@ class Matched:
 
 
 @frozen
-class Since:
-    """From when on a rule had waited that fired because time passed.
+class RuleWait:
+    """The time since which a rule had waited that fired because time passed.
 
     ``time`` is when the condition of a ``when … for`` began to hold, or the individual of ``on
     silence`` last said something: then ``message`` is that message; empty if it is not known.
@@ -55,7 +55,7 @@ class Since:
 
 @frozen
 class Evidence:
-    """One firing of a rule: the values of its variables by name, and what was matched with them.
+    """The reason of a rule's firing: the values of its variables by name, and matched statements.
 
     ``digest`` is that of the rule's text (:attr:`.CompiledRule.digest`). ``left_out`` counts the
     values and statements that are not here, because they are too many or too long. ``since`` is
@@ -66,19 +66,17 @@ class Evidence:
     bindings: tuple[tuple[str, Term], ...]
     statements: tuple[Matched, ...] = ()
     left_out: int = 0
-    since: Since | None = None
+    since: RuleWait | None = None
 
 
 SEVERITIES: Final = ("info", "warning", "critical")
-"""From the least to the gravest."""
+"""The severities, from the least to the gravest."""
 
 
 @frozen
 class Message:
-    """One XML document as it arrived.
-
-    ``id`` is given by the journal and never reused; ``received`` is the arrival time on the
-    deployment's time line and is used where the message has no time of its own.
+    """An XML document as it arrived. ``id`` is given by the journal and never reused; ``received``
+    is the arrival time on the deployment's time line, for messages without a time of their own.
     """
 
     id: str
@@ -137,10 +135,8 @@ class Event:
 
 @frozen
 class Delta:
-    """The change of a set of triples at one instant: a Z-set of weights +1 and -1.
-
-    No triple is in both tuples, and no triple is in one of them twice. Both keep the order of the
-    change, so that every run computes the same from a delta.
+    """The change of a set of triples at one instant: a Z-set of weights +1 and -1. No triple is in
+    both tuples, or twice in one. Both keep the order of the change, so that every run has the same.
     """
 
     time: Instant
@@ -195,12 +191,12 @@ class Provenance:
 
 @dataclass(slots=True)
 class Individual:
-    """One stay of an individual in the window: the unit the window keeps and expires.
+    """A stay of an individual in the window, which keeps and expires individuals as a whole.
 
-    ``time`` is the individual timestamp t_ind (eq. 6); ``arrival`` breaks ties between equal
-    times; ``stay`` numbers the stays of a deployment, so that history can distinguish the stays of
-    an individual that comes back after it expired. ``statements`` holds every triple it is the
-    subject of, and those of the blank nodes it owns.
+    ``time`` is the individual timestamp t_ind (eq. 6); ``arrival`` breaks ties between equal times;
+    ``stay`` numbers the stays of a deployment, so that history can distinguish the stays of an
+    individual that comes back after it expired. ``statements`` holds every triple it is the subject
+    of, and those of the blank nodes it owns.
     """
 
     name: Subject
@@ -211,17 +207,17 @@ class Individual:
     message: str
     statements: dict[Triple, Provenance] = field(default_factory=dict)
     settled: Instant | None = None
-    """Of updates from before this time it is not known any more which others came after them."""
+    """Updates from before this time come too late: those that followed them may be forgotten."""
 
 
 @frozen
 class Ended:
-    """A statement that held and does so no more: an interval of its valid time, for history.
+    """A statement that holds no longer: an interval of its valid time, for history.
 
     It held from :attr:`valid_from` on and no longer at ``valid_to``. ``name`` is the individual
-    that the statement belongs to, ``stay`` the number of its stay; 0 where an inferred
-    statement is about what is no individual of the window. ``provenance`` names the message that
-    said it; of an inferred statement, the one that caused it, at the time of the inference.
+    that the statement belongs to, ``stay`` the number of its stay; 0 for an inferred statement
+    about a name that is no individual of the window. ``provenance`` names the message that said it;
+    for an inferred statement the one that caused it, at the time of the inference.
     """
 
     stay: int
@@ -239,10 +235,8 @@ class Ended:
 
 @frozen
 class Departure:
-    """The end of an individual's stay in the window.
-
-    ``individual`` is the same object that the window held; ``inferred`` are the triples derived for
-    it at that moment; ``expired_at`` is the instant at which it left.
+    """The end of an individual's stay in the window. ``individual`` is the same object that the
+    window held; ``inferred`` are the triples derived for it then; ``expired_at`` is when it left.
     """
 
     individual: Individual
@@ -258,14 +252,14 @@ class Departure:
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """A notification for people or machines, raised by a rule, a query or by the system itself.
+    """A notification for people or machines, raised by a rule, a query or the system itself.
 
-    ``id`` derives from the message and a count, so that replaying the journal raises the same
-    alert under the same id. ``kind`` is ``rule`` for alerts of semantic rules, ``query`` for
-    those of continuous queries, whose name is ``rule`` then, else the name
-    of a condition of the system (``unmatched-message``, ``rejected-message``). ``messages`` are the
-    ids of those that said, or caused, what the rule matched, in order; none if the system raised
-    it. ``evidence`` is why the rule fired; None: it is not kept here, or the system raised it.
+    ``id`` derives from the message and a count, so that replaying the journal raises the same alert
+    under the same id. ``kind`` is ``rule`` for alerts of semantic rules, ``query`` for those of
+    continuous queries (``rule`` is the query's name then), else the name of a condition of the
+    system (``unmatched-message``, ``rejected-message``). ``messages`` are the ids of those that
+    said, or caused, what the rule matched, in order; none if the system raised it. ``evidence`` is
+    why the rule fired; None: it is not kept here, or the system raised it.
     """
 
     id: str
@@ -286,12 +280,12 @@ class Alert:
 
 @dataclass(frozen=True, slots=True)
 class Cleared:
-    """What an alert told of holds no longer: the open alert of this rule and key ends.
+    """The end of an open alert: the state that it reported holds no longer.
 
     ``rule``, ``kind`` and ``key`` are those of the alert, ``time`` and ``message`` those at which
     it ends; without a key all open alerts of the rule end. ``place`` is how many alerts that end
-    like this the same entry raised before it: an alert may be raised and cleared by one entry, or
-    cleared and raised again. Where nothing is open, nothing happens.
+    like this the same entry raised before it, because one entry may raise and clear an alert in
+    either order. Without an open alert nothing happens.
     """
 
     rule: str

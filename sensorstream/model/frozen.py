@@ -1,4 +1,4 @@
-"""Data classes that nobody changes: the parts of trees, and what each message is made of."""
+"""Immutable data classes: the parts of trees, and the objects made for each message."""
 
 from __future__ import annotations
 
@@ -10,17 +10,15 @@ _T = TypeVar("_T")
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def frozen(cls: type[_T]) -> type[_T]:
-    """A data class with slots, whose objects nobody changes.
-
-    mypy sees to that, as it does for ``dataclass(frozen=True)``. At run time nobody does: with
-    Python's check it takes several times as long to make an object.
+    """Make a data class with slots, whose objects nobody changes. mypy checks that, as for
+    ``dataclass(frozen=True)``; Python's own check would make objects several times as slow to make.
     """
     return dataclass(slots=True, unsafe_hash=True)(cls)
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 class Frozen:
-    """Makes a frozen data class of each class below it: the kinds of nodes of a tree."""
+    """A base that makes each class below it a frozen data class: the kinds of nodes of a tree."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 

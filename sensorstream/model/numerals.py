@@ -66,13 +66,13 @@ def sortable(number: Decimal) -> str:
 def doubles(number: Decimal) -> list[float]:
     """A list of doubles whose place among such lists is that of the number.
 
-    The first is the double nearest to it; the next is the double nearest to what is left after the
-    shortest decimal that reads back as the first; and so on, until nothing is left: that is a zero
-    at the end. Seven is ``[7, 0]``, zero is ``[0]``; NaN and the infinities stand alone. Since
-    rounding keeps the order, the order of lists is that of the numbers.
+    The first is the double nearest to it; the next is the double nearest to the rest after the
+    shortest decimal that reads back as the first; and so on, until the rest is zero, which ends the
+    list. Seven is ``[7, 0]``, zero is ``[0]``; NaN and the infinities stand alone. Since rounding
+    keeps the order, the order of lists is that of the numbers.
 
     Raises:
-        ArithmeticError: it, or what is left of it, is beyond the range of doubles.
+        ArithmeticError: it, or a rest of it, is beyond the range of doubles.
     """
     if not number.is_finite():
         return [float(number)]

@@ -1,12 +1,11 @@
 r"""Regular expressions of people and of data: RE2's, in time linear in the text.
 
 Python's own take exponential time for some (``^(a+)+$``), and nothing can interrupt them. RE2 has
-neither back-references nor look-around; XPath's expressions, which SPARQL has, know the former
-only. The rest is bounded, too: the size of a compiled expression, what one search may visit, and
-what all searches of a replacement may.
+neither back-references nor look-around (those of XPath and SPARQL have back-references). Further
+bounds: the size of a compiled expression, and the work of one search and of one replacement.
 
-Source: XPath and XQuery Functions and Operators 3.1, section 5.6.1; XML Schema 1.1 part 2,
-appendix G.
+Source: XPath and XQuery Functions and Operators 3.1, section 5.6.1; XML Schema 1.1 part 2, appendix
+G.
 """
 
 from __future__ import annotations
@@ -27,11 +26,12 @@ _MOST_VISITED: Final = 500_000_000
 _MOST_SEARCHED: Final = 2_000_000_000
 """Matches times characters of one replacement: each may be sought to the end of the text."""
 LONGEST_TEXT: Final = 1_000_000
-"""Characters of a text that a function may make: else one that doubles its argument, thirty times
-over, takes all memory. A message is no longer."""
+"""The most characters of a text that a function may make; messages are no longer. Without it
+doubling a text thirty times takes all memory.
+"""
 
-# RE2's own know ASCII only. These are Python's, which stood here before: a word has letters,
-# digits of all kinds and the underscore.
+# The classes of Python, since RE2's know ASCII only: a word has letters, digits of all kinds and
+# the underscore.
 _SPACE: Final = r"\t-\r\x1c-\x20\x{85}\p{Z}"
 _WORD: Final = r"\p{L}\p{N}_"
 _CLASSES: Final = {
@@ -76,7 +76,7 @@ class Regex:
         return self._pattern.fullmatch(self._bounded(text))
 
     def replaced(self, text: str, by: Callable[[Any], str]) -> str:
-        """A text with what ``by`` makes of each match, O(matches * text) at worst.
+        """A text with each match replaced by ``by(match)``, O(matches * text) at worst.
 
         Raises:
             TermError: as :meth:`search`, too many matches in so long a text, or replacements of
@@ -128,12 +128,11 @@ def re2_regex(written: str) -> Regex:
 
 @lru_cache(maxsize=_KEPT)
 def xpath_regex(written: str, flags: str = "") -> Regex:
-    r"""An expression as XPath and SPARQL read it, with flags of ``imsxq``.
-
-    ``\d``, ``\s`` and ``\w`` are those of Unicode.
+    r"""An expression as XPath and SPARQL read it, with flags of ``imsxq``; ``\d``, ``\s`` and
+    ``\w`` are those of Unicode.
 
     Raises:
-        TermError: it is not valid, or has what cannot run in linear time, with the reason.
+        TermError: it is not valid, or has a part that cannot run in linear time, with the reason.
     """
     if not set(flags) <= set("imsxq"):
         raise TermError(f"has the flags '{flags}': expected some of i, m, q, s and x")
@@ -146,7 +145,7 @@ def xpath_regex(written: str, flags: str = "") -> Regex:
 
 
 def _compiled(written: str, made: str, fault: str) -> Regex:
-    # Only deployments that use expressions load the library.
+    # The library is loaded only by deployments that use expressions.
     import re2
 
     options = re2.Options()
@@ -205,7 +204,7 @@ class _Translation:
             if written.startswith("-[", end):
                 raise self._fault("a class without another ('-[') is not supported: name the rest")
             if written[end] != "\\":
-                # Only so is it a character for RE2, which knows [[:alpha:]].
+                # RE2 knows [[:alpha:]], so a bracket within brackets needs a backslash.
                 made.append(f"\\{written[end]}" if written[end] in "[]" else written[end])
                 end += 1
             elif written.startswith("W", end + 1):

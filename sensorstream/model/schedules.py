@@ -1,4 +1,4 @@
-"""Moments that come again and again, each with a number that counts up."""
+"""Moments that recur, each with a number that counts up."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LAST: Final = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Multiples:
-    """The multiples of a length of the time line, from an origin on: else its zero (1970)."""
+    """The multiples of a length of the time line, from an origin or else its zero (1970)."""
 
     length: int
     origin: Instant = 0
@@ -47,11 +47,11 @@ class Multiples:
 
 @dataclass(frozen=True, slots=True)
 class LocalTimes:
-    """When the clocks of a zone show a time, each day or on one day of the week (0: Monday).
+    """Moments when a zone's clocks show a time, each day or on one day of the week (0: Monday).
 
-    A time that clocks do not show on some day, because they are put forward, is taken as one
-    before that change: 02:30 is 03:30 then. Of one that they show twice the first is meant. Source:
-    RFC 5545, section 3.3.5. Moments are of the dateTime line.
+    A time that clocks skip on some day, because they are put forward, is taken as before that
+    change: 02:30 is 03:30 then. If they show it twice, the first is meant. Source: RFC 5545,
+    section 3.3.5. Moments are of the dateTime line.
     """
 
     zone: str

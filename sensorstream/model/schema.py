@@ -1,8 +1,8 @@
 """The names of an ontology: their kinds, hierarchies, domains, ranges and labels.
 
-Pure data: mapping rules, views of the history and Spark read it without any reasoner. It holds only
-what the axioms *state* (RDF Schema 1.1, section 2-3, and the named parts of OWL 2 class axioms); a
-reasoner computes everything that follows from them.
+It is pure data, which mapping rules, views of the history and Spark read without a reasoner. It has
+only the statements of the axioms (RDF Schema 1.1, section 2-3, and the named parts of OWL 2 class
+axioms); a reasoner computes all that follows from them.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _NONE: Final[frozenset[IRI]] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """The names of an ontology and what its axioms state about them.
+    """The names of an ontology and the statements of its axioms about them.
 
-    ``superclasses_of``, its inverse and ``superproperties_of`` are transitive and leave out
-    the name itself and ``owl:Thing``; equivalent names are superclasses (or superproperties) of
-    each other. ``domains_of`` and ``ranges_of`` are as stated, without what the property inherits.
-    A schema can be the key of a cache: nobody changes its mappings.
+    ``superclasses_of``, its inverse and ``superproperties_of`` are transitive and leave out the
+    name itself and ``owl:Thing``; equivalent names are superclasses (or superproperties) of each
+    other. ``domains_of`` and ``ranges_of`` are as stated, without those that are inherited. A
+    schema can be the key of a cache: nobody changes its mappings.
     """
 
     classes: frozenset[IRI] = _NONE
@@ -79,9 +79,8 @@ class Schema:
         return self._inherited(self.ranges_of, name)
 
     def datatype_of(self, name: IRI) -> str | None:
-        """The datatype of a property's values, or None if the ontology states no datatype. Of
-        several, the one stated nearest to the property wins; of equally near ones the first by
-        name, so that the answer is the same in every run.
+        """The datatype of a property's values, or None if the ontology states none. The one stated
+        nearest to the property wins, then the first by name, so that each run has the same.
         """
         if name in self.object_properties:
             return None
@@ -110,13 +109,13 @@ class Schema:
 
 
 def local_name(name: str) -> str:
-    """What follows the last ``#``, ``/`` or ``:`` of an IRI."""
+    """The part of an IRI after the last ``#``, ``/`` or ``:``."""
     stripped = name.rstrip("#/")
     return stripped[max(stripped.rfind(mark) for mark in "#/:") + 1 :]
 
 
 def transitive(edges: Mapping[IRI, Iterable[IRI]]) -> dict[IRI, frozenset[IRI]]:
-    """For every name all names reachable from it, without the name itself; cycles are allowed."""
+    """Map each name to all names reachable from it, without itself; cycles are allowed."""
     closed: dict[IRI, frozenset[IRI]] = {}
     for start in edges:
         seen: set[IRI] = set()
@@ -125,7 +124,7 @@ def transitive(edges: Mapping[IRI, Iterable[IRI]]) -> dict[IRI, frozenset[IRI]]:
             name = ahead.pop()
             if name not in seen:
                 seen.add(name)
-                # A name whose closure is known adds all names of that closure.
+                # If the closure of the name is known, all of it is added at once.
                 ahead.extend(closed.get(name) or edges.get(name, ()))
         seen.discard(start)
         closed[start] = frozenset(seen)
@@ -174,7 +173,7 @@ class _Reader:
         )
         of_data = self._typed(f"{OWL}DatatypeProperty")
         for name in self._typed(f"{RDF}Property") - of_objects - of_data:
-            # Plain RDF Schema does not say which kind it is; its range does.
+            # A property of plain RDF Schema is of data if its range is a datatype.
             told = ranges.get(name, _NONE)
             (of_data if any(map(is_datatype, told)) else of_objects).add(name)
         superclasses, superproperties = transitive(super_edges), transitive(property_edges)
@@ -279,9 +278,9 @@ DESCRIBING: Final = frozenset(
 
 
 def missing_kinds(triples: Iterable[Triple]) -> Iterator[Triple]:
-    """What the nodes are whose kind is not written: restrictions, classes, data ranges.
+    """State the kind of nodes for which none is written: restrictions, classes, data ranges.
 
-    Readers of OWL take a node without a kind for an annotation, and leave it out. One with a
+    Readers of OWL take a node without a kind for an annotation, and leave it out. A node with a
     literal or a datatype of XML Schema among its parts is a data range.
     """
     told: dict[BlankNode, dict[IRI, Term]] = {}

@@ -1,9 +1,9 @@
 """RDF 1.1 terms as strings.
 
 A term *is* a string: an IRI its own text, a blank node ``_:label``, a literal its canonical
-N-Triples form. The three forms cannot coincide (an IRI starts with a letter, a blank node
-with ``_``, a literal with ``"``), so Python's own cached string hash and C comparison give
-RDF term equality (RDF 1.1 Concepts, section 3) without a dictionary of terms that would grow.
+N-Triples form. The three forms differ in the first character (a letter, ``_`` and ``"``), so
+Python's own cached string hash and C comparison give RDF term equality (RDF 1.1 Concepts, section
+3) without a dictionary of terms that would grow.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Application time: one time line a deployment (design: "integers and xsd:dateTime")."""
+"""Application time: a deployment has one time line, of integers or of ``xsd:dateTime``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 from sensorstream.errors import TermError
 from sensorstream.model import xsd
 from sensorstream.model.terms import Literal, valued
-from sensorstream.model.xsd import Moment, datetime_of, parse, parse_duration
+from sensorstream.model.xsd import TimelineMoment, datetime_of, parse, parse_duration
 
 Instant: TypeAlias = int
 """A point of the time line: the integer itself, or microseconds since 1970-01-01T00:00:00Z."""
@@ -23,11 +23,11 @@ _EXAMPLES: Final = {"integer": "2678", "datetime": "2026-03-01T12:00:00Z", "seco
 _MICROSECOND: Final = timedelta(microseconds=1)
 _SECOND: Final = 1_000_000
 _ROUNDINGS: Final = 64
-"""So many units in the last place of a double its sums may be off."""
+"""The largest error of a double's sums, in units of its last place."""
 
 
 class Timeline(Enum):
-    """How the times of a deployment's messages are written."""
+    """The notation of the times in a deployment's messages."""
 
     INTEGER = "integer"
     DATETIME = "datetime"
@@ -56,9 +56,8 @@ class Timeline(Enum):
             ) from None
 
     def of(self, moment: datetime) -> Instant:
-        """The instant of a wall-clock time: for messages without a time of their own.
-
-        On the integer line that is whole seconds since 1970.
+        """The instant of a wall-clock time, for messages without a time of their own; on the
+        integer line in whole seconds since 1970.
         """
         since = moment - _EPOCH
         if self is Timeline.INTEGER:
@@ -121,9 +120,8 @@ class Timeline(Enum):
 
 
 def seconds(number: Decimal) -> Instant:
-    """The instant of a number of seconds.
-
-    Programs that add tenths write 0.30000000000000004: what their arithmetic has left is rounded.
+    """The instant of a number of seconds. Digits left by binary arithmetic, as in
+    0.30000000000000004, are rounded.
 
     Raises:
         TermError: it is finer than a microsecond, or not finite.
@@ -138,15 +136,14 @@ def seconds(number: Decimal) -> Instant:
 
 
 def parse_date_time(text: str) -> datetime:
-    """An ``xsd:dateTime`` as an aware datetime; without a zone it is read as UTC.
-
-    Digits beyond the microsecond are cut.
+    """An ``xsd:dateTime`` as an aware datetime; without a zone it is read as UTC. Digits beyond the
+    microsecond are cut.
 
     Raises:
         TermError: not an ``xsd:dateTime``, or outside the years that Python has.
     """
     moment = parse(text, xsd.DATE_TIME)
-    assert isinstance(moment, Moment)
+    assert isinstance(moment, TimelineMoment)
     found = datetime_of(moment)
     if found is None:
         raise TermError(f"'{text}' is not an xsd:dateTime of the years 1 to 9999")

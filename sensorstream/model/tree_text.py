@@ -1,4 +1,4 @@
-"""Trees as texts, by a table of what is written of each kind of node."""
+"""Trees as texts, by a table with a form for each kind of node."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ Way: TypeAlias = Callable[[Any], str]
 
 
 class TreeText:
-    """Writes nodes by their forms.
+    """A writer of nodes by their forms.
 
-    In a form ``{field}`` is the text of a field, and what stands behind a colon parts several.
-    ``{field!q}`` is written in another way: that of the letter. ``[…]`` is left out if a field in
-    it is None, False or empty; of a field that is True only the words around it are written.
+    In a form ``{field}`` is the text of a field; text after a colon separates several.
+    ``{field!q}`` is written in another way, named by the letter. ``[…]`` is left out if a field in
+    it is None, False or empty; a field that is True writes only the words around it.
     """
 
     def __init__(self, forms: Mapping[type, str], ways: Mapping[str, Way]) -> None:
-        """Take the forms, and the ways to write a field; that of no letter is ``""``."""
+        """Take the forms, and the ways to write a field; the plain one is ``""``."""
         self._forms = {kind: tuple(_pieces(form)) for kind, form in forms.items()}
         self._ways = ways
 

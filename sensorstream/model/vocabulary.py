@@ -13,7 +13,7 @@ SENSORSTREAM: Final = "urn:sensorstream:mapping#"
 """SensorStream's own vocabulary for RML and stylesheets: time of an event, updates and so on."""
 
 CONTRADICTION: Final = IRI(f"{SENSORSTREAM}contradiction")
-"""``?x ss:contradiction "text"`` is what a rule concludes where the graph contradicts itself."""
+"""``?x ss:contradiction "text"``: the conclusion of a rule if the graph contradicts itself."""
 
 
 RESERVED: Final = "urn:sensorstream:"
@@ -22,4 +22,4 @@ GRAPH_STATIC: Final = IRI("urn:sensorstream:static")
 GRAPH_WINDOW: Final = IRI("urn:sensorstream:window")
 GRAPH_INFERRED: Final = IRI("urn:sensorstream:inferred")
 GRAPH_PERSISTENT: Final = IRI("urn:sensorstream:persistent")
-"""What has left the window, in a query over history."""
+"""The graph of what has left the window, in a query over history."""

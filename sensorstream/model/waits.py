@@ -1,4 +1,4 @@
-"""What an engine waits for while no message comes."""
+"""The times that an engine waits for while no message comes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from enum import Enum
 from sensorstream.model.timeline import Instant
 
 
-class Silence(Enum):
-    """Whose time goes on with the clock while no message comes; each includes those before."""
+class SilentSource(Enum):
+    """Parts whose time goes on by the clock while no message comes; each includes those above."""
 
     QUERIES = "queries"
     """The windows of continuous queries."""
@@ -21,7 +21,7 @@ class Silence(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """From which times on something changes although no message comes; None: never.
+    """The times from which on something changes although no message comes; None: never.
 
     ``received`` is a time of arrival. ``moved`` is application time as messages bring it, also
     those that go to other engines; ``present`` is application time that has passed in silence.

@@ -1,7 +1,7 @@
-"""What a webhook is, from a request's body and a file of a folder to the journal and its table.
+"""The definition of a webhook: in a request's body, in a file, in the journal and in its table.
 
-Source of groups: Prometheus, documentation of Alertmanager, "Configuration", <route>:
-``group_by``, ``group_wait`` and ``group_interval``.
+Source of groups: Prometheus, documentation of Alertmanager, "Configuration", <route>: ``group_by``,
+``group_wait`` and ``group_interval``.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from typing import Any, ClassVar, Final, Literal, Self, TypeAlias, get_args
 from sensorstream.errors import WebhookError
 
 Format: TypeAlias = Literal["cloudevents", "alertmanager"]
-"""What a webhook may get: CloudEvents, or what an Alertmanager sends."""
+"""The formats of a webhook: CloudEvents, or the one of an Alertmanager."""
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
 CLOUD_EVENTS: Final = "cloudevents"
 ALERTMANAGER: Final = "alertmanager"
 Label: TypeAlias = Literal["rule", "kind", "severity", "key"]
 LABELS: Final[tuple[Label, ...]] = get_args(Label)
-"""What alerts may be grouped by."""
+"""The labels by which alerts may be grouped."""
 LONGEST_WAIT: Final = 3600.0
 LONGEST_INTERVAL: Final = 604_800.0
 
-# The metadata of a field are what the description of the API says of it.
+# The metadata of fields are their descriptions in the API's description.
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,8 @@ class Grouping:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Telling:
-    """What a receiver is told, and how."""
+class WebhookContent:
+    """The content that a receiver gets, and its form."""
 
     format: Format = field(
         default=CLOUD_EVENTS,
@@ -69,8 +69,8 @@ class Telling:
 
 
 @dataclass(frozen=True, slots=True)
-class WebhookDefinition(Telling):
-    """What a webhook is; its id and its secret are no part of it."""
+class WebhookDefinition(WebhookContent):
+    """The definition of a webhook, without its id and its secret."""
 
     url: str = field(
         metadata={"max_length": 2000, "examples": ["https://hooks.example.org/sensorstream"]}
@@ -85,12 +85,12 @@ class WebhookDefinition(Telling):
 
     @classmethod
     def of(cls, webhook: object) -> Self:
-        """That of what has all its fields."""
+        """The definition in an object that has all its fields."""
         return cls(**{each.name: getattr(webhook, each.name) for each in fields(WebhookDefinition)})
 
     @classmethod
     def read(cls, told: Mapping[str, Any]) -> Self:
-        """That of JSON or TOML; what it has else is passed over.
+        """The definition in JSON or TOML; other fields are ignored.
 
         Raises:
             WebhookError: its group is not valid.
@@ -101,13 +101,10 @@ class WebhookDefinition(Telling):
         return cls(**{**given, "queries": queries, "group": group})
 
     def data(self) -> dict[str, object]:
-        """As JSON.
-
-        What is told as by default is left out: so the text is that of before there was the field.
-        """
+        """The definition as JSON without defaults: so a new field does not change earlier texts."""
         told = {
             each.name: getattr(self, each.name)
-            for each in fields(Telling)
+            for each in fields(WebhookContent)
             if getattr(self, each.name) != each.default
         }
         if self.group is not None:
@@ -120,7 +117,7 @@ class WebhookDefinition(Telling):
 
 
 def read_grouping(told: object) -> Grouping | None:
-    """The grouping that JSON or TOML tells; None: it tells none.
+    """The grouping in JSON or TOML; None: there is none.
 
     Raises:
         WebhookError: it is not valid.

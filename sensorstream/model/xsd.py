@@ -1,7 +1,7 @@
 """The datatypes of XML Schema: lexical form, value, canonical form, order and facets of each.
 
-A dateTime, a date or a time of day is a :class:`Moment`, a length of time a :class:`Duration`; both
-are exact.
+A dateTime, a date or a time of day is a :class:`TimelineMoment`, a length of time a
+:class:`Duration`; both are exact.
 
 Source: XSD 1.1 part 2; OWL 2 Structural Specification, section 4 (owl:real, rdf:PlainLiteral;
 xsd:float, xsd:double and xsd:decimal have no value in common).
@@ -77,7 +77,7 @@ EXACT: Final = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 """Sums of times are exact: a fraction of a second may have any number of digits."""
 DAY: Final = 86_400
 MOST_DIGITS: Final = 4_300
-"""Of a number: Python takes time that grows with their square, and refuses more."""
+"""The most digits of a number: Python's time grows with their square, and it refuses more."""
 UNORDERED: Final = 2
 """Neither equal nor in order."""
 
@@ -96,11 +96,9 @@ class Duration(NamedTuple):
     seconds: Decimal
 
 
-class Moment(NamedTuple):
-    """Seconds since 1970-01-01T00:00:00 in a clock that is ``zone`` minutes before UTC.
-
-    A date is its first second, a time of day that of 1970-01-01. ``zone`` is None without a time
-    zone.
+class TimelineMoment(NamedTuple):
+    """Seconds since 1970-01-01T00:00:00 in a clock that is ``zone`` minutes before UTC; ``zone`` is
+    None without a time zone. A date is its first second, a time of day that of 1970-01-01.
     """
 
     clock: Decimal
@@ -108,11 +106,11 @@ class Moment(NamedTuple):
 
     @property
     def utc(self) -> Decimal:
-        """The same in UTC; without a time zone, as if it were UTC."""
+        """The moment in UTC; without a time zone, as if it were UTC."""
         return EXACT.subtract(self.clock, self.zone * 60) if self.zone else self.clock
 
 
-Time: TypeAlias = Moment | Duration
+Time: TypeAlias = TimelineMoment | Duration
 Value: TypeAlias = str | bool | int | float | Decimal | Time
 
 
@@ -149,11 +147,10 @@ def added(one: Duration, other: Duration) -> Duration | None:
 
 
 def ordered(one: Time, other: Time) -> int:
-    """-1, 0, 1 or :data:`UNORDERED`, of two moments of one family or of two durations.
-
-    Which of two durations is longer may depend on when they begin (section 3.3.6.1).
+    """-1, 0, 1 or :data:`UNORDERED`, of two moments of one family or of two durations. Which of two
+    durations is longer may depend on when they begin (section 3.3.6.1).
     """
-    if isinstance(one, Moment) and isinstance(other, Moment):
+    if isinstance(one, TimelineMoment) and isinstance(other, TimelineMoment):
         a, b = one.utc, other.utc
         if (one.zone is None) != (other.zone is None) and EXACT.abs(
             EXACT.subtract(a, b)
@@ -189,7 +186,7 @@ def _ends(length: Duration) -> list[Decimal]:
 
 
 def _month_start(month: int) -> int:
-    """The day a month begins with, counted from a fixed day; months are counted from year 0."""
+    """The number of the day a month begins with; months are counted from year 0."""
     return days_from_civil(month // 12, month % 12 + 1, 1)
 
 
@@ -212,7 +209,7 @@ def civil_from_days(days: int) -> tuple[int, int, int]:
     return year + era * 400 + (month <= 2), month, day
 
 
-def moment_text(moment: Moment, datatype: str) -> str | None:
+def moment_text(moment: TimelineMoment, datatype: str) -> str | None:
     """The canonical form; None: its year has more than nine digits."""
     year, month, day, hours, minutes, seconds = fields(moment)
     if abs(year) > _LAST_YEAR:
@@ -226,7 +223,7 @@ def moment_text(moment: Moment, datatype: str) -> str | None:
     return f"{clock}{zone}" if datatype == TIME else f"{date}T{clock}{zone}"
 
 
-def fields(moment: Moment) -> tuple[int, int, int, int, int, Decimal]:
+def fields(moment: TimelineMoment) -> tuple[int, int, int, int, int, Decimal]:
     """Year, month, day, hour, minute and second, as a clock in its time zone shows them."""
     days, of_day = _parted(moment.clock)
     hours, of_hour = EXACT.divmod(of_day, 3600)
@@ -235,7 +232,7 @@ def fields(moment: Moment) -> tuple[int, int, int, int, int, Decimal]:
 
 
 def _parted(clock: Decimal) -> tuple[int, Decimal]:
-    """Whole days, and the seconds of the last one that has begun."""
+    """The whole days of a clock, and the seconds of the next day."""
     days, rest = EXACT.divmod(clock, DAY)
     # divmod of decimals rounds towards zero, and knows a negative zero.
     return (int(days) - 1, EXACT.add(rest, DAY)) if rest < 0 else (int(days), rest.copy_abs())
@@ -249,10 +246,9 @@ def zone_text(zone: int | None) -> str:
     return f"{'-' if zone < 0 else '+'}{hours:02}:{minutes:02}"
 
 
-def moved(moment: Moment, length: Duration) -> Moment:
-    """The moment a duration later (section E.3.3): months first, then seconds.
-
-    The day of a month that is shorter is its last one.
+def moved(moment: TimelineMoment, length: Duration) -> TimelineMoment:
+    """The moment a duration later (section E.3.3): months first, then seconds. A day that a month
+    does not have becomes its last one.
     """
     clock = moment.clock
     if length.months:
@@ -262,10 +258,10 @@ def moved(moment: Moment, length: Duration) -> Moment:
         start = _month_start(months)
         new_day = start + min(day, _month_start(months + 1) - start) - 1
         clock = EXACT.add(clock, (new_day - days) * DAY)
-    return Moment(EXACT.add(clock, length.seconds), moment.zone)
+    return TimelineMoment(EXACT.add(clock, length.seconds), moment.zone)
 
 
-def datetime_of(moment: Moment) -> datetime | None:
+def datetime_of(moment: TimelineMoment) -> datetime | None:
     """The moment in UTC, cut to the microsecond; None: outside the years 1 to 9999."""
     try:
         return _EPOCH + timedelta(microseconds=floor(EXACT.scaleb(moment.utc, 6)))
@@ -278,7 +274,7 @@ class XsdDatatype:
     """A datatype: ``form`` is its lexical form, which ``read`` makes a value of.
 
     Without ``read`` each text is its own value. ``holds`` tells which values of the ``primitive``
-    datatype are among its own; None: all. ``expected`` is what an error says of the form.
+    datatype it has; None: all. ``expected`` describes the form in errors.
     """
 
     name: str
@@ -323,16 +319,13 @@ def parse_duration(text: str) -> timedelta:
 
 
 def primitive_of(datatype: str) -> str:
-    """The datatype that has its values and shares none with other primitive ones."""
+    """The primitive datatype that has its values; primitive datatypes share no values."""
     found = DATATYPES.get(datatype)
     return datatype if found is None else found.primitive
 
 
 def is_among(value: object, primitive: str, datatype: str) -> bool:
-    """Whether a value of a primitive datatype is one of a datatype.
-
-    Numbers are given as fractions.
-    """
+    """Whether a value of a primitive datatype is in a datatype; numbers are given as fractions."""
     found = DATATYPES.get(datatype)
     if found is None:
         return datatype == primitive
@@ -340,7 +333,7 @@ def is_among(value: object, primitive: str, datatype: str) -> bool:
 
 
 def is_valid(lexical: str, datatype: str) -> bool:
-    """Whether a text is in the lexical space: nowhere but in strings may white space stand."""
+    """Whether a text is in the lexical space; only in strings white space is allowed."""
     if datatype == RDF_XML_LITERAL:
         return _is_content(lexical)
     found = DATATYPES.get(datatype)
@@ -410,7 +403,7 @@ def _duration(match: re.Match[str]) -> Duration:
     return Duration(years * 12 + months, seconds)
 
 
-def _moment(match: re.Match[str]) -> Moment | None:
+def _moment(match: re.Match[str]) -> TimelineMoment | None:
     year, month, day, hour, minute, second, zone = match.groups()
     seconds = 0
     if year:
@@ -423,12 +416,12 @@ def _moment(match: re.Match[str]) -> Moment | None:
         whole = len(second) == 2
         clock = Decimal(seconds + int(second)) if whole else EXACT.add(Decimal(second), seconds)
     else:
-        # 24:00:00 is the first second of the next day; of a time of day, of the same.
+        # 24:00:00 is the first second of the next day, but a time of day stays on its day.
         clock = Decimal(seconds + (DAY if year and hour is None else 0))
     if not zone or zone == "Z":
-        return Moment(clock, 0 if zone else None)
+        return TimelineMoment(clock, 0 if zone else None)
     minutes = int(zone[1:3]) * 60 + int(zone[4:6])
-    return Moment(clock, -minutes if zone[0] == "-" else minutes)
+    return TimelineMoment(clock, -minutes if zone[0] == "-" else minutes)
 
 
 _FIRST: Final = (

@@ -14,7 +14,7 @@ _SPARE: Final = 32
 """Places that a queue may waste while its entries come back all the time."""
 
 
-class Timed(Protocol):
+class MovedByTime(Protocol):
     """Something that time moves."""
 
     @property
@@ -117,9 +117,9 @@ class TimeQueue(Generic[_Entry]):
         return None
 
 
-class Agenda(TimeQueue[Timed]):
+class Agenda(TimeQueue[MovedByTime]):
     """What time moves, in order; whoever changes what an entry is due at calls :meth:`note`."""
 
-    def note(self, entry: Timed) -> None:
+    def note(self, entry: MovedByTime) -> None:
         """Take in when an entry is due."""
         self.put(entry, entry.due, closing=entry.closing)

@@ -39,7 +39,7 @@ class Aggregation(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class AggregationKind:
     """How to make an empty aggregation, and the aggregate of what it has taken.
 
     Kinds that are ``made`` alike, of the same values, can share one aggregation. ``result``
@@ -51,12 +51,12 @@ class Kind:
     result: Callable[[Any], Term | None]
 
 
-def kind_of(aggregate: Aggregate, longest: float = LONGEST_TEXT) -> Kind:
+def kind_of(aggregate: Aggregate, longest: float = LONGEST_TEXT) -> AggregationKind:
     """How an aggregate of SPARQL is kept; a text that is longer is an error."""
     found = _KINDS.get(aggregate.name) or _concatenation(aggregate.separator, longest)
     if aggregate.distinct:
         make, result = found.make, found.result
-        return Kind(
+        return AggregationKind(
             ("distinct", found.made),
             lambda: Distinctly(make()),
             lambda state: result(state.inner),
@@ -89,7 +89,7 @@ class Distinctly:
             self.inner.take(value, -1)
 
 
-class Count:
+class ValueCount:
     """How many values there are; errors do not count."""
 
     __slots__ = ("_count",)
@@ -105,7 +105,7 @@ class Count:
         return numeral(self._count, 0)
 
 
-class Numbers:
+class SumAndAverage:
     """SUM and AVG: the exact sum of the values, and how many there are of each numeric type.
 
     Integers and decimals are added as such; floats and doubles as integers over one power of
@@ -268,7 +268,7 @@ class Greatest(Least):
     descending = True
 
 
-class Sample(Least):
+class LeastSample(Least):
     """SAMPLE: the least value, so that it does not depend on the order of arrival."""
 
     __slots__ = ()
@@ -314,17 +314,17 @@ class Concatenation:
         )
 
 
-def _concatenation(separator: str | None, longest: float) -> Kind:
+def _concatenation(separator: str | None, longest: float) -> AggregationKind:
     between = " " if separator is None else separator
     made = ("GROUP_CONCAT", between, longest)
-    return Kind(made, lambda: Concatenation(between, longest), Concatenation.result)
+    return AggregationKind(made, lambda: Concatenation(between, longest), Concatenation.result)
 
 
-_KINDS: Final[Mapping[str, Kind]] = {
-    "COUNT": Kind(Count, Count, Count.result),
-    "SUM": Kind(Numbers, Numbers, Numbers.sum),
-    "AVG": Kind(Numbers, Numbers, Numbers.average),
-    "MIN": Kind(Least, Least, Least.result),
-    "MAX": Kind(Greatest, Greatest, Greatest.result),
-    "SAMPLE": Kind(Sample, Sample, Sample.result),
+_KINDS: Final[Mapping[str, AggregationKind]] = {
+    "COUNT": AggregationKind(ValueCount, ValueCount, ValueCount.result),
+    "SUM": AggregationKind(SumAndAverage, SumAndAverage, SumAndAverage.sum),
+    "AVG": AggregationKind(SumAndAverage, SumAndAverage, SumAndAverage.average),
+    "MIN": AggregationKind(Least, Least, Least.result),
+    "MAX": AggregationKind(Greatest, Greatest, Greatest.result),
+    "SAMPLE": AggregationKind(LeastSample, LeastSample, LeastSample.result),
 }

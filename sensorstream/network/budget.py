@@ -47,7 +47,7 @@ class Limits:
     kept: int | None = None
     """Rows that one operator may keep in memory."""
     together: float | None = None
-    """Seconds that all of them may take for a message on average; see :class:`.Load`."""
+    """Seconds that all of them may take for a message on average; see :class:`.EngineLoad`."""
     wall: Callable[[], float] | None = field(default=None, compare=False)
     """Tells the time that goes by, which they share with what else there is to do; None: the
     ``counter`` does."""
@@ -229,7 +229,7 @@ _SHARE: Final = 0.5
 """How much of a period's time queries may take, whatever they take for a message."""
 
 
-class Load:
+class EngineLoad:
     """What all continuous queries together take of the engine's time, and each of them, in seconds.
 
     Measured are operators (what triples fire in them, and their part of each instant) and reports,

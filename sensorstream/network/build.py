@@ -8,54 +8,62 @@ from functools import partial
 from itertools import count
 from typing import Any
 
-from sensorstream.kb.index import TripleIndex
-from sensorstream.kb.occurrences import Scope
+from sensorstream.kb.occurrences import WindowScope
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.terms import IRI, Triple
-from sensorstream.network.exact import ways_of_no_length
+from sensorstream.network.exact_values import ways_of_no_length
+from sensorstream.network.expressions.constant_order import Constants
 from sensorstream.network.expressions.expression_functions import all_of, test_of
-from sensorstream.network.expressions.order import Constants
-from sensorstream.network.intervals import joins
-from sensorstream.network.intervals.conditions import Clock, timed_test, timed_value
-from sensorstream.network.intervals.planning import longest_of
-from sensorstream.network.intervals.simple import (
+from sensorstream.network.intervals import interval_joins
+from sensorstream.network.intervals.interval_expressions import (
+    IntervalTime,
+    timed_test,
+    timed_value,
+)
+from sensorstream.network.intervals.interval_operators import (
     TimedFirst,
     TimedGroup,
     TimedProject,
     TimedUnion,
     same_occurrence,
 )
-from sensorstream.network.intervals.source import Known, Occurrences, Occurring
+from sensorstream.network.intervals.interval_planner import longest_of
+from sensorstream.network.intervals.occurrence_source import (
+    KnownRows,
+    OccurrenceSource,
+    PatternOccurrences,
+)
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node
-from sensorstream.network.operators.closure import Closure
-from sensorstream.network.operators.delayed import Delayed
+from sensorstream.network.operators.delayed_groups import DelayedOperator
 from sensorstream.network.operators.delta_join import DeltaJoin, Pattern, Test
-from sensorstream.network.operators.group import Group, columns_of
-from sensorstream.network.operators.join import Join, Sides
-from sensorstream.network.operators.matching import Matching, Question, mark, minus, optional
-from sensorstream.network.operators.scoped_join import OLDEST, ByNumber, InScope, ScopedJoin
-from sensorstream.network.operators.simple import (
-    Constant,
-    Distinct,
-    Extend,
+from sensorstream.network.operators.group_by import GroupOperator, columns_of
+from sensorstream.network.operators.join import JoinOperator, Sides
+from sensorstream.network.operators.matching import Matching, MatchTest, mark, minus, optional
+from sensorstream.network.operators.path_closure import ClosureOperator
+from sensorstream.network.operators.row_operators import (
+    ConstantOperator,
+    DistinctOperator,
+    ExtendOperator,
     RowByRow,
-    Slice,
-    Union,
+    SliceOperator,
+    UnionOperator,
     ends_of,
 )
-from sensorstream.network.operators.thresholds import Beyond, Thresholds
+from sensorstream.network.operators.scoped_join import OLDEST, ByNumber, InScope, ScopedJoin
+from sensorstream.network.operators.thresholds import BeyondOperator, ThresholdsOperator
 from sensorstream.network.ordering import order_of
 from sensorstream.network.plan import nodes as plans
 from sensorstream.network.plan.conjunction import Conjunction, assembled
 from sensorstream.network.plan.paths import add_path
-from sensorstream.network.plan.text import plan_text, stream_text
+from sensorstream.network.plan.plan_text import plan_text, stream_text
+from sensorstream.network.query_sources import DEFAULT, Knowledge, TripleSource
 from sensorstream.network.reevaluate import Reevaluated
 from sensorstream.network.rows import TIMES, Row, rearranged, shown, slots_of
-from sensorstream.network.sources import DEFAULT, Knowledge, Source
 from sensorstream.sparql.algebra import Aggregate, Expression, OneOrMore, ZeroOrMore
-from sensorstream.sparql.scope import names_in
+from sensorstream.sparql.variable_scope import names_in
 
-Indexes = Mapping[Source, TripleIndex | Scope]
+Indexes = Mapping[TripleSource, TripleIndex | WindowScope]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +74,9 @@ class Happening:
     """
 
     network: Network
-    source: Occurring
+    source: OccurrenceSource
     knowledge: Knowledge
-    clock: Clock
+    clock: IntervalTime
     graphs: Mapping[IRI, TripleIndex] = field(default_factory=dict)
 
 
@@ -92,7 +100,7 @@ def build_in_time(plan: plans.Plan, happening: Happening) -> Node:
 def _match_below(plan: plans.Plan) -> plans.Match | None:
     """The match whose triples are found, with all thresholds on them, by the plan's operator."""
     match plan:
-        case plans.Beyond(plans.Thresholds(plans.Match() as found)):
+        case plans.BeyondPlan(plans.ThresholdsPlan(plans.Match() as found)):
             return found
     return None
 
@@ -137,72 +145,78 @@ class _Builder:
         match plan:
             case plans.Match():
                 return self._match(plan, ())
-            case plans.Thresholds():
+            case plans.ThresholdsPlan():
                 return self._thresholds(plan)
-            case plans.Beyond():
+            case plans.BeyondPlan():
                 return self._beyond(plan)
-            case plans.Constant(names, rows):
-                return Constant(names, rows)
+            case plans.ConstantPlan(names, rows):
+                return ConstantOperator(names, rows)
             case plans.Anew():
                 return Reevaluated(plan, self._indexes, self._network)
         happening = self._happening
         match plan:
             case plans.Occurrence() if happening is not None:
-                return Occurrences(plan, happening.source, happening.knowledge)
-            case plans.Known(graph=None) if happening is not None:
+                return PatternOccurrences(plan, happening.source, happening.knowledge)
+            case plans.KnownPlan(graph=None) if happening is not None:
                 known = happening.knowledge
-                return Known(plan, known.background, known.holds, self._pairs)
-            case plans.Known(graph=IRI() as graph) if happening is not None:
-                return Known(plan, happening.graphs[graph], _always, self._pairs)
+                return KnownRows(plan, known.background, known.holds, self._pairs)
+            case plans.KnownPlan(graph=IRI() as graph) if happening is not None:
+                return KnownRows(plan, happening.graphs[graph], _always, self._pairs)
         return None
 
     def _over(self, plan: plans.Plan, inputs: list[Node]) -> Node:
         """A new operator, over those of the plan's inputs."""
         one, other = inputs[0], inputs[-1]
         match plan:
-            case plans.Join(_, _, output):
-                return joins.TimedJoin(plan, one, other) if one.timed else Join(one, other, output)
-            case plans.Equals():
-                return joins.TimedJoin(plan, one, other)
-            case plans.Seq(_, _, tests, _, consumption):
-                return joins.SEQ[consumption](plan, one, other, self._test(tests, plan.variables))
-            case plans.LeftJoin() | plans.Minus() | plans.Mark():
+            case plans.JoinPlan(_, _, output):
+                return (
+                    interval_joins.TimedJoin(plan, one, other)
+                    if one.timed
+                    else JoinOperator(one, other, output)
+                )
+            case plans.EqualsPlan():
+                return interval_joins.TimedJoin(plan, one, other)
+            case plans.SeqPlan(_, _, tests, _, consumption):
+                return interval_joins.SEQ[consumption](
+                    plan, one, other, self._test(tests, plan.variables)
+                )
+            case plans.LeftJoinPlan() | plans.MinusPlan() | plans.Mark():
                 question = self._question(plan, one, other)
                 if one.timed:
-                    return joins.TimedMatching(plan, one, other, question)
+                    return interval_joins.TimedMatching(plan, one, other, question)
                 return Matching(one, other, question)
-            case plans.Union():
-                return TimedUnion(inputs) if one.timed else Union(inputs)
-            case plans.Distinct():
-                return Distinct(one)
-            case plans.Project(_, names):
+            case plans.UnionPlan():
+                return TimedUnion(inputs) if one.timed else UnionOperator(inputs)
+            case plans.DistinctPlan():
+                return DistinctOperator(one)
+            case plans.ProjectPlan(_, names):
                 mapped = rearranged(one.variables, names)
                 return (TimedProject if one.timed else RowByRow)(one, names, mapped)
-            case plans.Ends(_, subject, object_):
+            case plans.PathEndsPlan(_, subject, object_):
                 names = plan.variables
                 return RowByRow(one, names, ends_of((subject, object_)), certain=names)
-            case plans.Filter(_, condition):
+            case plans.FilterPlan(_, condition):
                 return _filter(one, timed_test(condition, one.variables, self._clock))
             case plans.Once(_, pairs):
                 return _filter(one, same_occurrence(one.variables, pairs))
-            case plans.Extend(_, name, expression):
-                return Extend(one, name, self._value(expression, one.variables))
-            case plans.Slice() if one.timed:
+            case plans.ExtendPlan(_, name, expression):
+                return ExtendOperator(one, name, self._value(expression, one.variables))
+            case plans.SlicePlan() if one.timed:
                 return TimedFirst(plan, one)
-            case plans.Slice(_, conditions, offset, limit):
+            case plans.SlicePlan(_, conditions, offset, limit):
                 key = order_of(conditions, slots_of(one.variables)) if conditions else None
-                return Slice(one, key, offset, limit)
-            case plans.Group():
+                return SliceOperator(one, key, offset, limit)
+            case plans.GroupPlan():
                 return self._group(plan, one)
-            case plans.Delayed(_, delay, names):
+            case plans.DelayedPlan(_, delay, names):
                 return self._delayed(one, delay, names)
-            case plans.Closure(_, start, end):
+            case plans.ClosurePlan(_, start, end):
                 first, last = one.variables
-                return Closure(one, (first, last), start, end)
+                return ClosureOperator(one, (first, last), start, end)
         raise AssertionError(plan)
 
     @property
-    def _clock(self) -> Clock | None:
+    def _clock(self) -> IntervalTime | None:
         return None if self._happening is None else self._happening.clock
 
     def _value(self, expression: Expression, names: Sequence[str]) -> Callable[[Row], Any]:
@@ -215,12 +229,12 @@ class _Builder:
         return all_of([timed_test(each, names, self._clock) for each in conditions])
 
     def _question(
-        self, plan: plans.LeftJoin | plans.Minus | plans.Mark, left: Node, right: Node
-    ) -> Question:
-        same_time = isinstance(plan, plans.LeftJoin) and not plan.remembers
+        self, plan: plans.LeftJoinPlan | plans.MinusPlan | plans.Mark, left: Node, right: Node
+    ) -> MatchTest:
+        same_time = isinstance(plan, plans.LeftJoinPlan) and not plan.remembers
         sides = Sides(left, right, alike=TIMES if same_time else ())
         match plan:
-            case plans.Minus():
+            case plans.MinusPlan():
                 return minus(sides)
             case plans.Mark(_, _, conditions, flag):
                 return mark(sides, flag, self._test(conditions, sides.variables))
@@ -237,18 +251,18 @@ class _Builder:
         patterns = [Pattern(self._indexes[each.source], *each.ends) for each in plan.triples]
         return DeltaJoin(patterns, tests, plan.variables, self._network.dispatcher)
 
-    def _scope(self, plan: plans.Match) -> Scope | None:
+    def _scope(self, plan: plans.Match) -> WindowScope | None:
         """The window that a match is inside of, if it is inside of one."""
         graphs = [self._indexes[each.source] for each in plan.triples]
         first = graphs[0]
-        return first if isinstance(first, Scope) and all(g is first for g in graphs) else None
+        return first if isinstance(first, WindowScope) and all(g is first for g in graphs) else None
 
     def _scoped_join(
         self,
-        scope: Scope,
+        scope: WindowScope,
         plan: plans.Match,
         tests: Sequence[Test],
-        under: plans.Thresholds | None = None,
+        under: plans.ThresholdsPlan | None = None,
     ) -> Node:
         """The match over the whole stream: one operator for all windows that share it.
 
@@ -265,16 +279,16 @@ class _Builder:
             *(() if under is None else (_any_of(under),)),
         )
 
-    def _in_scope(self, scope: Scope, source: Node) -> InScope:
+    def _in_scope(self, scope: WindowScope, source: Node) -> InScope:
         held = self._network.share(("by number", source.key), lambda: ByNumber(source))
         assert isinstance(held, ByNumber)
         return InScope(held, scope, self._network.agenda, self._network.wake)
 
-    def _thresholds(self, plan: plans.Thresholds) -> Node:
+    def _thresholds(self, plan: plans.ThresholdsPlan) -> Node:
         constants = Constants(plan.operator)
         source = plan.source
         if not isinstance(source, plans.Match):
-            return Thresholds(self.built(source), plan.variable, plan.operator, constants)
+            return ThresholdsOperator(self.built(source), plan.variable, plan.operator, constants)
         # Its triples are matched no further than for values that some reader wants.
         wanted = Test((plan.variable,), lambda row: constants.any_passed(row[0]))
         scope = self._scope(source)
@@ -284,9 +298,9 @@ class _Builder:
             )
         else:
             below = self._scoped_join(scope, source, [*map(_test, source.filters), wanted], plan)
-        return Thresholds(below, plan.variable, plan.operator, constants)
+        return ThresholdsOperator(below, plan.variable, plan.operator, constants)
 
-    def _beyond(self, plan: plans.Beyond) -> Node:
+    def _beyond(self, plan: plans.BeyondPlan) -> Node:
         match = _match_below(plan)
         scope = None if match is None else self._scope(match)
         if scope is None:
@@ -305,17 +319,19 @@ class _Builder:
         )
         return self._in_scope(scope, found)
 
-    def _beyond_constant(self, plan: plans.Beyond, source: Node, output: Sequence[str]) -> Beyond:
-        assert isinstance(source, Thresholds)
+    def _beyond_constant(
+        self, plan: plans.BeyondPlan, source: Node, output: Sequence[str]
+    ) -> BeyondOperator:
+        assert isinstance(source, ThresholdsOperator)
         holds = test_of(plan.condition, slots_of(source.variables))
-        return Beyond(source, plan.constant, holds, output)
+        return BeyondOperator(source, plan.constant, holds, output)
 
     def _delayed(self, source: Node, delay: int, names: Sequence[str]) -> Node:
-        assert isinstance(source, Group)
+        assert isinstance(source, GroupOperator)
         network = self._network
-        return Delayed(source, names, delay, network.now, network.agenda, network.wake)
+        return DelayedOperator(source, names, delay, network.now, network.agenda, network.wake)
 
-    def _pairs(self, plan: plans.Known, triples: Iterable[Triple]) -> Iterable[Row]:
+    def _pairs(self, plan: plans.KnownPlan, triples: Iterable[Triple]) -> Iterable[Row]:
         """The ends of a path over some triples, as they are now."""
         index, path = TripleIndex(), plan.path
         assert path is not None
@@ -328,10 +344,10 @@ class _Builder:
         network = Network(budget=self._network.budget)
         return build(assembled(found), network, {DEFAULT: index}).rows()
 
-    def _group(self, plan: plans.Group, source: Node) -> Node:
+    def _group(self, plan: plans.GroupPlan, source: Node) -> Node:
         columns = columns_of(plan, lambda each: self._taken(each, source))
         if not source.timed:
-            return Group(source, plan.keys, columns)
+            return GroupOperator(source, plan.keys, columns)
         clock = self._clock
         assert clock is not None
         longest = longest_of(plan, clock)
@@ -355,7 +371,7 @@ def _test(condition: Expression) -> Test:
     return Test(names, test_of(condition, slots_of(names)))
 
 
-def _any_of(plan: plans.Thresholds) -> str:
+def _any_of(plan: plans.ThresholdsPlan) -> str:
     return f"filter ?{plan.variable} {plan.operator} any constant of its readers"
 
 

@@ -9,13 +9,13 @@ from typing import Final, TypeAlias
 
 import pyoxigraph as ox
 
-from sensorstream.kb.changes import QuadStore
-from sensorstream.kb.index import TripleIndex, Watcher
-from sensorstream.kb.occurrences import Scope
-from sensorstream.kb.oxigraph import subject_to_oxigraph
+from sensorstream.kb.graph_changes import QuadStore
+from sensorstream.kb.occurrences import WindowScope
+from sensorstream.kb.oxigraph_terms import subject_to_oxigraph
+from sensorstream.kb.triple_index import TripleIndex, Watcher
 from sensorstream.model.terms import IRI, Subject, Term, Triple
 from sensorstream.network.dispatch import Watched
-from sensorstream.network.exact import Asked, stored, term_of
+from sensorstream.network.exact_values import OxigraphQuery, stored, term_of
 
 
 class Merged:
@@ -24,7 +24,7 @@ class Merged:
     ``watchers`` see each triple that enters or leaves it.
     """
 
-    def __init__(self, parts: Sequence[TripleIndex | Scope]) -> None:
+    def __init__(self, parts: Sequence[TripleIndex | WindowScope]) -> None:
         self._parts = tuple(parts)
         self.watchers: list[Watcher] = []
         self._watching: list[_Part] = []
@@ -66,22 +66,22 @@ class _Part:
     """Tells of what comes to and goes from one graph, unless another one says it too."""
 
     watchers: list[Watcher]
-    others: list[TripleIndex | Scope]
+    others: list[TripleIndex | WindowScope]
 
     def added(self, triple: Triple) -> None:
-        """See :class:`~sensorstream.kb.index.Watcher`."""
+        """See :class:`~sensorstream.kb.triple_index.Watcher`."""
         if not any(triple in each for each in self.others):
             for watcher in self.watchers:
                 watcher.added(triple)
 
     def removed(self, triple: Triple) -> None:
-        """See :class:`~sensorstream.kb.index.Watcher`."""
+        """See :class:`~sensorstream.kb.triple_index.Watcher`."""
         if not any(triple in each for each in self.others):
             for watcher in self.watchers:
                 watcher.removed(triple)
 
 
-Copied: TypeAlias = TripleIndex | Scope | Merged
+Copied: TypeAlias = TripleIndex | WindowScope | Merged
 _NAME: Final = "urn:sensorstream:copy:"
 
 
@@ -128,7 +128,7 @@ class Copies:
             self._copies[id(index)].sync(self._quads)
 
     def select(
-        self, query: Callable[[ox.Store], Asked], default: IRI, indexes: Collection[Copied]
+        self, query: Callable[[ox.Store], OxigraphQuery], default: IRI, indexes: Collection[Copied]
     ) -> Iterator[tuple[Term | None, ...]]:
         """The solutions of a SELECT query; ``default`` is the copy that is its default graph.
 
@@ -162,12 +162,12 @@ class ChangeNotes:
         index.watchers.append(self)
 
     def added(self, triple: Triple) -> None:
-        """See :class:`~sensorstream.kb.index.Watcher`."""
+        """See :class:`~sensorstream.kb.triple_index.Watcher`."""
         if not self.notes.setdefault(triple, True):
             del self.notes[triple]
 
     def removed(self, triple: Triple) -> None:
-        """See :class:`~sensorstream.kb.index.Watcher`."""
+        """See :class:`~sensorstream.kb.triple_index.Watcher`."""
         if self.notes.setdefault(triple, False):
             del self.notes[triple]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
-from sensorstream.kb.index import Index, Watcher
+from sensorstream.kb.triple_index import Index, Watcher
 from sensorstream.model.terms import IRI, Subject, Term, Triple
-from sensorstream.network.budget import Load
-from sensorstream.network.components import prune
+from sensorstream.network.budget import EngineLoad
+from sensorstream.network.graph_components import prune
 from sensorstream.network.node import Node
 from sensorstream.network.rows import Row
 
@@ -76,7 +76,7 @@ class Dispatcher:
     ``load`` of what they take.
     """
 
-    def __init__(self, index: Watched, wake: Wake, load: Load) -> None:
+    def __init__(self, index: Watched, wake: Wake, load: EngineLoad) -> None:
         self._index = index
         self._wake = wake
         self._load = load
@@ -143,7 +143,7 @@ class Dispatcher:
     # Both are called for every change of every watched index: they look up no more than they must.
 
     def added(self, triple: Triple) -> None:
-        """See :class:`~sensorstream.kb.index.Watcher`."""
+        """See :class:`~sensorstream.kb.triple_index.Watcher`."""
         by_object = self._triggers.get(triple[1])
         if by_object is not None:
             if triple[2] in by_object:
@@ -154,7 +154,7 @@ class Dispatcher:
             self._tell(triple, True)
 
     def removed(self, triple: Triple) -> None:
-        """See :class:`~sensorstream.kb.index.Watcher`."""
+        """See :class:`~sensorstream.kb.triple_index.Watcher`."""
         by_object = self._triggers.get(triple[1])
         if by_object is not None:
             if triple[2] in by_object:

@@ -9,7 +9,7 @@ from itertools import count
 
 from sensorstream.model.timeline import Instant
 from sensorstream.network.agenda import Agenda
-from sensorstream.network.budget import NO_LIMITS, Budget, Limits, Load, Meter
+from sensorstream.network.budget import NO_LIMITS, Budget, EngineLoad, Limits, Meter
 from sensorstream.network.copies import Copies
 from sensorstream.network.dispatch import Dispatcher, Watched
 from sensorstream.network.node import Node
@@ -42,7 +42,7 @@ class Network:
         """
         self.now = now
         self.budget = Budget(limits) if budget is None else budget
-        self.load = Load(limits)
+        self.load = EngineLoad(limits)
         self.agenda = Agenda()
         """What is due at a time; the processor takes entries out of it."""
         self.observers: list[Observer] = []

@@ -9,12 +9,12 @@ from typing import Any, Protocol
 
 from sensorstream.model.timeline import Instant
 from sensorstream.network.budget import Budget, Meter
-from sensorstream.network.components import reached
+from sensorstream.network.graph_components import reached
 from sensorstream.network.rows import TIMES, Row, cancelled
 
 
 @dataclass(slots=True)
-class Counters:
+class OperatorCounters:
     """What an operator has given out since it was made, in solutions."""
 
     added: int = 0
@@ -72,7 +72,7 @@ class Node(ABC):
         self.added: list[Row] = []
         self.removed: list[Row] = []
         self.consumers: list[Node] = []
-        self.counters = Counters()
+        self.counters = OperatorCounters()
         self.depth: int = 1 + max((each.depth for each in inputs), default=-1)
         self.number = 0
         self.users = 0

@@ -9,8 +9,8 @@ from sensorstream.errors import NotIncremental
 from sensorstream.network.expressions.expression_functions import value_of
 from sensorstream.network.rows import Row
 from sensorstream.sparql.algebra import Distinct, OrderBy, OrderCondition, Pattern, Project, Reduced
-from sensorstream.sparql.scope import names_in
 from sensorstream.sparql.values import order_text
+from sensorstream.sparql.variable_scope import names_in
 
 
 def order_of(

@@ -16,7 +16,7 @@ from itertools import count
 from typing import Protocol, TypeAlias
 
 from sensorstream.model.terms import Term
-from sensorstream.network.components import components
+from sensorstream.network.graph_components import components
 
 Vertex: TypeAlias = Term | None
 Pair: TypeAlias = tuple[Vertex, Vertex]
@@ -38,7 +38,7 @@ class Reach(Protocol):
         """The number of entries in memory."""
 
 
-class Steps:
+class StepGraph:
     """A multigraph; O(1) per change. Iteration is in the order of insertion."""
 
     def __init__(self) -> None:
@@ -83,7 +83,7 @@ class OneOrigin:
     two numbers per vertex reached, and the steps.
     """
 
-    def __init__(self, steps: Steps, origin: Vertex) -> None:
+    def __init__(self, steps: StepGraph, origin: Vertex) -> None:
         self._steps = steps
         self._origin = origin
         # The parent of each reached vertex: the start of the last step of its path. The direct
@@ -170,7 +170,7 @@ class AllPairs:
     Memory: a number per pair of components connected, twice; the steps and vertices.
     """
 
-    def __init__(self, steps: Steps, take: Callable[[int], None]) -> None:
+    def __init__(self, steps: StepGraph, take: Callable[[int], None]) -> None:
         """``take`` counts the pairs that are about to be visited."""
         self._steps = steps
         self._take = take

@@ -7,38 +7,41 @@ from itertools import islice
 
 import pyoxigraph as ox
 
-from sensorstream.kb.index import TripleIndex
-from sensorstream.kb.occurrences import Scope
+from sensorstream.kb.occurrences import WindowScope
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.terms import IRI
 from sensorstream.network.copies import Copied, Merged
-from sensorstream.network.exact import Asked, repeated
+from sensorstream.network.exact_values import OxigraphQuery, repeated
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node
 from sensorstream.network.plan.nodes import Anew
 from sensorstream.network.plan.one_shot import one_shot
+from sensorstream.network.query_sources import TripleSource
 from sensorstream.network.rows import Bag, Row, cancelled, net
-from sensorstream.network.sources import Source
-from sensorstream.processes.apart import run_apart
-from sensorstream.sparql.oxigraph import STEPS, steps_of
+from sensorstream.processes.fork_once import run_apart
+from sensorstream.sparql.oxigraph_query import STEPS, steps_of
 
 
 class Reevaluated(Node):
     """The solutions of a whole pattern, from copies of its graphs that are kept in step."""
 
     def __init__(
-        self, plan: Anew, indexes: Mapping[Source, TripleIndex | Scope], network: Network
+        self,
+        plan: Anew,
+        indexes: Mapping[TripleSource, TripleIndex | WindowScope],
+        network: Network,
     ) -> None:
         super().__init__((), plan.variables, ())
         self._plan = plan
         self._read = {part: indexes[part] for each in plan.sources for part in each.graphs}
-        self._indexes: dict[Source, Copied] = {
+        self._indexes: dict[TripleSource, Copied] = {
             each: Merged([indexes[part] for part in each.parts]) if each.parts else indexes[each]
             for each in plan.sources
         }
         self._network = network
         # The names in the text of the copies that it uses.
-        self._names: dict[Source, IRI] = {}
-        self._query: Callable[[ox.Store], Asked] | None = None
+        self._names: dict[TripleSource, IRI] = {}
+        self._query: Callable[[ox.Store], OxigraphQuery] | None = None
         self._bag: Bag = {}
 
     def flush(self) -> None:

@@ -1,1 +1,1 @@
-"""Processes of our own: how one is started, asked, limited and ended."""
+"""Processes of the package's own modules: start, questions, limits and end."""

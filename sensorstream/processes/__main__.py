@@ -1,5 +1,4 @@
 """The process of a :class:`.Child`: ``python -m sensorstream.processes MODULE SOCKET ARGUMENT…``.
-
 The module's ``main`` gets the connection to the owner, and the arguments.
 """
 

@@ -16,8 +16,15 @@ from typing import Any, Final, Never, Protocol
 
 from sensorstream.errors import QueryError, SensorStreamError
 from sensorstream.processes.forks import QuestionLimits, out_of_memory
-from sensorstream.processes.limits import end_first, limit_memory
-from sensorstream.processes.messages import Ask, Begun, End, Failed, Over, Tell
+from sensorstream.processes.process_limits import end_first, limit_memory
+from sensorstream.processes.question_messages import (
+    AnswerOver,
+    AskQuestion,
+    End,
+    Failed,
+    QuestionBegun,
+    Tell,
+)
 
 _NICENESS: Final = 10
 _SPARE_SECONDS: Final = 5
@@ -25,17 +32,17 @@ _MIB: Final = 1024 * 1024
 
 
 class Answering(Protocol):
-    """What the process does."""
+    """The work of the process: it hears messages and answers questions."""
 
     def tell(self, message: Any) -> None:
-        """Heed what the owner says."""
+        """Take in a message of the owner."""
 
     def answer(self, question: Any, limits: QuestionLimits, send: Callable[[Any], None]) -> Any:
-        """Send pieces of the answer, and return what remains to be said; in a fork."""
+        """Send pieces of the answer, and return the rest of it; runs in a fork."""
 
 
 def serve_forks(owner: Connection, answering: Answering) -> Never:
-    """Do what the owner asks for, until it hangs up; then all forks end."""
+    """Serve the owner's requests until it hangs up; then all forks end."""
     with socket.socket(fileno=os.dup(owner.fileno())) as control:
         _Server(owner, control, answering).serve()
 
@@ -45,7 +52,7 @@ class _Server:
         self._control = control
         self._requests = owner
         self._answering = answering
-        # By their ids: the number of what each answers, and where to tell its exit code.
+        # By process id: the number of the question it answers, and where to send its exit code.
         self._forks: dict[int, tuple[int, Connection]] = {}
 
     def serve(self) -> Never:
@@ -66,21 +73,21 @@ class _Server:
                     break
         for pid in self._forks:
             os.kill(pid, signal.SIGKILL)
-        # Nothing is to be tidied up, as some libraries do and report.
+        # Skips exit handlers: libraries would tidy up there, and report that.
         os._exit(0)
 
-    def _do(self, request: Tell | Ask | End) -> None:
+    def _do(self, request: Tell | AskQuestion | End) -> None:
         match request:
             case Tell(message):
                 self._answering.tell(message)
-            case Ask():
+            case AskQuestion():
                 self._fork(request)
             case End(number):
                 for pid, (asked, _) in self._forks.items():
                     if asked == number:
                         os.kill(pid, signal.SIGKILL)
 
-    def _fork(self, asked: Ask) -> None:
+    def _fork(self, asked: AskQuestion) -> None:
         _, [answer, status], _, _ = socket.recv_fds(self._control, 1, 2)
         # The collector would write to the memory of all objects, which a fork shares.
         gc.freeze()
@@ -101,7 +108,7 @@ class _Server:
             if pid == 0:
                 return
             _, told = self._forks.pop(pid)
-            # Maybe nobody waits for it.
+            # The owner may have stopped waiting for it.
             with told, suppress(OSError):
                 told.send(os.waitstatus_to_exitcode(status))
 
@@ -113,7 +120,7 @@ def _answer_and_exit(
     code = 1
     try:
         _limit(limits)
-        replies.send(Begun())
+        replies.send(QuestionBegun())
         replies.send(_reply(answering, question, limits, replies.send))
         code = 0
     except (BrokenPipeError, ConnectionResetError):
@@ -131,16 +138,16 @@ def _limit(limits: QuestionLimits) -> None:
     seconds = int(limits.seconds * (os.cpu_count() or 1)) + _SPARE_SECONDS
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     limit_memory(limits.memory * _MIB)
-    # Libraries say there where they ran out of memory, which the exit code says as well.
+    # Libraries print there that they ran out of memory, which the exit code says as well.
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 2)
 
 
 def _reply(
     answering: Answering, question: Any, limits: QuestionLimits, send: Callable[[Any], None]
-) -> Over | Failed:
+) -> AnswerOver | Failed:
     try:
-        return Over(answering.answer(question, limits, send))
+        return AnswerOver(answering.answer(question, limits, send))
     except SensorStreamError as error:
         return Failed(error)
     except MemoryError:

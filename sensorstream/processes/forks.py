@@ -1,8 +1,8 @@
 """Questions that are answered in forks of a process of its own, each with its limits.
 
-The process has one thread, so that a fork of it has all that it has: what it has imported and what
-it was told. After each ``Ask`` the owner sends two descriptors: the fork writes what comes back to
-the first one, and when it has ended, its exit code is written to the second one.
+The process has one thread, so that a fork of it has all its imports and all it was told. After each
+``Ask`` the owner sends two descriptors: the fork writes its answer to the first one, and its exit
+code is written to the second one when it has ended.
 """
 
 from __future__ import annotations
@@ -20,8 +20,15 @@ from typing import Any, Final
 from weakref import ref
 
 from sensorstream.errors import Overrun, Unavailable
-from sensorstream.processes.child import Child
-from sensorstream.processes.messages import Ask, Begun, End, Failed, Over, Tell
+from sensorstream.processes.child_process import Child
+from sensorstream.processes.question_messages import (
+    AnswerOver,
+    AskQuestion,
+    End,
+    Failed,
+    QuestionBegun,
+    Tell,
+)
 from sensorstream.processes.stopping import Stop
 
 _START_SECONDS: Final = 120.0
@@ -33,12 +40,12 @@ _END_SECONDS: Final = 5.0
 IDLE: Final = 600.0
 """Seconds without a question after which a process is ended."""
 _OUT_OF_MEMORY: Final = (-6, -9)
-"""Libraries abort that get no memory; SIGKILL comes from the kernel that has none left."""
+"""Exit codes for lack of memory: libraries abort, and the kernel sends SIGKILL."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionLimits:
-    """Of one question: seconds, MiB, and rows (solutions, or triples) of the answer."""
+    """Limits of a question: seconds, MiB, and rows (solutions, or triples) of the answer."""
 
     seconds: float
     memory: int
@@ -46,9 +53,8 @@ class QuestionLimits:
 
 
 class Forks(Child):
-    """A process of ``module`` that answers ``subject``, for errors, in forks. Thread-safe.
-
-    The module's ``main`` calls :func:`.serve_forks`.
+    """A process of ``module`` that answers questions in forks; ``subject`` is for errors.
+    Thread-safe. The module's ``main`` calls :func:`.serve_forks`.
     """
 
     def __init__(self, module: str, subject: str) -> None:
@@ -62,11 +68,11 @@ class Forks(Child):
 
     @property
     def name(self) -> str:
-        """What the process is, for errors."""
+        """The description of the process, for errors."""
         return f"the process that answers questions to {self._subject}"
 
     def tell(self, message: object) -> None:
-        """Tell the process something; it counts for all questions that are begun later.
+        """Tell the process something, for all questions that are begun later.
 
         Raises:
             Unavailable: the process has ended.
@@ -74,12 +80,12 @@ class Forks(Child):
         self._put(Tell(message))
 
     def begin(self, question: object, limits: QuestionLimits) -> OpenQuestion:
-        """Put a question; it is answered from what the process was told by now.
+        """Put a question; it is answered from all that the process was told before.
 
         Raises:
             Unavailable: the process has ended.
         """
-        asked = Ask(next(self._numbers), (question, limits))
+        asked = AskQuestion(next(self._numbers), (question, limits))
         answer, there = socket.socketpair()
         status, told = socket.socketpair()
         with there, told:
@@ -93,7 +99,6 @@ class Forks(Child):
         return OpenQuestion(self, asked.number, limits, *ends)
 
     def end(self, number: int) -> None:
-        """End the answering of a question."""
         if self.alive:
             try:
                 self._put(End(number))
@@ -101,13 +106,13 @@ class Forks(Child):
                 return
 
     def close(self, seconds: float = _END_SECONDS) -> None:
-        """End the process, and what it still answers."""
+        """End the process, and the answers it still works on."""
         super().close(seconds)
 
-    def _put(self, request: Tell | Ask | End, descriptors: Sequence[int] = ()) -> None:
+    def _put(self, request: Tell | AskQuestion | End, descriptors: Sequence[int] = ()) -> None:
         try:
             with self._sending:
-                # One that does not read must not hold up who sends to it.
+                # A process that does not read must not hold up the sender.
                 self.send(pickle.dumps(request), _START_SECONDS)
                 if descriptors:
                     socket.send_fds(self.socket, [b"."], list(descriptors))
@@ -117,10 +122,9 @@ class Forks(Child):
 
 
 class RestingForks:
-    """A process as :class:`Forks` that is there while there are questions. Thread-safe.
-
-    It ends when it is closed, when nobody has it any more, or when nobody asks for a while; the
-    next question starts another one.
+    """A process as :class:`Forks` that runs only while there are questions. Thread-safe. It ends
+    when it is closed, when it is no longer referenced, or when no question has come for a while;
+    the next question starts another one.
     """
 
     def __init__(self, module: str, subject: str, idle: float = IDLE) -> None:
@@ -150,7 +154,7 @@ class RestingForks:
                 raise
 
     def close(self) -> None:
-        """End the process, and what it still answers."""
+        """End the process, and the answers it still works on."""
         with self._asking:
             self.drop()
 
@@ -208,9 +212,8 @@ class OpenQuestion:
         self._status = status
 
     def pieces(self, stop: Stop) -> Generator[Any, None, Any]:
-        """The pieces of the answer, as they come; what remains to be said of it is returned.
-
-        To close it ends the question.
+        """Yield the pieces of the answer as they come, return the rest; closing it ends the
+        question.
 
         Raises:
             QueryError: it cannot be answered.
@@ -237,11 +240,11 @@ class OpenQuestion:
                 if not self._answer.poll(max(0.0, deadline - monotonic())):
                     raise self._late(begun)
                 match self._answer.recv():
-                    case Begun():
+                    case QuestionBegun():
                         begun = True
                         self._forks.patience = _BEGIN_SECONDS
                         deadline = monotonic() + self._limits.seconds
-                    case Over(result):
+                    case AnswerOver(result):
                         return result
                     case Failed(error):
                         raise error
@@ -260,7 +263,7 @@ class OpenQuestion:
         return Unavailable(f"{self._forks.name} does not answer")
 
     def _died(self) -> Overrun | Unavailable:
-        """Why the process that answered has ended without an answer."""
+        """The reason why the process has ended without an answer."""
         try:
             code = self._status.recv() if self._status.poll(_END_SECONDS) else None
         except (EOFError, OSError):
@@ -275,7 +278,7 @@ class OpenQuestion:
 
 
 def out_of_memory(limits: QuestionLimits) -> Overrun:
-    """What to tell of a question that needed more than it may have."""
+    """The error for a question that needed more memory than it may have."""
     return Overrun(
         f"the question needs more than {limits.memory} MiB of memory: ask for less "
         "(limits.question_memory)"

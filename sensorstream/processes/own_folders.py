@@ -1,6 +1,5 @@
-"""Locks on files and folders, which end with their process, also if it is killed.
-
-Temporary folders are locked so: they are left behind for no longer than until the next process.
+"""Locks on files and folders, which end with their process, also if it is killed. Temporary folders
+have one: the next process removes those that no process has locked.
 """
 
 from __future__ import annotations
@@ -17,15 +16,14 @@ from pathlib import Path
 @contextmanager
 def own_folder(start: str, place: Path | None = None) -> Iterator[Path]:
     """A new folder whose name begins so, which only this user can enter; it is removed at the end.
-
-    It is locked as long as that lasts. Those of processes that were killed are removed first.
-    ``place`` None: where temporary files are.
+    It is locked meanwhile; those that killed processes left are removed first. ``place`` None: the
+    system's place for temporary files.
     """
     place = place or Path(tempfile.gettempdir())
     remove_left(start, place)
     while True:
         folder = Path(tempfile.mkdtemp(prefix=start, dir=place))
-        # Another process may have taken it for one that was left.
+        # Another process may have taken it for an abandoned one.
         with suppress(BlockingIOError, FileNotFoundError):
             opened = lock_folder(folder)
             if folder.exists():
@@ -59,10 +57,10 @@ def locked_file(path: Path) -> Iterator[None]:
 
 
 def lock_folder(folder: Path) -> int:
-    """An open folder that nobody else has locked.
+    """Open a folder and lock it.
 
     Raises:
-        BlockingIOError: somebody has.
+        BlockingIOError: another process has locked it.
     """
     opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:

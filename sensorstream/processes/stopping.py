@@ -10,7 +10,7 @@ from sensorstream.errors import SensorStreamError
 
 
 class Stop:
-    """Ends a question at any time; who answers it says how. Thread-safe."""
+    """A way to end a question at any time, with a reason given by who ends it. Thread-safe."""
 
     __slots__ = ("_ends", "_lock", "reason")
 
@@ -18,10 +18,10 @@ class Stop:
         self._lock = Lock()
         self._ends: list[Callable[[], object]] = []
         self.reason: SensorStreamError | None = None
-        """Why it was ended; None: it was not."""
+        """The reason why it was ended; None: it was not."""
 
     def check(self) -> None:
-        """Go on, unless it was ended.
+        """Do nothing, unless it was ended.
 
         Raises:
             SensorStreamError: the reason.
@@ -49,7 +49,7 @@ class Stop:
                 self._ends.remove(end)
 
     def now(self, reason: SensorStreamError) -> None:
-        """End it; the first reason counts. May be repeated, should what ended it come too early."""
+        """End it; the first reason counts. May be repeated, in case an end came too early."""
         with self._lock:
             self.reason = self.reason or reason
             for end in self._ends:

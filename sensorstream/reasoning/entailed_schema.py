@@ -1,9 +1,9 @@
-"""What follows about the names of an ontology: hierarchies, domains, ranges, disjoint classes.
+"""The entailments about the names of an ontology: hierarchies, domains, ranges, disjoint classes.
 
-Classes that are described, and not named, get a name first. A reasoner of individuals tells the
-rest: C is below D if and only if an individual of which nothing is known but that it is a C is a D;
-C is in the domain of p if and only if one of which nothing is known but that it has a value of p is
-a C. Such individuals enter the window, one question after the other, and leave it again.
+Classes with a description, and no name, get a name first. A reasoner of individuals tells the rest:
+C is below D if and only if an individual of which nothing is known but that it is a C is a D; C is
+in the domain of p if and only if one of which nothing is known but that it has a value of p is a C.
+Such individuals enter the window, one question after the other, and leave it again.
 
 Source: OWL 2 Direct Semantics, section 2.3.
 """
@@ -29,9 +29,8 @@ _LITERAL = IRI(f"{RDFS}Literal")
 
 
 def with_classes(ontology: Ontology, classes: Iterable[DescribedClass]) -> Ontology:
-    """The ontology with a definition of each class: its name is equivalent to its description.
-
-    A definition of a new name is conservative: nothing else follows that did not before.
+    """The ontology with a definition of each class: its name is equivalent to its description. Such
+    a definition is conservative: nothing new follows about other names.
 
     Raises:
         QueryError: a description has a property that the ontology does not declare.
@@ -102,13 +101,12 @@ ENTAILED: Final = frozenset(
 
 @dataclass(slots=True)
 class EntailedSchema:
-    """Answers what follows about classes and object properties; each answer is found once.
+    """Answers about the entailments for classes and object properties; each answer is found once.
 
     ``aside`` has an empty window, and a reasoner that finds all classes and values of an
     individual, as HermiT and Pellet do. ``classes`` are the names that answers may have besides
     ``owl:Thing`` and ``owl:Nothing``. ``with_value`` has, for datatype properties, the class of all
-    that have a value. What follows about the hierarchy and the ranges of datatype properties is not
-    told.
+    that have a value. The hierarchy and the ranges of datatype properties are left out.
     """
 
     aside: Aside
@@ -119,7 +117,7 @@ class EntailedSchema:
     _linked: dict[IRI, frozenset[Triple] | None] = field(default_factory=dict)
 
     def statements(self, predicate: IRI) -> Iterator[Triple]:
-        """All statements with one of :data:`ENTAILED` that follow, between names.
+        """The statements between names that follow, with one of :data:`ENTAILED`.
 
         Raises:
             ReasonerError: the reasoner's process failed.
@@ -164,7 +162,7 @@ class EntailedSchema:
         return self._linked[name]
 
     def _follow(self, *told: Triple) -> frozenset[Triple] | None:
-        """What follows if nothing else is known of the individuals; None: they cannot be."""
+        """The entailments if nothing else is known of the individuals; None: they cannot exist."""
         there = Delta(0, added=told)
         try:
             inferred = self.aside.change(there)
@@ -195,7 +193,7 @@ class EntailedSchema:
         return self._linking(name, _OTHER, _ONE)
 
     def _linking(self, name: IRI, subject: IRI, object_: IRI) -> frozenset[IRI]:
-        """The properties that link two of whom it is known that the first has the property."""
+        """The properties of two individuals of whom only a link by the first one is known."""
         told = self._ends(name)
         if told is None:
             return self.schema.object_properties
@@ -209,7 +207,7 @@ def _pairs(
     *,
     mutual: bool = False,
 ) -> Iterator[Triple]:
-    """The statement about each name and each other one of it; ``mutual``: both ways."""
+    """The statement about each name and each of its others; ``mutual``: both ways."""
     for name in names:
         for other in sorted(others(name)):
             if not mutual or name in others(other):

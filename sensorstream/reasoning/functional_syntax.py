@@ -1,6 +1,6 @@
-"""Reads OWL functional syntax into the tree that the same ontology has as OWL/XML.
+"""The reader of OWL functional syntax into the tree that the same ontology has as OWL/XML.
 
-Both notations have the same names. Where only a class or a property of one kind may stand, a name
+Both notations have the same names. If only a class or a property of one kind is allowed, a name
 becomes an element of that kind; elsewhere its declaration says what it is.
 
 Source: OWL 2 Structural Specification, sections 2.4 and 3.7, and the grammar of each axiom.
@@ -77,7 +77,7 @@ class _Reader:
         self._line, self._seen = 1, 0
 
     def tree(self) -> etree._Element:
-        """The ontology; before it stand prefixes."""
+        """The ontology; prefixes come before it."""
         while (word := self._take("word")).text == "Prefix":
             self._take("sign", "(")
             name = "" if self._is("=") else self._take("word").text

@@ -1,4 +1,4 @@
-"""Loads and checks an ontology: several files, one set of triples, one schema.
+"""The loader of an ontology, with checks: several files, one set of triples, one schema.
 
 Source: OWL 2 Mapping to RDF Graphs (W3C, 2012), sections 3.1 (imports) and 3.2.
 """
@@ -21,7 +21,7 @@ from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.vocabulary import OWL, RDF, RDFS
 from sensorstream.model.xsd import XSD
 from sensorstream.reasoning.dl.axioms import ANNOTATIONS, SWRL
-from sensorstream.reasoning.documents import (
+from sensorstream.reasoning.ontology_documents import (
     MEDIA_TYPES,
     Catalogs,
     Missing,
@@ -29,7 +29,7 @@ from sensorstream.reasoning.documents import (
     read_document,
     unresolved,
 )
-from sensorstream.reasoning.undeclared import (
+from sensorstream.reasoning.undeclared_names import (
     DATATYPE_PROPERTY,
     OBJECT_PROPERTY,
     Undeclared,
@@ -51,7 +51,7 @@ _OF_PYTHON: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What a reader of the ontology should know, and is no fault; ``code`` is stable."""
+    """A remark for readers of the ontology, which is no fault; ``code`` is stable."""
 
     code: str
     file: Path
@@ -73,19 +73,19 @@ class Ontology:
     remarks: tuple[Remark, ...] = ()
 
     def ntriples(self) -> bytes:
-        """All triples as N-Triples."""
+        """The triples as N-Triples."""
         return to_ntriples(self.triples)
 
 
 def load_ontology(
     files: Sequence[Path], leave_out: Collection[str] = (), names: str = "refuse"
 ) -> Ontology:
-    """Read files as one ontology, in any syntax of :mod:`.documents`.
+    """Read files as one ontology, in any syntax of :mod:`.ontology_documents`.
 
     ``owl:imports`` is resolved by ontology or version IRI among the given files, then by the
     catalogs beside the importing files; those named in ``leave_out`` are left out. Nothing is
-    downloaded. ``names`` are those that nothing declares: ``refuse`` them in restrictions, or
-    ``infer`` what they are from their use.
+    downloaded. ``names`` says what to do with undeclared ones: ``refuse`` them in restrictions, or
+    ``infer`` their kind from their use.
 
     Raises:
         OntologyError: a file cannot be read or parsed (with its line), imports a file that is not
@@ -139,7 +139,7 @@ def parse_accepted(content: bytes, media_type: str) -> Ontology:
 
 
 class _Reading:
-    """The triples of the files read so far, and what they import."""
+    """The triples of the files read so far, and their imports."""
 
     def __init__(self, leave_out: Collection[str], *, catalogs: bool = True) -> None:
         self._leave_out = frozenset(leave_out)
@@ -153,7 +153,7 @@ class _Reading:
         self.restricted: dict[Term, Path] = {}
         self.remarks: list[Remark] = []
         self.invalid: dict[Triple, tuple[Path, str]] = {}
-        """What has a literal that is not valid for its datatype: in which file, and why."""
+        """The triples with a literal that is not valid for its datatype: the file, and why."""
 
     def take(self, file: Path, found: Iterable[Triple]) -> None:
         """Add the triples of one file."""
@@ -237,8 +237,8 @@ def _checked(files: Sequence[Path], reading: _Reading, names: str) -> Ontology:
     reading.remarks += _invalid(reading, schema)
     remarks = [*reading.remarks, *(Remark("undeclared", file, t) for t in _told(unknown, names))]
     _check(reading, triples, schema, unknown)
-    # Annotations cannot be wrong as OWL, and imports are checked already. Of what classes
-    # individuals are cannot be wrong either, and owlready2 has no end for two classes that are each
+    # Annotations cannot be wrong as OWL, and imports are checked already. The classes of
+    # individuals cannot be wrong either, and owlready2 never ends for two classes that are each
     # other's members.
     world = [
         t
@@ -254,7 +254,7 @@ def _checked(files: Sequence[Path], reading: _Reading, names: str) -> Ontology:
 
 
 def _fault_of(literal: Literal) -> str:
-    """Why a literal is not valid for its datatype; "" if it is."""
+    """The reason why a literal is not valid for its datatype; "" if it is."""
     try:
         _ = literal.value
     except (TermError, ValueError) as error:
@@ -263,7 +263,7 @@ def _fault_of(literal: Literal) -> str:
 
 
 def _invalid(reading: _Reading, schema: Schema) -> Iterator[Remark]:
-    """What is said of invalid literals in annotations, from which nothing follows.
+    """Remarks on invalid literals in annotations, from which nothing follows.
 
     Raises:
         OntologyError: one is in an axiom, or a value of an individual.
@@ -286,7 +286,7 @@ def _invalid(reading: _Reading, schema: Schema) -> Iterator[Remark]:
 
 
 def place_of(files: Iterable[Path], name: IRI) -> Position | None:
-    """Where the last part of a name first stands in some files; None: nowhere."""
+    """The first place of a name's last part in some files; None: it is in none."""
     last = re.split("[#/]", name)[-1]
     for file in files:
         try:
@@ -312,7 +312,7 @@ def _line_of(file: Path, text: str, number: int) -> int:
 
 
 def _told(unknown: Undeclared, names: str) -> Iterator[str]:
-    """What is said of names that are used and not declared."""
+    """Sentences on names that are used and not declared."""
     taken = names == "infer"
     way = "" if taken else ': declare it, or set [ontology] undeclared = "infer"'
     for kind, word in (
@@ -414,10 +414,8 @@ def _on_undeclared(
 
 
 def _loaded_with_owlready(where: str, content: bytes) -> Iterator[str]:
-    """Load a document with owlready2 and read every class.
-
-    Returns:
-        What it does not represent, as sentences: that is no fault of the ontology.
+    """Load a document with owlready2 and read every class; yield what it does not represent, as
+    sentences: that is no fault of the ontology.
 
     Raises:
         OntologyError: owlready2 cannot load it.

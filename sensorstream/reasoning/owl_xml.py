@@ -1,7 +1,7 @@
-"""Reads OWL/XML into the triples that the same ontology has as RDF.
+"""The reader of OWL/XML into the triples that the same ontology has as RDF.
 
 Annotations of axioms are left out, because they mean nothing to a reasoner. An element is of the
-kind that its name says, so whatever is used is declared.
+kind that its name says, so all used names are declared.
 
 Source: OWL 2 XML Serialization, section 3; OWL 2 Mapping to RDF Graphs, section 2; SWRL, section 5.
 """
@@ -44,11 +44,11 @@ _ENTITIES: Final = {
     "AnnotationProperty": IRI(f"{OWL}AnnotationProperty"),
     "NamedIndividual": owl.NAMED_INDIVIDUAL,
 }
-"""What a name is, by the element that holds it."""
+"""The kind of a name, by the element that holds it."""
 
-# What elements become. In a triple, 1 is what the first part of the element stands for, * the list
-# of all parts, 2* that of those from the second on, _ a new node, which the element stands for, and
-# # its cardinality. Where there are several texts, the number of parts decides.
+# The triples of elements. In a triple, 1 is the term of the element's first part, * the list of all
+# parts, 2* that of those from the second on, _ a new node, which is the element's term, and # its
+# cardinality. If there are several texts, the number of parts decides.
 _CLASS: Final = "_ a owl:Class . _ owl:"
 _RANGE: Final = "_ a rdfs:Datatype . _ owl:"
 _ON_PROPERTY: Final = "_ a owl:Restriction . _ owl:onProperty 1 . _ owl:"
@@ -141,13 +141,13 @@ def read_owl_xml(file: Path, root: etree._Element) -> Iterator[Triple]:
     """The triples of an OWL/XML document; ``file`` names it in errors.
 
     Raises:
-        OntologyError: an element is none of OWL/XML, or has not what it needs, with its line.
+        OntologyError: an element is none of OWL/XML, or lacks a part that it needs, with its line.
     """
     return _Reader(file, root).triples()
 
 
 class _Reader:
-    """One document; :attr:`_made` collects the triples of the element that is read."""
+    """A reader of one document; :attr:`_made` collects the triples of the element that is read."""
 
     def __init__(self, file: Path, root: etree._Element) -> None:
         self._file = file
@@ -213,7 +213,7 @@ class _Reader:
             raise self._error(element, f"'{name}' is not an axiom of OWL 2")
 
     def _mapped(self, element: etree._Element, texts: Sequence[str]) -> Term | None:
-        """Say what an element of a table becomes; returns the node that it stands for, if any."""
+        """State the triples of an element of a table; return the node that it means, if any."""
         parts = self._terms(element)
         text = next((each for each in texts if _fits(each, len(parts))), None)
         if text is None:
@@ -244,7 +244,7 @@ class _Reader:
         return number
 
     def _term(self, element: etree._Element) -> Term:
-        """What an element stands for; says what defines it."""
+        """The term of an element; states the triples that define it."""
         name = _name(element)
         if name in _ENTITIES:
             found = self._named(element)
@@ -323,7 +323,7 @@ class _Reader:
         return self._iri(element, given)
 
     def _iri(self, element: etree._Element, given: str) -> IRI:
-        # Nearer bases count; most documents have one at their root.
+        # The nearest base counts; most documents have one at their root.
         around = (each.get(_BASE) for each in (element, *element.iterancestors()))
         base = next(filter(None, around), self._base)
         if given.startswith("#"):
@@ -355,7 +355,7 @@ class _Reader:
             self._made.append((name, rdf.TYPE, kind))
 
     def _terms(self, element: etree._Element, number: int | None = None) -> list[Term]:
-        """What the parts of an element stand for; ``number`` of them."""
+        """The terms of the parts of an element; ``number`` of them."""
         found = [self._term(each) for each in _parts(element)]
         return found if number is None else self._expected(element, found, number)
 
@@ -373,7 +373,7 @@ class _Reader:
         return node
 
     def _say(self, subject: Term, predicate: Term, value: Term | Sequence[Term]) -> None:
-        """One triple, or those of a list."""
+        """State a triple, or those of a list."""
         assert not isinstance(subject, Literal)
         assert isinstance(predicate, IRI)
         if isinstance(value, list):
@@ -399,7 +399,7 @@ class _Reader:
 
 
 def _children(element: etree._Element) -> list[etree._Element]:
-    """The elements in an element; comments and the like are none."""
+    """The elements in an element, without comments and the like."""
     return [each for each in element if isinstance(each.tag, str)]
 
 
@@ -409,7 +409,7 @@ def _parts(element: etree._Element) -> list[etree._Element]:
 
 
 def _name(element: etree._Element) -> str:
-    """The name of an element of OWL; others keep their namespace, and are known to nobody."""
+    """The name of an element of OWL; others keep their namespace, and match no known name."""
     return element.tag.removeprefix(f"{{{OWL}}}")
 
 
@@ -420,7 +420,7 @@ def _word(short: str) -> IRI:
 
 
 def _parts_of(text: str) -> int:
-    """How many parts a text of a table names."""
+    """The number of parts that a text of a table names."""
     return max((int(word) for word in text.split() if word.isdigit()), default=0)
 
 

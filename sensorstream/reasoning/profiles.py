@@ -1,8 +1,8 @@
-"""Makes the reasoner of a profile, and tells by which rules it infers, and what it does not read.
+"""The reasoners of profiles: by which rules each infers, and what it does not read.
 
-HermiT, Pellet and the plain profile take from the window which classes individuals have, their
-values, and which are the same or different. All else in OWL's vocabulary has no effect there: a
-negative assertion of a property, for example. Rule sets read it.
+HermiT, Pellet and the plain profile take from the window the classes of individuals, their values,
+and which are the same or different. All else in OWL's vocabulary has no effect there: a negative
+assertion of a property, for example. Rule sets read it.
 """
 
 from __future__ import annotations
@@ -19,15 +19,20 @@ from sensorstream.model.vocabulary import OWL
 from sensorstream.network.budget import NO_LIMITS, Limits
 from sensorstream.reasoning.dl.axioms import ANNOTATIONS, Axioms, built_ins
 from sensorstream.reasoning.dl.contradictions import Explainer
-from sensorstream.reasoning.dl.gap.trial import Trial
-from sensorstream.reasoning.dl.process import HEAP, JavaLimits, Worker
-from sensorstream.reasoning.dl.reasoner import DlReasoner, ResilientReasoner
+from sensorstream.reasoning.dl.dl_reasoner import DlReasoner, ResilientReasoner
+from sensorstream.reasoning.dl.gap.axiom_trial import AxiomTrial
+from sensorstream.reasoning.dl.reasoner_process import HEAP, JavaLimits, Worker
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.ontology import Ontology, place_of
 from sensorstream.reasoning.reasoner import NoReasoner, Reasoner, SchemaClosure
-from sensorstream.reasoning.rulesets.reader import SUMMARIES, bundled_rules, plain_rules, read
-from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
+from sensorstream.reasoning.rulesets.rule_reasoner import RuleReasoner
 from sensorstream.reasoning.rulesets.rule_set import RuleSet, combined
+from sensorstream.reasoning.rulesets.rule_set_reader import (
+    SUMMARIES,
+    bundled_rules,
+    plain_rules,
+    read,
+)
 
 PROFILES: Final = ("none", "plain", "hermit", "pellet")
 DESCRIPTION_LOGIC: Final = ("hermit", "pellet")
@@ -36,10 +41,10 @@ _RULE_FILES: Final = (".ru", ".dlog")
 
 
 def check_profile(profile: str) -> None:
-    """Check that a profile is one that there is, or names rule sets; no file is read.
+    """Check that a profile exists, or names rule sets; no file is read.
 
     Raises:
-        SettingsError: it is not.
+        SettingsError: it does not.
     """
     for name in rule_set_names(profile):
         if name not in SUMMARIES and not name.endswith(_RULE_FILES):
@@ -52,16 +57,14 @@ def check_profile(profile: str) -> None:
 
 
 def rule_set_names(profile: str) -> list[str]:
-    """The rule sets that a profile names: those that come along, and files; none if it has none."""
+    """The rule sets that a profile names, included ones and files; none if it has none."""
     if profile in PROFILES:
         return []
     return [name.strip() for name in profile.split(",")]
 
 
 def rule_set_of(profile: str, folder: Path | None = None) -> RuleSet | None:
-    """The rules of all rule sets of a profile; None: it has none.
-
-    Paths of files begin at ``folder``; None: here.
+    """The rules of a profile's rule sets; None: it has none. Paths begin at ``folder``; None: here.
 
     Raises:
         SettingsError: there is no such profile, or a file cannot be read.
@@ -93,7 +96,7 @@ def text_of(path: Path) -> str:
 
 
 def told_to(profile: str, ontology: Ontology) -> Terminology:
-    """What HermiT or Pellet is told of an ontology.
+    """The part of an ontology that HermiT or Pellet is told.
 
     Raises:
         OntologyError: an axiom is none that it can be told.
@@ -143,7 +146,7 @@ def make_reasoner(
     clock = SystemClock()
     terminology = told_to(profile, ontology)
     worker = Worker(profile, terminology.document(profile), clock=clock, **java)
-    trial = Trial(terminology)
+    trial = AxiomTrial(terminology)
     explainer = Explainer(
         ontology,
         lambda: DlReasoner(terminology, worker, limits=limits, trial=trial),
@@ -157,18 +160,15 @@ def make_reasoner(
 
 
 def bare_reasoner(profile: str, ontology: Ontology, **java: Unpack[JavaLimits]) -> DlReasoner:
-    """HermiT or Pellet without explanations of contradictions and without a substitute.
-
-    For questions that are asked once. The arguments are those of :func:`make_reasoner`.
+    """HermiT or Pellet without explanations of contradictions and without a substitute, for
+    questions that are asked once. The arguments are those of :func:`make_reasoner`.
     """
     terminology = told_to(profile, ontology)
     return DlReasoner(terminology, Worker(profile, terminology.document(profile), **java))
 
 
 def rules_of(reasoner: Reasoner) -> RuleSet | None:
-    """The rules of a reasoner; None: it has none, because it is HermiT or Pellet, or infers
-    nothing.
-    """
+    """The rules of a reasoner; None: it has none, as HermiT or Pellet, or infers nothing."""
     if isinstance(reasoner, RuleReasoner):
         return reasoner.rule_set
     if isinstance(reasoner, SchemaClosure):
@@ -193,7 +193,7 @@ def says_axiom(word: Term) -> bool:
 
 
 def unread_axiom(reasoner: Reasoner, triples: Iterable[Triple]) -> str:
-    """What to tell of the first axiom that has no effect; "": there is none."""
+    """A text on the first axiom that has no effect; "": there is none."""
     if not isinstance(reasoner, ResilientReasoner | SchemaClosure):
         return ""
     for triple in triples:

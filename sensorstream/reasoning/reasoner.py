@@ -1,8 +1,8 @@
-"""The interface of reasoners to the engine, those without a process or rules, and one aside.
+"""The interface of reasoners to the engine, the simple reasoners, and a reasoner aside.
 
-The profile ``none`` derives nothing, ``plain`` subclasses, subproperties, domains and ranges. What
-the schema states are rules with one premise: all that follows from a triple is composed once for
-each class and each property (:mod:`sensorstream.network.recursion.linear`).
+The profile ``none`` derives nothing, ``plain`` subclasses, subproperties, domains and ranges. The
+statements of the schema are rules with one premise: all conclusions from a triple are composed once
+for each class and each property (:mod:`sensorstream.network.recursion.linear_rules`).
 
 Classifying axioms and deriving a whole window take seconds. So a new reasoner or a new ontology is
 made ready in a knowledge base aside, in a separate thread, while messages come in. At the swap only
@@ -19,29 +19,28 @@ from functools import cache, partial
 from typing import Final, Protocol
 
 from sensorstream.errors import Inconsistent, Overrun, ReasonerError
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model import rdf, rdfs
 from sensorstream.model.events import Delta
 from sensorstream.model.schema import Schema, is_datatype
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.budget import Budget
-from sensorstream.network.recursion.implied import Implied, unknown
-from sensorstream.network.recursion.linear import FlatClosure, LinearRule
+from sensorstream.network.recursion.implied_triples import Implied, unknown
+from sensorstream.network.recursion.linear_rules import FlatClosure, LinearRule
 from sensorstream.sparql.algebra import TriplePattern, Variable
 
 
 class Reasoner(Protocol):
-    """Updates the inferred graph for each change of the window graph."""
+    """A reasoner: it updates the inferred graph for each change of the window graph."""
 
     lifted: bool
     """Whether the limits of a change are not in force: what comes was accepted before."""
 
     def start(self, kb: KnowledgeBase) -> None:
-        """Derive the static inferred graph, with an empty window graph.
-
-        What was known of another knowledge base before is forgotten. A window that exists already
-        (after a restart) is added by one call of :meth:`react`.
+        """Derive the static inferred graph, with an empty window graph; forget any earlier
+        knowledge base. A window that exists already (after a restart) is added by one call of
+        :meth:`react`.
 
         Raises:
             OntologyError: the static graph contradicts itself.
@@ -49,13 +48,10 @@ class Reasoner(Protocol):
         """
 
     def react(self, kb: KnowledgeBase, delta: Delta) -> Delta:
-        """Change the inferred graph as follows from a change of the window graph.
+        """Follow a change of the window graph; return that of the inferred graph, which is applied.
 
         ``delta`` is applied to the window graph already. An inferred triple may be asserted too:
         the marks of the knowledge base distinguish the two.
-
-        Returns:
-            The change of the inferred graph, which is applied.
 
         Raises:
             Inconsistent: window and ontology contradict each other. The inferred graph and the
@@ -66,7 +62,7 @@ class Reasoner(Protocol):
         """
 
     def conclusions(self, triple: Triple) -> Iterable[Triple]:
-        """What follows from one triple by itself, under the stated schema; without the window."""
+        """The conclusions of one triple by itself, under the stated schema; without the window."""
 
     def close(self) -> None:
         """Release processes and memory; a second call does nothing."""
@@ -114,14 +110,12 @@ class NoReasoner:
     lifted = False
 
     def start(self, kb: KnowledgeBase) -> None:
-        """Derives nothing."""
+        """Do nothing."""
 
     def react(self, kb: KnowledgeBase, delta: Delta) -> Delta:
-        """An empty change."""
         return Delta(delta.time)
 
     def conclusions(self, triple: Triple) -> Iterable[Triple]:
-        """Nothing."""
         return ()
 
     def close(self) -> None:
@@ -156,10 +150,8 @@ class Aside:
             self.change(delta)
 
     def admit(self, parts: Iterable[Sequence[Triple]]) -> list[Triple]:
-        """Add the parts of the window to the copy, one after the other.
-
-        Returns:
-            The triples of those parts that contradict the ontology and the parts before them.
+        """Add the parts of the window to the copy, one by one; return the triples of those that
+        contradict the ontology and earlier parts.
         """
         refused: list[Triple] = []
         for part in parts:
@@ -171,12 +163,10 @@ class Aside:
         return refused
 
     def change(self, delta: Delta) -> Delta:
-        """Change the copy of the window; returns the change of what is inferred.
+        """Change the copy of the window; return the change of what is inferred.
 
         Raises:
-            Inconsistent: as :meth:`follow`, and so are the others.
-            Overrun: the same.
-            ReasonerError: the same.
+            Inconsistent, Overrun, ReasonerError: as :meth:`follow`.
         """
         self.kb.apply(Origin.WINDOW, delta)
         try:
@@ -191,10 +181,9 @@ _Y: Final = Variable("y")
 
 
 class SchemaClosure:
-    """Incremental materialisation of the stated schema; O(conclusions) per triple.
-
-    With ``types=False`` only subproperties are followed: the part that a description logic reasoner
-    does not return with types.
+    """Incremental materialisation of the stated schema; O(conclusions) per triple. With
+    ``types=False`` only subproperties are followed, which a description logic reasoner does not
+    return with types.
     """
 
     __slots__ = ("_closure", "_implied", "_schema", "lifted")
@@ -221,13 +210,12 @@ class SchemaClosure:
         kb.add(Origin.STATIC_INFERRED, derived)
 
     def react(self, kb: KnowledgeBase, delta: Delta) -> Delta:
-        """See :class:`~sensorstream.reasoning.reasoner.Reasoner`."""
         change = self.count(kb, delta)
         kb.apply(Origin.INFERRED, change)
         return change
 
     def count(self, kb: KnowledgeBase, delta: Delta) -> Delta:
-        """Update the counts of conclusions; returns the change of the inferred graph."""
+        """Update the counts of conclusions; return the change of the inferred graph."""
         return unknown(kb, self._implied.change(delta))
 
     def close(self) -> None:
@@ -235,7 +223,7 @@ class SchemaClosure:
         self._implied.clear()
 
     def conclusions(self, triple: Triple) -> Sequence[Triple]:
-        """All conclusions of one triple under the schema."""
+        """The conclusions of one triple under the schema."""
         return self._closure.conclusions(triple)
 
 

@@ -9,15 +9,15 @@ from itertools import islice
 from typing import TypeAlias
 
 from sensorstream.errors import QueryError, RuleError
-from sensorstream.kb.snapshot import Snapshot
+from sensorstream.kb.snapshot import OxigraphSnapshot
 from sensorstream.model.terms import Term
 from sensorstream.network.budget import NO_LIMITS, Limits
-from sensorstream.processes.apart import run_apart
-from sensorstream.rules.followed import Followed
+from sensorstream.processes.fork_once import run_apart
+from sensorstream.rules.followed_solutions import Followed
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Query, TriplePattern, Variable
-from sensorstream.sparql.oxigraph import STEPS, oxigraph_text, steps_of
-from sensorstream.sparql.scope import certain, in_scope
+from sensorstream.sparql.oxigraph_query import STEPS, oxigraph_text, steps_of
+from sensorstream.sparql.variable_scope import certain, in_scope
 from sensorstream.sparql.walk import nodes, rebuilt
 
 Solution: TypeAlias = Mapping[str, Term]
@@ -170,7 +170,7 @@ class SnapshotEvaluator(ConditionEvaluator):
     after the seconds of ``limits``, or with one more than their rows.
     """
 
-    def __init__(self, snapshot: Snapshot, limits: Limits = NO_LIMITS) -> None:
+    def __init__(self, snapshot: OxigraphSnapshot, limits: Limits = NO_LIMITS) -> None:
         self._snapshot = snapshot
         self._limits = limits
         self.lifted = False

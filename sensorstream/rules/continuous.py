@@ -9,10 +9,10 @@ from itertools import chain
 from typing import Final
 
 from sensorstream.errors import NotIncremental, Overrun, QueryError, UnsupportedQuery
-from sensorstream.kb.changes import GRAPH_MARKS, GraphIndex
-from sensorstream.kb.graph import KnowledgeBase
-from sensorstream.kb.index import TripleIndex
-from sensorstream.kb.snapshot import Snapshot
+from sensorstream.kb.graph_changes import GRAPH_MARKS, GraphIndex
+from sensorstream.kb.graph_index import KnowledgeBase
+from sensorstream.kb.snapshot import OxigraphSnapshot
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.terms import IRI, Term
 from sensorstream.network.budget import NO_LIMITS, Limits
 from sensorstream.network.build import build
@@ -20,7 +20,7 @@ from sensorstream.network.network import Network
 from sensorstream.network.node import Node, operators
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.plan.planner import plan_in_step
-from sensorstream.network.sources import DEFAULT, Source, Sources
+from sensorstream.network.query_sources import DEFAULT, Sources, TripleSource
 from sensorstream.rules.conditions import (
     ConditionEvaluator,
     ConditionQuery,
@@ -28,8 +28,8 @@ from sensorstream.rules.conditions import (
     Solution,
     unlimited,
 )
-from sensorstream.rules.followed import ContinuousCondition, Followed
-from sensorstream.rules.given import GIVEN, with_given, with_keys
+from sensorstream.rules.followed_solutions import ContinuousCondition, Followed
+from sensorstream.rules.given_variables import GIVEN, with_given, with_keys
 from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.sparql.algebra import Dataset, Graph, Pattern, Project, Variable
 from sensorstream.sparql.walk import nodes
@@ -53,26 +53,32 @@ def planned(query: ConditionQuery, names: frozenset[str] | None) -> tuple[Plan, 
     asked = query.query
     pattern = asked.form.pattern
     if names is None:
-        pattern, given = with_keys(pattern, query.given), Source((query, "keys"), "what may end")
+        pattern, given = (
+            with_keys(pattern, query.given),
+            TripleSource((query, "keys"), "what may end"),
+        )
     else:
-        pattern, given = with_given(pattern, names), Source((query, names), "the values given")
+        pattern, given = (
+            with_given(pattern, names),
+            TripleSource((query, names), "the values given"),
+        )
         pattern = Project(pattern, ()) if query.asks else pattern
     default, named = _graphs_of(asked.dataset, pattern)
     sources = Sources(
         default,
-        {name: Source(name, f"graph <{name}>") for name in named},
+        {name: TripleSource(name, f"graph <{name}>") for name in named},
         {GIVEN: given},
     )
     return plan_in_step(pattern, sources, asked.base), sources
 
 
-def _graphs_of(dataset: Dataset, pattern: Pattern) -> tuple[Source, Sequence[IRI]]:
+def _graphs_of(dataset: Dataset, pattern: Pattern) -> tuple[TripleSource, Sequence[IRI]]:
     """The default graph of a query, and the graphs that GRAPH may match."""
     default, known = DEFAULT, set(GRAPH_MARKS)
     if dataset.default or dataset.named:
         if len(dataset.default) > 1:
             raise NotIncremental("FROM with several graphs")
-        default = Source(dataset.default[0] if dataset.default else "empty", "graph of FROM")
+        default = TripleSource(dataset.default[0] if dataset.default else "empty", "graph of FROM")
         known.intersection_update(dataset.named)
     names = {each.name for each in nodes(pattern) if isinstance(each, Graph)}
     if not any(isinstance(name, Variable) for name in names):
@@ -83,7 +89,7 @@ def _graphs_of(dataset: Dataset, pattern: Pattern) -> tuple[Source, Sequence[IRI
 def evaluated_anew(rules: Iterable[CompiledRule]) -> Iterator[tuple[CompiledRule, str]]:
     """The rules whose conditions cost more as the window grows, and what is done and why."""
     kb = KnowledgeBase()
-    evaluator = NetworkEvaluator(kb, SnapshotEvaluator(Snapshot(kb)))
+    evaluator = NetworkEvaluator(kb, SnapshotEvaluator(OxigraphSnapshot(kb)))
     rules = tuple(rules)
     evaluator.prepare(rule.queries for rule in rules)
     for rule in rules:

@@ -14,7 +14,7 @@ from sensorstream.sparql.walk import patterns_in
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class PatternBlock:
     """Triple patterns that match together.
 
     ``visible`` are the variables that mean the same as in the solution; None: all.
@@ -30,19 +30,19 @@ class Lineage:
 
     name: str
     digest: str
-    blocks: tuple[Block, ...]
+    blocks: tuple[PatternBlock, ...]
     waiting: frozenset[str] = frozenset()
     """The variables of the solutions with which its trigger waits."""
     silent: str = ""
     """Of ``on silence`` the variable of the individual."""
 
 
-def members_of(name: IRI, variable: str = ".member") -> Block:
+def members_of(name: IRI, variable: str = ".member") -> PatternBlock:
     """The members of a class."""
-    return Block((TriplePattern(Variable(variable), rdf.TYPE, name),))
+    return PatternBlock((TriplePattern(Variable(variable), rdf.TYPE, name),))
 
 
-def trigger_blocks(rule: syntax.SemanticRule, file: syntax.RuleFile) -> Iterator[Block]:
+def trigger_blocks(rule: syntax.SemanticRule, file: syntax.RuleFile) -> Iterator[PatternBlock]:
     """What the trigger of a rule matches: the type of who it is about, or the new value."""
     match rule.trigger:
         case (
@@ -53,10 +53,10 @@ def trigger_blocks(rule: syntax.SemanticRule, file: syntax.RuleFile) -> Iterator
         case syntax.OnUpdate(name=name, variable=variable, new=new):
             value = Variable(".new" if new is None else new.name)
             told = TriplePattern(Variable(variable.name), file.resolve(name), value)
-            yield Block((told,))
+            yield PatternBlock((told,))
 
 
-def blocks(node: object, visible: frozenset[str] | None = None) -> Iterator[Block]:
+def blocks(node: object, visible: frozenset[str] | None = None) -> Iterator[PatternBlock]:
     """The blocks of a query that its solutions match, maybe: not those that must not match.
 
     Patterns with a property path are left out: what a path went along is not known.
@@ -64,7 +64,7 @@ def blocks(node: object, visible: frozenset[str] | None = None) -> Iterator[Bloc
     match node:
         case algebra.BGP(patterns=patterns):
             plain = tuple(p for p in patterns if isinstance(p.predicate, IRI | Variable))
-            yield Block(plain, visible)
+            yield PatternBlock(plain, visible)
         case algebra.Minus(left=left):
             yield from blocks(left, visible)
         case algebra.Project(pattern=pattern, variables=variables):

@@ -8,28 +8,28 @@ from dataclasses import dataclass
 from sensorstream.errors import LanguageError, Position
 from sensorstream.language import syntax
 from sensorstream.language.ontology_names import unknown_names
-from sensorstream.language.printer import print_node
+from sensorstream.language.rule_printer import print_node
 from sensorstream.model import rdf
 from sensorstream.model.schedules import Schedule
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Subject
 from sensorstream.model.timeline import Timeline
-from sensorstream.rules.actions import Action, ActionCompiler
+from sensorstream.rules.condition_edges import Edge, compile_edge, endings_of
+from sensorstream.rules.condition_reader import Condition, compile_condition
 from sensorstream.rules.conditions import ConditionQuery, Solution
-from sensorstream.rules.edges import Edge, compile_edge, endings_of
-from sensorstream.rules.history import (
+from sensorstream.rules.history_rules import (
     HistoryQuery,
     compile_question,
     read_history_query,
     text_digest,
 )
-from sensorstream.rules.lineage import Block, Lineage, trigger_blocks
-from sensorstream.rules.memory import Holding, SolutionKey
-from sensorstream.rules.reading import Condition, compile_condition
+from sensorstream.rules.lineage import Lineage, PatternBlock, trigger_blocks
+from sensorstream.rules.rule_actions import Action, ActionCompiler
+from sensorstream.rules.rule_memory import SolutionKey, WaitingRule
 from sensorstream.rules.triggers import (
     LAST,
     NOW,
-    Moment,
+    RoundChange,
     Solutions,
     Trigger,
     Wake,
@@ -66,9 +66,9 @@ def compile_silence(
     def key_of(individual: Subject) -> SolutionKey:
         return ((name, individual),)
 
-    def trigger(moment: Moment) -> Solutions:
+    def trigger(moment: RoundChange) -> Solutions:
         run = moment.run
-        heard = Holding(run.time, run.time + length)
+        heard = WaitingRule(run.time, run.time + length)
         fires: list[Solution] = []
         fired = run.due(rule)
         for key, watched in fired.items():
@@ -77,7 +77,7 @@ def compile_silence(
             individual = key[0][1]
             assert not isinstance(individual, Literal)
             is_member = (individual, rdf.TYPE, class_name) in run.host.kb
-            run.hold(rule, key, Holding(watched.since) if is_member else None)
+            run.hold(rule, key, WaitingRule(watched.since) if is_member else None)
         if run.begins(rule):
             for individual, _, _ in list(run.host.kb.match(None, rdf.TYPE, class_name)):
                 run.hold(rule, key_of(individual), heard)
@@ -97,7 +97,7 @@ def compile_silence(
             _forget(moment)
         return fires
 
-    def _forget(moment: Moment) -> None:
+    def _forget(moment: RoundChange) -> None:
         run = moment.run
         departed = {each.individual.name for each in moment.departures}
         for individual, predicate, value in moment.delta.removed:
@@ -187,7 +187,7 @@ def compile_rule(
     cheap: list[Condition] = []
     costly: list[Condition] = []
     queries: list[ConditionQuery] = []
-    matched: list[Block] = list(trigger_blocks(rule, file))
+    matched: list[PatternBlock] = list(trigger_blocks(rule, file))
     edge: Edge | None = None
     waiting: Collection[str] = ()
     question: HistoryQuery | None = None

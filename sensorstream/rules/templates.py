@@ -14,7 +14,7 @@ from sensorstream.errors import LanguageError, Position
 from sensorstream.language import syntax
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.rules.conditions import Solution
-from sensorstream.rules.effects import Firing
+from sensorstream.rules.rule_effects import RuleFiring
 from sensorstream.rules.triggers import NOW
 from sensorstream.sparql.algebra import TriplePattern, Variable
 
@@ -65,7 +65,7 @@ def in_xml(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class CompiledTemplate:
     """A compiled template."""
 
     pieces: tuple[Piece, ...]
@@ -74,7 +74,7 @@ class Text:
     def is_constant(self) -> bool:
         return all(type(piece) is str for piece in self.pieces)
 
-    def fill(self, firing: Firing, encode: Encode, *, unbound: str | None = None) -> str | None:
+    def fill(self, firing: RuleFiring, encode: Encode, *, unbound: str | None = None) -> str | None:
         """The text; a variable without a value gives ``unbound``, or makes all of it None."""
         filled: list[str] = []
         for piece in self.pieces:
@@ -98,7 +98,7 @@ def shown(term: Term) -> str:
     return term.lexical if isinstance(term, Literal) else str(term)
 
 
-def compile_parts(parts: Iterable[syntax.Part], bound: Iterable[str]) -> Text:
+def compile_parts(parts: Iterable[syntax.Part], bound: Iterable[str]) -> CompiledTemplate:
     """Compile a template whose variables must be among ``bound``.
 
     Raises:
@@ -112,7 +112,7 @@ def compile_parts(parts: Iterable[syntax.Part], bound: Iterable[str]) -> Text:
             pieces.append(NewName())
         else:
             pieces.append(check_bound(part.text.removeprefix("?"), bound, part.position))
-    return Text(tuple(pieces))
+    return CompiledTemplate(tuple(pieces))
 
 
 def check_bound(name: str, bound: Iterable[str], position: Position) -> Var:
@@ -133,7 +133,7 @@ def check_bound(name: str, bound: Iterable[str], position: Position) -> Var:
     raise LanguageError(f"?{name} has no value here: {choice}", position=position)
 
 
-def compile_xml(template: syntax.Template, bound: Iterable[str]) -> Text:
+def compile_xml(template: syntax.TextTemplate, bound: Iterable[str]) -> CompiledTemplate:
     """A template of a well-formed XML document, with holes where text may stand.
 
     Raises:

@@ -18,7 +18,7 @@ from sensorstream.model.schedules import DAYS, LocalTimes, Multiples, Schedule
 from sensorstream.model.terms import IRI, Literal, Subject, Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.rules.conditions import Solution
-from sensorstream.rules.effects import Run
+from sensorstream.rules.rule_effects import RulesRun
 
 Solutions: TypeAlias = Sequence[Solution]
 
@@ -38,13 +38,13 @@ class Wake(Enum):
 
 
 @dataclass
-class Moment:
+class RoundChange:
     """What a round reacts to: a delta and departures, grouped by class on first use.
 
     ``by_message``: a message has come, and this is the first round that it causes.
     """
 
-    run: Run
+    run: RulesRun
     is_first: bool
     delta: Delta
     departures: Sequence[Departure]
@@ -100,7 +100,7 @@ class Moment:
 Updates: TypeAlias = Mapping[IRI, Mapping[Subject, tuple[Sequence[Term], Sequence[Term]]]]
 
 
-Trigger: TypeAlias = Callable[[Moment], Solutions]
+Trigger: TypeAlias = Callable[[RoundChange], Solutions]
 
 
 def compile_trigger(
@@ -141,11 +141,11 @@ def compile_trigger(
             return _every(rule, schedule, line, punctual=is_punctual(trigger))
 
 
-def _once(moment: Moment, line: Timeline) -> Solutions:
+def _once(moment: RoundChange, line: Timeline) -> Solutions:
     return ({NOW: moment.now(line)},)
 
 
-def check_free(variable: syntax.Variable, *others: str) -> str:
+def check_free(variable: syntax.RuleVariable, *others: str) -> str:
     """The name of a variable that a trigger may give a value.
 
     Raises:
@@ -173,7 +173,7 @@ def _on_update(trigger: syntax.OnUpdate, name: IRI, line: Timeline) -> Trigger:
     both = enumerate((trigger.old, trigger.new))
     asked = {each.name: side for side, each in both if each is not None}
 
-    def solutions(moment: Moment) -> Solutions:
+    def solutions(moment: RoundChange) -> Solutions:
         updates, now = moment.updates, moment.now(line)
         changed = list(updates.get(name, {}).items())
         if updates and (kb := moment.run.host.kb).count(rdf.TYPE, name):
@@ -194,7 +194,7 @@ def _on_update(trigger: syntax.OnUpdate, name: IRI, line: Timeline) -> Trigger:
     return solutions
 
 
-def read_duration(duration: syntax.Duration, line: Timeline) -> int:
+def read_duration(duration: syntax.WrittenDuration, line: Timeline) -> int:
     """A length of the time line.
 
     Raises:
@@ -228,7 +228,7 @@ def schedule_of(trigger: syntax.Every, line: Timeline) -> Schedule:
             of integers.
     """
     schedule = trigger.schedule
-    if isinstance(schedule, syntax.Duration):
+    if isinstance(schedule, syntax.WrittenDuration):
         return Multiples(read_duration(schedule, line))
     if line is Timeline.INTEGER:
         raise LanguageError(
@@ -278,7 +278,7 @@ def conditions_of(rule: syntax.SemanticRule) -> tuple[syntax.Condition, ...]:
 
 
 def _every(rule: str, schedule: Schedule, line: Timeline, *, punctual: bool) -> Trigger:
-    def trigger(moment: Moment) -> Solutions:
+    def trigger(moment: RoundChange) -> Solutions:
         run = moment.run
         if not moment.is_first or not run.is_in_turn(rule):
             return NO_SOLUTION

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from sensorstream.kb.graph import KnowledgeBase
-from sensorstream.kb.index import TripleIndex
-from sensorstream.kb.occurrences import Scope
+from sensorstream.kb.graph_index import KnowledgeBase
+from sensorstream.kb.occurrences import WindowScope
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.language import syntax
-from sensorstream.language.printer import print_node
+from sensorstream.language.rule_printer import print_node
 from sensorstream.model import rdf
 from sensorstream.model.events import Individual
 from sensorstream.model.terms import IRI, Subject, Term, Triple
@@ -18,22 +18,28 @@ from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.network.build import build
 from sensorstream.network.network import Network
 from sensorstream.network.plan.planner import plan
-from sensorstream.network.sources import DEFAULT, Source, Sources
+from sensorstream.network.query_sources import DEFAULT, Sources, TripleSource
+from sensorstream.rules.condition_reader import COMPARE, as_count, parsed_condition, returning
 from sensorstream.rules.conditions import ConditionEvaluator, Solution, as_text, condition_query
-from sensorstream.rules.given import GIVEN, given_triples, property_of
-from sensorstream.rules.memory import RuleMemory
-from sensorstream.rules.reading import COMPARE, as_count, parsed_condition, returning
+from sensorstream.rules.given_variables import GIVEN, given_triples, property_of
 from sensorstream.rules.rule_compiler import CompiledRule
+from sensorstream.rules.rule_memory import RuleMemory
 from sensorstream.rules.triggers import NOW, conditions_of
-from sensorstream.rules.unmet import Prober, ShortNames, Statements, Step, first_unmet
+from sensorstream.rules.unmet_parts import (
+    GraphStatements,
+    Prober,
+    ShortNames,
+    TriedPart,
+    first_unmet,
+)
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Pattern, Query, TriplePattern, Variable
-from sensorstream.sparql.printing import modified
-from sensorstream.sparql.scope import names_in
+from sensorstream.sparql.query_printer import modified
+from sensorstream.sparql.variable_scope import names_in
 from sensorstream.sparql.walk import nodes, visible
 from sensorstream.streams.continuous_query import ContinuousQuery
-from sensorstream.streams.planning import sources_of
-from sensorstream.streams.shape import WindowShape
+from sensorstream.streams.query_planning import sources_of
+from sensorstream.streams.query_shape import WindowShape
 
 _MOST: Final = 100
 """Solutions with which the next condition is tried."""
@@ -51,7 +57,7 @@ _FIRES: Final[Mapping[type, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Present:
+class PresentState:
     """What a rule may react to now: the knowledge base, the time, and the memory of the rules.
 
     ``individual`` is the stay of the individual in question; None: it is not in the window.
@@ -79,7 +85,7 @@ class WhyNot:
     variable: str
     holds: bool
     answer: str
-    steps: tuple[Step, ...]
+    steps: tuple[TriedPart, ...]
 
 
 def why_not(
@@ -87,7 +93,7 @@ def why_not(
     file: syntax.RuleFile,
     compiled: CompiledRule,
     name: Subject,
-    present: Present,
+    present: PresentState,
     variable: str = "",
 ) -> WhyNot:
     """The first part of a rule that leaves no solution with an individual.
@@ -118,7 +124,8 @@ def variables_of(rule: syntax.SemanticRule, file: syntax.RuleFile) -> list[str]:
     subjects = [
         pattern.subject
         for condition in conditions_of(rule)
-        if isinstance(condition, syntax.Select | syntax.Ask) and not condition.negated
+        if isinstance(condition, syntax.SelectCondition | syntax.AskCondition)
+        and not condition.negated
         for block in nodes(parsed_condition(condition.query, file).meaning.form)
         if isinstance(block, algebra.BGP)
         for pattern in block.patterns
@@ -135,10 +142,10 @@ class _Question:
     file: syntax.RuleFile
     compiled: CompiledRule
     name: Subject
-    present: Present
+    present: PresentState
     names: ShortNames
     variable: str
-    steps: list[Step] = field(default_factory=list)
+    steps: list[TriedPart] = field(default_factory=list)
     holds: bool = False
 
     def answer(self) -> WhyNot:
@@ -159,7 +166,8 @@ class _Question:
         self._trigger()
         solutions: Sequence[Solution] = [self._start()]
         conditions = sorted(
-            conditions_of(self.rule), key=lambda each: isinstance(each, syntax.Select | syntax.Ask)
+            conditions_of(self.rule),
+            key=lambda each: isinstance(each, syntax.SelectCondition | syntax.AskCondition),
         )
         for condition in conditions:
             solutions = self._condition(condition, solutions)
@@ -214,14 +222,14 @@ class _Question:
                 note += f"; tried {next_}"
                 if self.compiled.question is not None:
                     note += "; what the history answers then is not known now"
-        self.steps.append(Step("trigger", text, held, note=note))
+        self.steps.append(TriedPart("trigger", text, held, note=note))
 
     # Conditions
 
     def _condition(
         self, condition: syntax.Condition, solutions: Sequence[Solution]
     ) -> Sequence[Solution]:
-        if isinstance(condition, syntax.Select | syntax.Ask):
+        if isinstance(condition, syntax.SelectCondition | syntax.AskCondition):
             return self._queried(condition, solutions)
         class_name = self.file.resolve(condition.class_name)
         count = self.present.kb.count(rdf.TYPE, class_name)
@@ -234,10 +242,10 @@ class _Question:
 
     def _tell(self, condition: syntax.Condition, held: bool, note: str, count: int = 0) -> None:
         text = " ".join(print_node(condition).split())
-        self.steps.append(Step("condition", text, held, count or None, (), note))
+        self.steps.append(TriedPart("condition", text, held, count or None, (), note))
 
     def _queried(
-        self, condition: syntax.Select | syntax.Ask, solutions: Sequence[Solution]
+        self, condition: syntax.SelectCondition | syntax.AskCondition, solutions: Sequence[Solution]
     ) -> Sequence[Solution]:
         parsed = parsed_condition(condition.query, self.file).meaning
         pattern = parsed.form.pattern
@@ -264,7 +272,7 @@ class _Question:
             found = prober(solution).solutions(pattern)
             if condition.negated:
                 after += [] if found else [solution]
-            elif isinstance(condition, syntax.Ask):
+            elif isinstance(condition, syntax.AskCondition):
                 after += [solution] if found else []
             else:
                 after += [{**solution, **each} for each in found]
@@ -274,7 +282,7 @@ class _Question:
         elif after:
             text = " ".join(print_node(condition).split())
             shown = tuple(map(self.names.solution, after[:3]))
-            self.steps.append(Step("condition", text, True, len(after), shown))
+            self.steps.append(TriedPart("condition", text, True, len(after), shown))
         else:
             asked = prober(solutions[0])
             asked.holds(pattern)
@@ -287,7 +295,10 @@ class _Question:
         return self.present.evaluator.select(condition, given)
 
     def _grouped(
-        self, prober: Prober, pattern: Pattern, condition: syntax.Select | syntax.Ask
+        self,
+        prober: Prober,
+        pattern: Pattern,
+        condition: syntax.SelectCondition | syntax.AskCondition,
     ) -> Sequence[Solution]:
         """The solutions of a query that groups, and so hides the individual."""
         found = prober.holds(pattern)
@@ -316,11 +327,11 @@ class _Question:
                     note += f": until {' '.join(end.split())}" if end else ""
                 else:
                     note = f"it fires at {self._time(holding.due)}, if it holds until then"
-                self.steps.append(Step("held", f"true since {since}", False, 1, (told,), note))
+                self.steps.append(TriedPart("held", f"true since {since}", False, 1, (told,), note))
         for (name, key), until in memory.quiet.items():
             if name == rule.name and until > self.present.now and self._concerns(key, solutions):
                 note = f"the alert '{key}' is held back until {self._time(until)}"
-                self.steps.append(Step("quiet", "alert … for", False, None, (), note))
+                self.steps.append(TriedPart("quiet", "alert … for", False, None, (), note))
 
     def _concerns(self, key: str, solutions: Sequence[Solution]) -> bool:
         """Whether the key of an alert may be that of one of the solutions."""
@@ -379,10 +390,10 @@ class _Reads:
     ``known`` is the default graph together with the windows that are part of it.
     """
 
-    known: Statements
+    known: GraphStatements
     windows: Mapping[IRI, TripleIndex]
     sources: Sources
-    indexes: Mapping[Source, TripleIndex | Scope]
+    indexes: Mapping[TripleSource, TripleIndex | WindowScope]
 
     def solutions(self, query: Query, given: Mapping[str, Term]) -> Iterator[dict[str, Term]]:
         """The solutions of a query that may agree with some values."""
@@ -392,7 +403,7 @@ class _Reads:
         values = TripleIndex()
         for triple in given_triples(given):
             values.add(triple)
-        place = Source(GIVEN, "the values given")
+        place = TripleSource(GIVEN, "the values given")
         sources = replace(self.sources, windows={**self.sources.windows, GIVEN: place})
         root = build(plan(pattern, sources, query.base), Network(), {**self.indexes, place: values})
         for row in root.rows():
@@ -418,7 +429,7 @@ class _Together:
     def match(
         self, subject: Subject | None, predicate: IRI | None, object_: Term | None
     ) -> Iterator[Triple]:
-        """See :class:`.Statements`."""
+        """See :class:`.GraphStatements`."""
         found = (each for graph in self.graphs for each in graph.match(subject, predicate, object_))
         return iter(dict.fromkeys(found))
 
@@ -474,7 +485,7 @@ def _reads(running: ContinuousQuery, default: TripleIndex) -> _Reads:
         for triple in window.graph:
             windows[name].add(triple)
     sources = sources_of(running.query, shapes, {})
-    indexes: dict[Source, TripleIndex | Scope] = {DEFAULT: default}
+    indexes: dict[TripleSource, TripleIndex | WindowScope] = {DEFAULT: default}
     indexes |= {sources.windows[name]: index for name, index in windows.items()}
     inside = [windows[name] for name, each in defined.items() if each.in_default]
     return _Reads(_Together((default, *inside)), windows, sources, indexes)
@@ -491,7 +502,7 @@ def _tried(
     holds = any(each.get(variable) == name for each in reads.solutions(query, given))
     if variable and prober.holds(query.form.pattern) and not holds:
         # Each part has solutions, but an optional one has none, or has another value.
-        prober.steps.append(Step("query", "all parts together", False, 0))
+        prober.steps.append(TriedPart("query", "all parts together", False, 0))
     if holds:
         answer = f"query {running.name} has a solution for {told}"
         if query.alert is not None:

@@ -1,4 +1,4 @@
-"""Which addresses are one client, and which web sites may talk through a browser."""
+"""The addresses that count as one client, and the web sites whose pages may use the server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sensorstream.access.roles import NOBODY, Identity
 from sensorstream.app.application import Application
-from sensorstream.app.life.entry_queue import Sender
+from sensorstream.app.life.entry_queue import MessageSender
 from sensorstream.errors import SettingsError
 from sensorstream.server.problems import Problem, http_problem, respond
 from sensorstream.settings.settings import Network
@@ -58,7 +58,7 @@ def _parse(host: str) -> IPv4Address | IPv6Address | None:
     return mapped or address
 
 
-def admitted(application: Application, scope: Scope, messages: int = 1) -> Sender:
+def admitted(application: Application, scope: Scope, messages: int = 1) -> MessageSender:
     """The sender of a request with so many messages.
 
     Raises:
@@ -69,11 +69,11 @@ def admitted(application: Application, scope: Scope, messages: int = 1) -> Sende
     return sender
 
 
-def sender_of(scope: Scope) -> Sender:
-    """Who sends a request: who shows a key, else an address."""
+def sender_of(scope: Scope) -> MessageSender:
+    """The sender of a request: the holder of its key, else an address."""
     host, port = scope.get("client") or ("", 0)
     user: Identity = scope.get("user", NOBODY)
-    return Sender(client_of(host) if user.kind == "anonymous" else str(user), str(port))
+    return MessageSender(client_of(host) if user.kind == "anonymous" else str(user), str(port))
 
 
 _READS: Final = ("GET", "HEAD")

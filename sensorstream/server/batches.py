@@ -1,6 +1,5 @@
-"""The messages of a batch: a JSON array, one JSON string a line, or XML in an element `Messages`.
-
-A batch that cannot be read is refused as a whole, before a message of it is taken in.
+"""The messages of a batch: a JSON array, one JSON string a line, or XML in an element `Messages`. A
+batch that cannot be read is refused as a whole, before a message of it is taken in.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from xml.sax.saxutils import quoteattr
 
 from starlette.exceptions import HTTPException
 
-from sensorstream.mapping.document import encoded
+from sensorstream.mapping.xml_document import encoded
 from sensorstream.server.negotiation import XML_TYPES, media_type_of, xml_of
 
 JSON: Final = "application/json"
@@ -62,10 +61,9 @@ def _of_json(body: bytes, media_type: str) -> list[bytes]:
 
 
 class _Envelope:
-    """Cuts the children out of a document, byte by byte as they are.
-
-    A child is a document of its own then: it gets the declarations of namespaces that were in force
-    where it stood. Nothing of the document is held but its text, however many elements it has.
+    """A reader that cuts the children out of a document, byte by byte as they are. A child is a
+    document of its own then: it gets the declarations of namespaces that were in force where it
+    stood. Only the text of the document is held, however many elements it has.
     """
 
     def __init__(self, body: bytes) -> None:
@@ -128,7 +126,7 @@ class _Envelope:
         self._cut()
         self._depth -= 1
         if self._depth == 1:
-            # Where it ends is known when the next thing begins, whatever that is.
+            # Its end is known when anything else begins.
             self._parser.DefaultHandler = self._other
 
     def _other(self, _text: str) -> None:

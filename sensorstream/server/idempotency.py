@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from sensorstream.app.application import Application
-from sensorstream.app.questions.messages import KnownOrigin
+from sensorstream.app.questions.message_questions import KnownOrigin
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import (
     Inconsistent,
@@ -24,8 +24,8 @@ from sensorstream.errors import (
 )
 from sensorstream.journal.message import origin_of_key
 from sensorstream.model.events import Message
-from sensorstream.server.access import user_of
-from sensorstream.server.routes import TimingsBody, facts_answer, outcome_answer
+from sensorstream.server.access_rules import user_of
+from sensorstream.server.operation_routes import TimingsBody, facts_answer, outcome_answer
 
 HEADER: Final = "Idempotency-Key"
 REPLAYED: Final = {"Idempotency-Replayed": "true"}
@@ -36,9 +36,8 @@ _LONGEST: Final = 255
 def origin_of(
     request: Request, position: int | None = None, *, enclosed: Sequence[str] = ()
 ) -> str:
-    """The origin of a request's message, or of one of its messages; "": it has no key.
-
-    ``enclosed`` are the keys that the body names; the same may stand in the header, too.
+    """The origin of a request's message, or of one of its messages; "": it has no key. ``enclosed``
+    are the keys that the body names; the same may stand in the header, too.
 
     Raises:
         HTTPException: the key is not one.
@@ -66,8 +65,7 @@ def again(
     early: bool = False,
 ) -> Mapping[str, Any]:
     """The body of the answer that a message had when it came first: :class:`.OutcomeBody`.
-
-    ``early``: it does not tell what became of it.
+    ``early``: it does not tell the outcome.
 
     Raises:
         ReusedKey: that was another message.

@@ -19,19 +19,19 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sensorstream.app.application import Application
 from sensorstream.server.addresses import with_mapped
-from sensorstream.server.console import ConsoleProcess, console
-from sensorstream.server.main import create_app
+from sensorstream.server.console_proxy import ConsoleProcess, console
+from sensorstream.server.http_connection import Connections, Guarded, peer_of
 from sensorstream.server.problems import http_problem, respond
-from sensorstream.server.protocol import Connections, Guarded, peer_of
+from sensorstream.server.web_application import create_app
 from sensorstream.settings.settings import LimitSettings, Network
-from sensorstream.settings.settings_file import Given
+from sensorstream.settings.settings_file import GivenSetting
 
 _RETRY_AFTER: Final = {"Retry-After": "5"}
 
 
 def starting(ailment: Callable[[], str], doing: Callable[[], str]) -> ASGIApp:
-    """ASGI application: ``/healthz`` says that it lives, ``/readyz`` what the start does, and all
-    else to come again.
+    """ASGI application during the start: ``/healthz`` says that it lives, ``/readyz`` what the
+    start does, and all else to come again.
     """
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
@@ -61,9 +61,8 @@ _MOST_EARLY: Final = 65_536
 
 
 class Handshake(asyncio.Protocol):
-    """A connection until its handshake is over; then it is that of ``made``.
-
-    It gives its place to another connection, or ends when it takes longer than a request's header.
+    """A connection until its handshake is over; then it is that of ``made``. It gives its place to
+    another connection, or ends when it takes longer than a request's header.
     """
 
     def __init__(
@@ -85,7 +84,7 @@ class Handshake(asyncio.Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self._transport = transport
         if self._connections.enter(self, peer_of(transport)).stays:
-            # What comes is for the handshake, which begins when the loop comes to it.
+            # The bytes are for the handshake, which begins when the loop comes to it.
             transport.pause_reading()
             self._task = self._loop.create_task(self._shake(transport))
         else:
@@ -102,12 +101,10 @@ class Handshake(asyncio.Protocol):
         self._connections.leave(self)
 
     def check(self, now: float) -> None:
-        """End it if it has taken too long."""
         if now > self._until:
             self.give_way()
 
     def give_way(self) -> None:
-        """Close it."""
         self._ended = True
         self._connections.leave(self)
         if self._task is not None:
@@ -143,13 +140,13 @@ _TICKS: Final = 10
 
 
 class _Config(uvicorn.Config):
-    """uvicorn's, with the connections for their protocol."""
+    """The configuration of uvicorn, with the connections for their protocol."""
 
     connections: Connections
 
 
 class _Listening(uvicorn.Server):
-    """Serves an ASGI application on sockets, with limits of time and number of connections."""
+    """A server of an ASGI application on sockets, with limits of time and number of connections."""
 
     def __init__(
         self,
@@ -187,7 +184,7 @@ class _Listening(uvicorn.Server):
 
 
 class Server(_Listening):
-    """Serves one application; ends its questions and event streams when it stops.
+    """A server of one application; it ends its questions and event streams when it stops.
 
     ``host`` is the address of the socket; by default server.host of the settings. With ``tls`` it
     serves HTTPS alone; ``given`` says where the settings come from.
@@ -200,7 +197,7 @@ class Server(_Listening):
         tls: SSLContext | None = None,
         *,
         on_ready: Callable[[], None] = lambda: None,
-        given: Sequence[Given] = (),
+        given: Sequence[GivenSetting] = (),
     ) -> None:
         settings = application.settings
         self._console = ConsoleProcess()
@@ -213,7 +210,6 @@ class Server(_Listening):
         self._on_ready = on_ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen."""
         await super().startup(sockets)
         server = await asyncio.get_running_loop().create_unix_server(
             self._speak, str(self._console.interface)
@@ -231,13 +227,14 @@ class Server(_Listening):
         self._application.running.close()
         self._application.alert_feed.close()
         self._application.queries.feed.close()
-        # First: requests of open pages would be waited for.
+        # First, since the end would wait for requests of open pages.
         self._console.close()
         await super().shutdown(sockets)
 
 
-class Waiting:
-    """Answers on a server's socket while it starts: alive, but not ready. A context manager.
+class StartingServer:
+    """A server that answers on a server's socket while that starts: alive, but not ready. It is a
+    context manager.
 
     Only a start that lasts listens so early; on leaving the socket is left to the server, with the
     connections that nobody has accepted yet. ``ailment`` and ``doing`` are asked at each request.
@@ -259,7 +256,7 @@ class Waiting:
         self._after = after
         self._thread = Thread(target=self._run, name="starting", daemon=True)
 
-    def __enter__(self) -> Waiting:
+    def __enter__(self) -> StartingServer:
         self._thread.start()
         return self
 
@@ -276,10 +273,7 @@ class Waiting:
 
 
 def _spoken(tls: SSLContext | None, connections: Connections) -> type[asyncio.Protocol]:
-    """What is spoken on a new connection: HTTP, or TLS first.
-
-    uvicorn does not get the context: see :class:`Handshake`.
-    """
+    """The protocol of a new connection: HTTP, or TLS first, by :class:`Handshake`, not uvicorn."""
     if tls is None:
         return Guarded
     context = tls

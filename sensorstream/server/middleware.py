@@ -1,4 +1,4 @@
-"""What every request goes through: a limit of its body, a name, HEAD, and the time it takes."""
+"""Middleware of every request: a limit of its body, a name, HEAD, and the time it takes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sensorstream.logs import concerning
-from sensorstream.server.access import OPERATIONS
+from sensorstream.server.access_rules import OPERATIONS
 from sensorstream.server.problems import http_problem, respond
 
 ACCEPTED: Final = {"Accept-Encoding": "gzip"}
@@ -28,7 +28,7 @@ _MEMBERS: Final = 64
 
 
 class Inflating:
-    """Decompresses a body piece by piece, never more of it than is asked for."""
+    """Decompression of a body, piece by piece, never more of it than is asked for."""
 
     def __init__(self) -> None:
         self._member = zlib.decompressobj(_GZIP)
@@ -36,7 +36,7 @@ class Inflating:
         self._fed = False
 
     def feed(self, piece: bytes, most: int) -> bytes:
-        """What a piece holds; of more than ``most`` bytes the first ones alone.
+        """Decompress a piece, up to ``most`` bytes.
 
         Raises:
             HTTPException: it is not gzip.
@@ -72,7 +72,7 @@ class Inflating:
 
 
 def coding_of(scope: Scope) -> str:
-    """The content coding of a request's body; "": it is as it is.
+    """The content coding of a request's body; "": it has none.
 
     Raises:
         HTTPException: it is not understood.
@@ -98,7 +98,6 @@ _LINGER_BYTES: Final = 64 * 1024 * 1024
 
 class BodyLimit:
     """ASGI middleware: answers 413 as soon as a body, or its declared length, is too large.
-
     ``limits`` are bytes by path; ``default`` is the limit of every other path. A body in gzip is
     decompressed, and both its lengths are limited.
     """
@@ -156,10 +155,8 @@ class BodyLimit:
 
 
 async def _throw_away(receive: Receive) -> None:
-    """Read on for a while before the connection closes.
-
-    To close while the client still sends would reset the connection, and the client might lose the
-    answer (RFC 9112, section 9.6).
+    """Read on for a while before the connection closes: closing it while the client still sends
+    would reset it, and the client might lose the answer (RFC 9112, section 9.6).
     """
     thrown = 0
     with move_on_after(_LINGER_SECONDS):
@@ -181,14 +178,14 @@ _VALID: Final = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 
 
 class Named:
-    """ASGI middleware: the name is the client's ``X-Request-Id``, or a new one if it has none that
-    is valid (up to 64 letters, digits and ``._-``). The answer has it, and so have all lines of the
-    log about the request.
+    """ASGI middleware: the name is the client's ``X-Request-Id``, or a new one without a valid one
+    (up to 64 letters, digits and ``._-``). The answer and all lines of the log about the request
+    have it.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        # They are no secret. The system's random bits for each would cost a change of threads.
+        # They are no secret; the system's random bits for each would cost a change of threads.
         self._start = secrets.token_hex(4)
         self._count = itertools.count()
 
@@ -210,9 +207,8 @@ class Named:
 
 
 class Heads:
-    """ASGI middleware: asks as GET, and ends the answer after its header.
-
-    An answer that has no end, such as an event stream, is told that its client has left.
+    """ASGI middleware: asks as GET, and ends the answer after its header. An answer without an end,
+    such as an event stream, learns that its client has left.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -242,11 +238,10 @@ _OTHER: Final = "other"
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"})
 
 
-class Timed:
-    """ASGI middleware: observes each answer when it has ended, that of an event stream, too.
-
-    A path that is no operation, and an unusual method, count as "other": a client must not be able
-    to make metrics.
+class TimedAnswers:
+    """ASGI middleware: observes each answer when it has ended, that of an event stream, too. A path
+    that is no operation, and an unusual method, count as "other": a client must not be able to make
+    metrics.
     """
 
     def __init__(self, app: ASGIApp, registry: CollectorRegistry) -> None:

@@ -1,7 +1,4 @@
-"""Content negotiation: which of the offered media types the client prefers.
-
-Source: RFC 9110, section 12.5.1.
-"""
+"""Content negotiation: the offered media type a client prefers (RFC 9110, section 12.5.1)."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from sensorstream.errors import MalformedMessage
-from sensorstream.mapping.document import encoded
+from sensorstream.mapping.xml_document import encoded
 
 XML_TYPES: Final = ("application/xml", "text/xml")
 _UTF_8: Final = "utf-8"
@@ -27,7 +24,7 @@ _MARKS: Final = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 _DECLARED: Final = re.compile(rb"""<\?xml\s[^>]*?\sencoding\s*=\s*["']([^"'>]*)""")
-# Python has others, which are no character sets, and some that take quadratic time.
+# Python's other codecs are no character sets, or take quadratic time.
 _ENCODING: Final = re.compile(
     r"utf-(?:8|(?:16|32)(?:-[bl]e)?)|iso8859-\d+|cp\d+|koi8-[ru]|gb2312|gbk|gb18030|big5"
     "|shift_jis|euc_(?:jp|kr)|iso2022_jp"
@@ -53,7 +50,7 @@ def choose(accept: str, offered: Sequence[str]) -> str | None:
 
 
 def chosen(accept: str, offered: Sequence[str]) -> str:
-    """As :func:`choose`.
+    """Do :func:`choose`.
 
     Raises:
         HTTPException: 406, no offered type is acceptable.
@@ -65,7 +62,7 @@ def chosen(accept: str, offered: Sequence[str]) -> str:
 
 
 def not_acceptable(accept: str, offered: Iterable[str]) -> HTTPException:
-    """No format suits the client."""
+    """The error where no format suits the client."""
     return HTTPException(406, f"'{accept}' matches none of {', '.join(offered)}")
 
 
@@ -101,10 +98,9 @@ def media_type_of(content_type: str) -> str:
 
 
 def xml_of(body: bytes, content_type: str) -> bytes:
-    """The document of a body, such that it can be read without its header.
-
-    A ``charset`` wins over the encoding that the document declares, a byte order mark over both
-    (RFC 7303, 3.2): the document is then in UTF-8, and declares nothing.
+    """Decode a body that is XML, so that it can be read without its header. A ``charset`` wins over
+    the encoding that the document declares, a byte order mark over both (RFC 7303, 3.2): the
+    document is then in UTF-8, and declares nothing.
 
     Raises:
         HTTPException: not XML, or in an encoding that is not known.

@@ -1,4 +1,4 @@
-"""One error shape: every failed request is answered by a problem document (RFC 9457)."""
+"""The one shape of errors: every failed request is answered by a problem document (RFC 9457)."""
 
 from __future__ import annotations
 
@@ -148,7 +148,6 @@ class Problem:
         return _TYPE + self.code
 
     def document(self) -> dict[str, Any]:
-        """The JSON of the problem."""
         told = {name: each for name, each in asdict(self).items() if each is not None}
         del told["code"]
         return {"type": self.type, **told}
@@ -177,7 +176,7 @@ def unexpected() -> Problem:
 
 class _ProblemResponse(JSONResponse):
     def render(self, content: Any) -> bytes:
-        # What a client sent may be quoted, also half a character (a lone surrogate).
+        # It may quote a client's text, also half a character (a lone surrogate).
         return json.dumps(content, ensure_ascii=False).encode(errors="backslashreplace")
 
 
@@ -250,7 +249,7 @@ def install(app: FastAPI, allowed: Callable[[str], str]) -> None:
 
     @app.exception_handler(ClientDisconnect)
     async def away(_request: Request, _error: ClientDisconnect) -> JSONResponse:
-        # Nobody gets this answer: the client left, or was too slow, before its body was here.
+        # This answer is not sent: the client left, or was too slow, before its body was here.
         return respond(http_problem(408))
 
     @app.exception_handler(Exception)

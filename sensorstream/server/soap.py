@@ -21,15 +21,15 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from sensorstream.app.application import Application
-from sensorstream.app.life.entry_queue import Sender
+from sensorstream.app.life.entry_queue import MessageSender
 from sensorstream.errors import MOST, MessageTooLarge, RepeatedMessage, SensorStreamError
-from sensorstream.mapping.document import encoded
-from sensorstream.server.access import check_source
+from sensorstream.mapping.xml_document import encoded
+from sensorstream.server.access_rules import check_source
 from sensorstream.server.addresses import admitted
 from sensorstream.server.idempotency import REPLAYED, again, origin_of
 from sensorstream.server.negotiation import media_type_of, xml_of
+from sensorstream.server.operation_routes import App, outcome_answer, routed
 from sensorstream.server.problems import Problem, http_problem, problem_of, unexpected
-from sensorstream.server.routes import App, outcome_answer, routed
 
 NAMESPACE: Final = "http://sensorstream.example/soap"
 _KEY: Final = f"{{{NAMESPACE}}}idempotencyKey"
@@ -39,10 +39,9 @@ _NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010f
 _XML_NAMESPACE: Final = "http://www.w3.org/XML/1998/namespace"
 
 
-class Version(Enum):
-    """A SOAP version: the namespace of its envelope, and its media type.
-
-    ``sender`` and ``receiver`` are the fault codes for errors of the sender, and of the server.
+class SoapVersion(Enum):
+    """A SOAP version: the namespace of its envelope, and its media type. ``sender`` and
+    ``receiver`` are the fault codes for errors of the sender, and of the server.
     """
 
     SOAP_11 = ("http://schemas.xmlsoap.org/soap/envelope/", "text/xml", "Client", "Server")
@@ -61,11 +60,11 @@ class Version(Enum):
 
 
 _OURS: Final = {
-    Version.SOAP_11: ("", "http://schemas.xmlsoap.org/soap/actor/next"),
-    Version.SOAP_12: (
+    SoapVersion.SOAP_11: ("", "http://schemas.xmlsoap.org/soap/actor/next"),
+    SoapVersion.SOAP_12: (
         "",
-        f"{Version.SOAP_12.namespace}/role/next",
-        f"{Version.SOAP_12.namespace}/role/ultimateReceiver",
+        f"{SoapVersion.SOAP_12.namespace}/role/next",
+        f"{SoapVersion.SOAP_12.namespace}/role/ultimateReceiver",
     ),
 }
 
@@ -74,7 +73,7 @@ class Fault(Exception):
     """A request that is answered by a fault. ``code`` is a name of the envelope's namespace."""
 
     def __init__(
-        self, version: Version, code: str, problem: Problem, not_understood: Sequence[str] = ()
+        self, version: SoapVersion, code: str, problem: Problem, not_understood: Sequence[str] = ()
     ) -> None:
         super().__init__(problem.detail)
         self.version = version
@@ -91,15 +90,14 @@ def _client_problem(detail: str) -> Problem:
 class PostedMessage:
     """A ``postMessage`` request: the message in it, and the idempotency keys of its header."""
 
-    version: Version
+    version: SoapVersion
     message: str
     keys: Sequence[str]
 
 
-def read_request(body: bytes, assumed: Version) -> PostedMessage:
-    """Read an envelope.
-
-    ``assumed`` is the version of the answer if the body has no readable version.
+def read_request(body: bytes, assumed: SoapVersion) -> PostedMessage:
+    """Read an envelope. ``assumed`` is the version of the answer if the body has no readable
+    version.
 
     Raises:
         Fault: the envelope cannot be read, a header must be understood, or the operation is
@@ -107,10 +105,10 @@ def read_request(body: bytes, assumed: Version) -> PostedMessage:
     """
     envelope = _parse(body, assumed)
     name = etree.QName(envelope)
-    version = next((each for each in Version if each.namespace == name.namespace), None)
+    version = next((each for each in SoapVersion if each.namespace == name.namespace), None)
     if version is None or name.localname != "Envelope":
         told = f"the root is {name.text}, expected a SOAP 1.1 or 1.2 Envelope"
-        raise Fault(Version.SOAP_11, "VersionMismatch", _client_problem(told))
+        raise Fault(SoapVersion.SOAP_11, "VersionMismatch", _client_problem(told))
     _refuse_unknown_headers(envelope, version)
     content = envelope.find(version.name_of("Body"))
     operations = [] if content is None else list(content.iterchildren(tag=etree.Element))
@@ -131,7 +129,7 @@ def read_request(body: bytes, assumed: Version) -> PostedMessage:
     return PostedMessage(version, messages[0].text or "", keys)
 
 
-def answer(version: Version, content: etree._Element) -> bytes:
+def answer(version: SoapVersion, content: etree._Element) -> bytes:
     """An envelope around an answer."""
     envelope = etree.Element(version.name_of("Envelope"), nsmap={"soap": version.namespace})
     etree.SubElement(envelope, version.name_of("Body")).append(content)
@@ -142,7 +140,7 @@ def fault(told: Fault) -> bytes:
     """An envelope with a fault; the problem's fields are its detail."""
     version, problem = told.version, told.problem
     envelope = etree.Element(version.name_of("Envelope"), nsmap={"soap": version.namespace})
-    if told.not_understood and version is Version.SOAP_12:
+    if told.not_understood and version is SoapVersion.SOAP_12:
         header = etree.SubElement(envelope, version.name_of("Header"))
         for name in told.not_understood:
             qname = etree.QName(name)
@@ -155,7 +153,7 @@ def fault(told: Fault) -> bytes:
     body = etree.SubElement(envelope, version.name_of("Body"))
     element = etree.SubElement(body, version.name_of("Fault"))
     reason = f"{problem.title}: {problem.detail}"
-    if version is Version.SOAP_11:
+    if version is SoapVersion.SOAP_11:
         etree.SubElement(element, "faultcode").text = f"soap:{told.code}"
         etree.SubElement(element, "faultstring").text = _clean(reason)
         detail = etree.SubElement(element, "detail")
@@ -184,7 +182,7 @@ def element_of(name: str, value: object) -> etree._Element:
     return element
 
 
-def _parse(body: bytes, assumed: Version) -> etree._Element:
+def _parse(body: bytes, assumed: SoapVersion) -> etree._Element:
     parser = etree.XMLParser(
         resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False
     )
@@ -199,9 +197,9 @@ def _parse(body: bytes, assumed: Version) -> etree._Element:
     return envelope
 
 
-def _refuse_unknown_headers(envelope: etree._Element, version: Version) -> None:
+def _refuse_unknown_headers(envelope: etree._Element, version: SoapVersion) -> None:
     """Refuse headers but the key that are marked mustUnderstand (SOAP 1.1, 4.2.3; 1.2, 5.2.3)."""
-    role = version.name_of("actor" if version is Version.SOAP_11 else "role")
+    role = version.name_of("actor" if version is SoapVersion.SOAP_11 else "role")
     unknown = tuple(
         str(block.tag)
         for header in envelope.findall(version.name_of("Header"))
@@ -227,7 +225,7 @@ routes = APIRouter(tags=["messages"])
 _log = logging.getLogger(__name__)
 _SOURCE: Final = "soap"
 _WSDL: Final = Path(__file__).with_name("service.wsdl")
-_TYPES: Final = {version.media_type: version for version in Version}
+_TYPES: Final = {version.media_type: version for version in SoapVersion}
 _XML: Final = {"schema": {"type": "string", "format": "xml"}}
 
 
@@ -297,7 +295,7 @@ async def call(app: App, request: Request) -> Response:
 
 
 async def _take(
-    app: Application, text: str, sender: Sender, origin: str
+    app: Application, text: str, sender: MessageSender, origin: str
 ) -> tuple[Mapping[str, Any], bool]:
     """The answer, and whether it was given before."""
     content, limit = encoded(text.strip()).strip(), app.settings.server.max_message_bytes
@@ -313,5 +311,5 @@ async def _take(
 
 def _fault_response(told: Fault) -> Response:
     # SOAP 1.1, section 6.2: every fault is 500. SOAP 1.2 part 2, 7.5.2.2: Sender is 400.
-    status = 400 if told.code == Version.SOAP_12.sender else 500
+    status = 400 if told.code == SoapVersion.SOAP_12.sender else 500
     return Response(fault(told), status_code=status, media_type=told.version.media_type)

@@ -17,10 +17,9 @@ _LOOK_AGAIN: Final = 5.0
 
 
 class Certificate(RepeatedWork):
-    """The certificate chain and its private key; use as a context manager.
-
-    Renewed files take effect within seconds, for new connections. While they do not fit together (a
-    renewal writes one after the other), or cannot be read, the old ones stay.
+    """The certificate chain and its private key; use as a context manager. Renewed files take
+    effect within seconds, for new connections. While they do not fit together (a renewal writes one
+    after the other), or cannot be read, the old ones stay.
     """
 
     def __init__(self, chain: Path, key: Path, look_again: float = _LOOK_AGAIN) -> None:
@@ -37,7 +36,7 @@ class Certificate(RepeatedWork):
 
     @classmethod
     def of(cls, settings: HttpSettings) -> Certificate | None:
-        """That of the settings; None: they name none."""
+        """The certificate of the settings; None: they name none."""
         if settings.certificate is None:
             if settings.private_key is not None:
                 raise SettingsError("http.private_key is set, but http.certificate is not")
@@ -77,7 +76,7 @@ class Certificate(RepeatedWork):
             _LOG.warning("the renewed certificate %s is in use", self._files[0])
 
     def _state(self) -> list[tuple[int, int, int]]:
-        """What changes when a file is written or replaced."""
+        """The numbers that change when a file is written or replaced."""
         found = []
         for file in self._files:
             try:

@@ -1,4 +1,4 @@
-"""How to connect to a broker of MQTT or Kafka: the same for inputs and outputs."""
+"""Connections to brokers of MQTT or Kafka, for inputs and outputs alike."""
 
 from __future__ import annotations
 

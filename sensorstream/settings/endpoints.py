@@ -21,11 +21,9 @@ def setting(
     least: int = 0,
     or_zero: bool = False,
 ) -> Any:
-    """A setting: its default, what it is for, and the values it may have.
-
-    A ``required`` one has to be given, its default is empty. No repr shows a ``secret`` one.
-    ``least`` is the smallest whole number that it may be; ``or_zero``: a number above zero that
-    may also be zero.
+    """A setting: its default, what it is for, and the values it may have. A ``required`` one has to
+    be given, its default is empty. No repr shows a ``secret`` one. ``least`` is the smallest whole
+    number that it may be; ``or_zero``: a number above zero that may also be zero.
     """
     told = {
         "sentence": sentence,
@@ -74,7 +72,7 @@ class TcpInput:
 
 @dataclass(frozen=True, slots=True)
 class MqttConnection:
-    """What an input and an output of the type ``mqtt`` have in common."""
+    """The settings that inputs and outputs of the type ``mqtt`` share."""
 
     host: str = setting("", "The broker's address.", required=True)
     port: int = setting(0, "The broker's port; 0: 1883, or 8883 with TLS.")
@@ -112,7 +110,7 @@ class MqttOutput(MqttConnection):
 
 @dataclass(frozen=True, slots=True)
 class KafkaConnection:
-    """What an input and an output of the type ``kafka`` have in common."""
+    """The settings that inputs and outputs of the type ``kafka`` share."""
 
     brokers: tuple[str, ...] = setting((), "Brokers to start from, HOST:PORT.", required=True)
     user: str = setting("", "The user's name (SASL); empty: none.")
@@ -181,7 +179,7 @@ class OutputSettings:
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One of ``[[inputs]]`` with the options of its type; ``source`` is never empty."""
+    """An entry of ``[[inputs]]`` with the options of its type; ``source`` is never empty."""
 
     name: str
     source: str
@@ -189,8 +187,8 @@ class Input:
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
-    """One of ``[[outputs]]`` with the options of its type."""
+class OutputSetting:
+    """An entry of ``[[outputs]]`` with the options of its type."""
 
     name: str
     queries: tuple[str, ...]

@@ -10,13 +10,13 @@ from typing import Any, Final, TypeAlias
 
 from sensorstream.logs import FORMATS, LEVELS
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.waits import Silence
+from sensorstream.model.waits import SilentSource
 from sensorstream.settings.endpoints import (
     INPUT_TYPES,
     OUTPUT_TYPES,
     Input,
     InputSettings,
-    Output,
+    OutputSetting,
     OutputSettings,
 )
 from sensorstream.settings.endpoints import setting as _setting
@@ -59,7 +59,7 @@ class FunctionSettings:
     """``[functions]``."""
 
     files: tuple[Path, ...] = _setting(
-        (), "Python files whose functions rules may call; see docs/use/rule-language.md."
+        (), "Python files whose functions rules may call; see docs/use/mapping-rules.md."
     )
 
 
@@ -92,7 +92,7 @@ class TimeSettings:
         "rules",
         "Whose time goes on with the clock while no message comes: that of queries; of queries "
         "and rules; or also of the window of the knowledge base (queries, rules, window).",
-        [silence.value for silence in Silence],
+        [silence.value for silence in SilentSource],
     )
 
     @property
@@ -146,7 +146,7 @@ class FilterSettings:
 
 @dataclass(frozen=True, slots=True)
 class SheddingSettings:
-    """``[shedding]``: what to do when more messages come than the deployment can process."""
+    """``[shedding]``: the handling of more messages than the deployment can process."""
 
     budget: int = _setting(0, "Messages a second that are taken in whole; 0 never sheds.")
     queue: int = _setting(
@@ -160,7 +160,7 @@ class SheddingSettings:
 
 @dataclass(frozen=True, slots=True)
 class PolicySettings:
-    """``[policies.NAME]``: what load shedding keeps of a class."""
+    """``[policies.NAME]``: the individuals of a class that load shedding keeps."""
 
     class_: str = _setting("", "The class: a full IRI; its subclasses are included.")
     keep: str = _setting(
@@ -233,7 +233,7 @@ class HistorySettings:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveSettings:
-    """``[archive]``: what was moved out of PostgreSQL, as Parquet files."""
+    """``[archive]``: the data that were moved out of PostgreSQL, as Parquet files."""
 
     folder: Path = _setting(ARCHIVE_FOLDER, "Where the archive keeps its Parquet files.")
 
@@ -256,7 +256,7 @@ class ServerSettings:
 
 @dataclass(frozen=True, slots=True)
 class HttpSettings:
-    """``[http]``: who may do what over HTTP; see docs/operate/security.md."""
+    """``[http]``: access over HTTP; see docs/operate/security.md."""
 
     keys: bool = _setting(
         False, "Whether requests need a key ('sensorstream keys') or a token of http.issuer."
@@ -284,7 +284,7 @@ class HttpSettings:
 
 @dataclass(frozen=True, slots=True)
 class LogSettings:
-    """``[log]``: what the server writes to stderr; see docs/operate/operations.md."""
+    """``[log]``: the server's lines on stderr; see docs/operate/operations.md."""
 
     format: str = _setting("text", "How a line is written: text, or a JSON object.", FORMATS)
     level: str = _setting("warning", "What is written: this, and what is worse.", LEVELS)
@@ -292,7 +292,7 @@ class LogSettings:
 
 @dataclass(frozen=True, slots=True)
 class LimitSettings:
-    """``[limits]``: what one client, one message or one query may take."""
+    """``[limits]``: the bounds of one client, one message or one query."""
 
     # Questions.
     question_seconds: float = _setting(30.0, "Seconds that a question of a client may take.")
@@ -390,7 +390,7 @@ class WebhookSettings:
 
 @dataclass(frozen=True, slots=True)
 class AlertSettings:
-    """``[alerts]``: what the wall clock does with open alerts."""
+    """``[alerts]``: the effects of the wall clock on open alerts."""
 
     clear_after: float = _setting(
         7.0,
@@ -434,7 +434,7 @@ class SparkSettings:
 
 @dataclass(frozen=True, slots=True)
 class PipelineSettings:
-    """``[pipeline]``: what runs the engine."""
+    """``[pipeline]``: the runner of the engine."""
 
     runner: str = _setting(
         "engine",
@@ -452,7 +452,7 @@ class PipelineSettings:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All of one deployment. ``path`` is the file it was read from."""
+    """The settings of a deployment. ``path`` is the file they were read from."""
 
     path: Path
     ontology: OntologySettings = OntologySettings()
@@ -477,7 +477,7 @@ class Settings:
     filters: Mapping[str, FilterSettings] = field(default_factory=dict)
     policies: Mapping[str, PolicySettings] = field(default_factory=dict)
     inputs: tuple[Input, ...] = ()
-    outputs: tuple[Output, ...] = ()
+    outputs: tuple[OutputSetting, ...] = ()
 
     def __post_init__(self) -> None:
         # Also of settings that no file was read for: never below where a program happens to run.

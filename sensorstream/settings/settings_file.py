@@ -1,8 +1,7 @@
 """Read the settings of a deployment.
 
-They stand in ``sensorstream.toml``; an environment variable ``SENSORSTREAM_<SECTION>_<NAME>``
-wins over the file. Relative paths are read from the file's folder. A variable that sets nothing is
-an error.
+They stand in ``sensorstream.toml``; an environment variable ``SENSORSTREAM_<SECTION>_<NAME>`` wins
+over the file; one that sets nothing is an error. Relative paths are read from the file's folder.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from typing import Any, Final, TypeVar
 
 from sensorstream.errors import Position, SettingsError
 from sensorstream.logs import without_secrets
-from sensorstream.settings.endpoints import Input, Output
+from sensorstream.settings.endpoints import Input, OutputSetting
 from sensorstream.settings.settings import (
     LISTED_SECTIONS,
     NAMED_SECTIONS,
@@ -37,7 +36,7 @@ _NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenSetting:
     """A setting as it is read: where its value comes from, and whether that is the default."""
 
     name: str
@@ -67,13 +66,10 @@ class _Reading:
     environment: Mapping[str, str]
     variables: set[str] = field(default_factory=set)
     """The variables that could set something."""
-    given: list[Given] = field(default_factory=list)
+    given: list[GivenSetting] = field(default_factory=list)
 
     def find(self, name: str, section: str = "", lines: Sequence[str] = ()) -> Position | None:
-        """Where the file, or the part of it that is given, writes a name.
-
-        tomllib gives no positions.
-        """
+        """The position of a name in the file, or in some ``lines`` of it; tomllib gives none."""
         inside = not section
         for number, line in enumerate(lines or self.lines, 1):
             text = line.strip()
@@ -100,8 +96,8 @@ def load_settings(path: Path, environment: Mapping[str, str] | None = None) -> S
 
 def read_settings(
     path: Path, environment: Mapping[str, str] | None = None
-) -> tuple[Settings, Sequence[Given]]:
-    """As :func:`load_settings`, and where the value of each setting comes from."""
+) -> tuple[Settings, Sequence[GivenSetting]]:
+    """Read a settings file as :func:`load_settings`; return also where each value comes from."""
     path = path.absolute()
     try:
         text = path.read_text(encoding="utf-8")
@@ -132,7 +128,7 @@ def read_settings(
         for head, options in _listed("inputs", table, reading)
     )
     outputs = tuple(
-        Output(head.name, head.queries, options, head.changes)
+        OutputSetting(head.name, head.queries, options, head.changes)
         for head, options in _listed("outputs", table, reading)
     )
     _check_variables(reading)
@@ -171,13 +167,13 @@ def _named(
 
 
 def _listed(section: str, table: Mapping[str, Any], reading: _Reading) -> Iterator[tuple[Any, Any]]:
-    """What the sections ``[[section]]`` say, each with its options, in the order of the file."""
+    """The sections ``[[section]]``, each with its options, in the order of the file."""
     kind, types = LISTED_SECTIONS[section]
     lines = reading.lines
     starts = [n for n, line in enumerate(lines) if line.split("#")[0].strip() == f"[[{section}]]"]
     taken: set[str] = set()
     for number, values in enumerate(table.get(section, [])):
-        # Positions are looked for in the lines of this one only; the others are left empty.
+        # Positions are sought in the lines of this section only; all others are empty.
         begin = starts[number] if number < len(starts) else 0
         end = starts[number + 1] if number + 1 < len(starts) else len(lines)
         own = [line if begin <= n < end else "" for n, line in enumerate(lines)]
@@ -217,10 +213,9 @@ def _section(
     *,
     variables: bool = True,
 ) -> S:
-    """One section.
-
-    ``inside`` is the heading under which the file has its settings, and ``lines`` the part of the
-    file to look there; by default the section, and all. ``variables``: the environment may set it.
+    """Read a section. ``inside`` is the heading under which the file has its settings, and
+    ``lines`` the part of the file to look there; by default the section, and all. ``variables``:
+    the environment may set it.
     """
     inside = inside or section
     path = reading.path
@@ -258,7 +253,7 @@ def _section(
                 raise SettingsError(f"{section}.{name} is not set: {expected}", position=where)
             value = path.parent / default if isinstance(default, Path) else default
             values[each.name] = value
-            reading.given.append(Given(label, value, "default"))
+            reading.given.append(GivenSetting(label, value, "default"))
             continue
         try:
             is_zero = each.metadata["or_zero"] and given in (0, "0") and given is not False
@@ -277,7 +272,7 @@ def _section(
                 f"{given!r}; leave it out for the default, {each.default:,}",
                 position=where,
             )
-        reading.given.append(Given(f"{section}.{name}", value, origin, not each.repr))
+        reading.given.append(GivenSetting(f"{section}.{name}", value, origin, not each.repr))
     return kind(**values)
 
 

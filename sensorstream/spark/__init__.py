@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sensorstream.spark.interactive import Session, session
+    from sensorstream.spark.spark_sessions import Session, session
 
 __all__ = ("Session", "session")
 
@@ -16,7 +16,7 @@ def __getattr__(name: str) -> Any:
     # Spark's workers import parts of this package: they should load no more than these.
     if name not in __all__:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    return getattr(import_module("sensorstream.spark.interactive"), name)
+    return getattr(import_module("sensorstream.spark.spark_sessions"), name)
 
 
 def __dir__() -> list[str]:

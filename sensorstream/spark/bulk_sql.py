@@ -24,18 +24,18 @@ from sensorstream.history.view_definitions import (
 from sensorstream.installation import require
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
+from sensorstream.spark.history_snapshot import HistoryPlace, snapshot_of
 from sensorstream.spark.launch import spark_session
 from sensorstream.spark.numerics import register
-from sensorstream.spark.relations import over_history
-from sensorstream.spark.snapshot import Place, snapshot_of
-from sensorstream.sql.postgres.reading import Catalog, Translated, translate, view_name
-from sensorstream.sql.postgres.scope import BY_OID, Kind, SqlType
+from sensorstream.spark.spark_relations import over_history
+from sensorstream.sql.postgres.postgres_reader import Catalog, Translated, translate, view_name
+from sensorstream.sql.postgres.sql_scope import BY_OID, PostgresType, SqlType
 
 if TYPE_CHECKING:
     from py4j.protocol import Py4JJavaError
     from pyspark.sql import DataFrame, SparkSession
 
-    from sensorstream.spark.snapshot import Snapshot
+    from sensorstream.spark.history_snapshot import HistorySnapshot
 
 T = TypeVar("T")
 _COLUMNS = """
@@ -95,7 +95,7 @@ def read_catalog(cursor: extensions.cursor) -> Catalog:
         columns = views.setdefault(view, {})
         type_ = BY_OID.get(oid)
         # A numeric of any digits has no type in Spark.
-        if type_ is not None and type_.kind is not Kind.NUMERIC:
+        if type_ is not None and type_.kind is not PostgresType.NUMERIC:
             columns[column] = type_
     return Catalog(views, by_code_point=bool(one_value(cursor, _LOCALE)))
 
@@ -114,7 +114,7 @@ _MEANING: Final = {
     "spark.sql.caseSensitive": "true",
     # "${env:NAME}" in a text would be replaced by what the environment has.
     "spark.sql.variable.substitute": "false",
-    # Lists up to this length stay readable in a plan: see sensorstream.spark.wanted.
+    # Lists up to this length stay readable in a plan: see sensorstream.spark.needed_columns.
     "spark.sql.optimizer.inSetConversionThreshold": "100",
 }
 # Before it runs, Spark takes a relation of history for the few numbers of its parts, however large
@@ -127,7 +127,7 @@ _SIZES: Final = {
 
 
 def run_spark_sql(
-    place: Place,
+    place: HistoryPlace,
     text: str,
     *,
     schema: Schema,
@@ -162,7 +162,12 @@ def run_spark_sql(
 
 
 def ask(
-    spark: SparkSession, place: Place, views: Sequence[View], prepared: Prepared, *, row_limit: int
+    spark: SparkSession,
+    place: HistoryPlace,
+    views: Sequence[View],
+    prepared: Prepared,
+    *,
+    row_limit: int,
 ) -> SqlResult:
     """Answer one query with a running Spark; raises as :func:`run_spark_sql`."""
 
@@ -197,7 +202,7 @@ def _result(answer: DataFrame, prepared: Prepared, row_limit: int) -> SqlResult:
 
 @contextmanager
 def answering(
-    spark: SparkSession, place: Place, views: Sequence[View], prepared: Prepared
+    spark: SparkSession, place: HistoryPlace, views: Sequence[View], prepared: Prepared
 ) -> Iterator[DataFrame]:
     """The answer as Spark's own data frame, which must be used inside the ``with`` block.
 
@@ -211,7 +216,7 @@ def answering(
 
 
 def answer_over(
-    spark: SparkSession, snapshot: Snapshot, views: Sequence[View], prepared: Prepared
+    spark: SparkSession, snapshot: HistorySnapshot, views: Sequence[View], prepared: Prepared
 ) -> DataFrame:
     """The answer over a snapshot, in a prepared session; to be computed while that is there.
 
@@ -260,7 +265,7 @@ def plan_text(answer: DataFrame) -> str:
     return told
 
 
-def define_views(spark: SparkSession, snapshot: Snapshot, views: Sequence[View]) -> None:
+def define_views(spark: SparkSession, snapshot: HistorySnapshot, views: Sequence[View]) -> None:
     """Make temporary views of history in a prepared session, named as :func:`.view_name` says.
 
     Each reads what its own query needs, whatever is asked of it.
@@ -270,7 +275,7 @@ def define_views(spark: SparkSession, snapshot: Snapshot, views: Sequence[View])
         frame.createOrReplaceTempView(view_name(view.name))
 
 
-def _numbered(snapshot: Snapshot, views: Sequence[View]) -> list[View]:
+def _numbered(snapshot: HistorySnapshot, views: Sequence[View]) -> list[View]:
     numbers = snapshot.numbers(terms_of(views))
     return [numbered(view, numbers) for view in views]
 

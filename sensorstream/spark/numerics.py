@@ -9,7 +9,7 @@ import math
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import TYPE_CHECKING, Final
 
-from sensorstream.sql.postgres.scope import QUOTIENT_SCALE
+from sensorstream.sql.postgres.sql_scope import QUOTIENT_SCALE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -27,7 +27,7 @@ from sensorstream.history import tables
 Value: TypeAlias = int | float | str | bool
 
 
-class Comparison(Enum):
+class ColumnComparison(Enum):
     """How a column compares with a value; the texts are SQL."""
 
     IN = "in"
@@ -38,15 +38,15 @@ class Comparison(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class ColumnCondition:
     """What a column must fulfil; all but IN have one value. NULL never does."""
 
     column: str
-    comparison: Comparison
+    comparison: ColumnComparison
     values: tuple[Value, ...]
 
 
-def span(conditions: Iterable[Condition], column: str) -> tuple[int | None, int | None]:
+def span(conditions: Iterable[ColumnCondition], column: str) -> tuple[int | None, int | None]:
     """The least and the greatest value that a column of whole numbers may have; None: any.
 
     If no value is possible the least is above the greatest, or the answer is wider than it need be.
@@ -58,16 +58,16 @@ def span(conditions: Iterable[Condition], column: str) -> tuple[int | None, int 
             continue
         values = [value for value in each.values if isinstance(value, int)]
         match each.comparison:
-            case Comparison.IN if values:
+            case ColumnComparison.IN if values:
                 lows.append(min(values))
                 highs.append(max(values))
-            case Comparison.LESS:
+            case ColumnComparison.LESS:
                 highs += [value - 1 for value in values]
-            case Comparison.AT_MOST:
+            case ColumnComparison.AT_MOST:
                 highs += values
-            case Comparison.MORE:
+            case ColumnComparison.MORE:
                 lows += [value + 1 for value in values]
-            case Comparison.AT_LEAST:
+            case ColumnComparison.AT_LEAST:
                 lows += values
     return max(lows, default=None), min(highs, default=None)
 
@@ -127,16 +127,16 @@ class SourceTable:
         return ", ".join(f"`{each.name}` {each.kind}" for each in self.columns)
 
 
-def condition_of(table: SourceTable, conditions: Collection[Condition]) -> sql.Composable:
+def condition_of(table: SourceTable, conditions: Collection[ColumnCondition]) -> sql.Composable:
     """Conditions of a table for PostgreSQL."""
     tested = {each.name: each.tested for each in table.columns}
     told = sorted(conditions, key=repr)
     return sql.SQL(" and ").join([_test(tested[each.column], each) for each in told] or [_TRUE])
 
 
-def _test(column: str, condition: Condition) -> sql.Composable:
+def _test(column: str, condition: ColumnCondition) -> sql.Composable:
     values = [sql.Literal(value) for value in condition.values]
-    if condition.comparison is Comparison.IN:
+    if condition.comparison is ColumnComparison.IN:
         return sql.SQL("{} in ({})").format(sql.SQL(column), sql.SQL(", ").join(values))
     return sql.SQL("{} {} {}").format(sql.SQL(column), sql.SQL(condition.comparison.value), *values)
 

@@ -22,8 +22,8 @@ from sensorstream.model.vocabulary import (
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Query, Update
 from sensorstream.sparql.functions import OF_EVENTS
-from sensorstream.sparql.parser import Parsed
-from sensorstream.sparql.printing import valid_time_text
+from sensorstream.sparql.query_parser import Parsed
+from sensorstream.sparql.query_printer import valid_time_text
 from sensorstream.sparql.walk import nodes
 
 GRAPHS: Final = (GRAPH_STATIC, GRAPH_WINDOW, GRAPH_INFERRED)

@@ -21,7 +21,7 @@ from sensorstream.model.terms import IRI, BlankNode, Triple
 from sensorstream.model.vocabulary import RESERVED
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Pattern, PatternTerm, Query, TriplePattern, Variable
-from sensorstream.sparql.places import give_place
+from sensorstream.sparql.text_places import give_place
 from sensorstream.sparql.walk import nodes, replaced
 
 NAMES: Final = f"{RESERVED}described:"

@@ -13,16 +13,23 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from sensorstream.errors import TermError
 from sensorstream.model import xsd
-from sensorstream.model.numerals import decimal_text, double_text
-from sensorstream.model.places import (
+from sensorstream.model.geometry import (
     lies_within,
     metres_between,
     read_area,
     read_point,
     read_position,
 )
+from sensorstream.model.numerals import decimal_text, double_text
 from sensorstream.model.terms import IRI, Literal, Term, is_of
-from sensorstream.model.xsd import DATE_TIMES, EXACT, Duration, Moment, datetime_of, moment_text
+from sensorstream.model.xsd import (
+    DATE_TIMES,
+    EXACT,
+    Duration,
+    TimelineMoment,
+    datetime_of,
+    moment_text,
+)
 from sensorstream.sparql.values import boolean, time_of
 
 LOCAL: Final = IRI("urn:sensorstream:function:local")
@@ -78,7 +85,7 @@ def _local(time: Term, zone: Term) -> Literal:
     if (
         not isinstance(time, Literal)
         or time.datatype not in DATE_TIMES
-        or not isinstance(moment, Moment)
+        or not isinstance(moment, TimelineMoment)
     ):
         raise TermError(f"'{time}' is no xsd:dateTime")
     if moment.zone is None:
@@ -92,7 +99,7 @@ def _local(time: Term, zone: Term) -> Literal:
         raise TermError(f"'{time}' is outside the years 1 to 9999")
     # Before time zones were of whole minutes, the seconds are left out.
     minutes = int(offset.total_seconds() // 60)
-    local = Moment(EXACT.add(moment.utc, Decimal(minutes * 60)), minutes)
+    local = TimelineMoment(EXACT.add(moment.utc, Decimal(minutes * 60)), minutes)
     text = moment_text(local, xsd.DATE_TIME)
     assert text is not None
     return Literal(text, xsd.DATE_TIME)

@@ -26,7 +26,7 @@ from sensorstream.model.xsd import (
     FAMILIES,
     RDF_LANG_STRING,
     Duration,
-    Moment,
+    TimelineMoment,
     fields,
     zone_text,
 )
@@ -277,7 +277,7 @@ _floor: Final = _rounding(math.floor, lambda value: value.to_integral_value(ROUN
 def _part(place: int) -> Function:
     def function(term: Term | None) -> Term | None:
         found = time_of(term)
-        if type(term) is not Literal or not isinstance(found, Moment):
+        if type(term) is not Literal or not isinstance(found, TimelineMoment):
             return None
         # A time of day has no date, a date no time of day.
         if (term.datatype == xsd.TIME and place < 3) or (term.datatype == xsd.DATE and place > 2):
@@ -290,14 +290,14 @@ def _part(place: int) -> Function:
 
 def _timezone(term: Term | None) -> Term | None:
     found = time_of(term)
-    if not isinstance(found, Moment) or found.zone is None:
+    if not isinstance(found, TimelineMoment) or found.zone is None:
         return None
     return time_literal(Duration(0, Decimal(found.zone * 60)), xsd.DAY_TIME_DURATION)
 
 
 def _tz(term: Term | None) -> Term | None:
     found = time_of(term)
-    return Literal(zone_text(found.zone)) if isinstance(found, Moment) else None
+    return Literal(zone_text(found.zone)) if isinstance(found, TimelineMoment) else None
 
 
 def _hashing(name: str) -> Function:

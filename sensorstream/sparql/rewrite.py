@@ -14,7 +14,7 @@ from typing import Any, Final
 from sensorstream.model.terms import IRI, BlankNode, Literal
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import BGP, TURNED, Expression, Filter, Join, Pattern, Window
-from sensorstream.sparql.scope import certain, conjuncts, existences, in_scope, names_in
+from sensorstream.sparql.variable_scope import certain, conjuncts, existences, in_scope, names_in
 from sensorstream.sparql.walk import children, nodes, rebuilt, renewed, replaced
 
 Rule = Callable[[Pattern], Pattern]

@@ -24,8 +24,8 @@ from sensorstream.model.xsd import (
     RDF_LANG_STRING,
     UNORDERED,
     Duration,
-    Moment,
     Time,
+    TimelineMoment,
 )
 
 Number: TypeAlias = int | Decimal | float
@@ -67,7 +67,7 @@ def number(term: Term | None) -> Number | None:
 def time_of(term: Term | None) -> Time | None:
     """The value of a moment or duration; None if it is none, or not valid."""
     value = term.known if type(term) is Literal else None
-    return value if type(value) is Moment or type(value) is Duration else None
+    return value if type(value) is TimelineMoment or type(value) is Duration else None
 
 
 def rank(term: Literal) -> int:
@@ -236,7 +236,7 @@ def time_key(term: Literal) -> TimeKey | None:
 def calculated_time(operator: str, left: Term | None, right: Term | None) -> Literal | None:
     """The sum or difference of two terms, one of them a moment or duration."""
     one, other = time_of(left), time_of(right)
-    if isinstance(one, Duration) and isinstance(other, Moment) and operator == "+":
+    if isinstance(one, Duration) and isinstance(other, TimelineMoment) and operator == "+":
         left, right, one, other = right, left, other, one
     if type(left) is not Literal or type(right) is not Literal or operator not in ("+", "-"):
         return None
@@ -250,7 +250,7 @@ def calculated_time(operator: str, left: Term | None, right: Term | None) -> Lit
             return None
         kind = xsd.DATE_TIME if left.datatype == xsd.DATE_TIME_STAMP else left.datatype
         return time_literal(xsd.moved(one, length), kind)
-    if not isinstance(one, Moment) or other is None or operator != "-":
+    if not isinstance(one, TimelineMoment) or other is None or operator != "-":
         return None
     if FAMILIES[left.datatype] != FAMILIES[right.datatype] or (one.zone is None) != (
         other.zone is None

@@ -6,7 +6,7 @@ nothing else. A cell is a :data:`.Cell`.
 A number, which has no bounds, is in DuckDB a list of doubles, and in Spark a text in whose order
 numbers are (:mod:`sensorstream.model.numerals`); so a node on numbers has another line. A moment is
 in Spark microseconds since 1970. Functions with names in small letters are those that the engines
-are given: :mod:`sensorstream.archive.sparql`, :mod:`sensorstream.spark.sparql.numbers`.
+are given: :mod:`sensorstream.archive.archive_sparql`, :mod:`sensorstream.spark.sparql.numbers`.
 
 Patterns are written for RE2, which DuckDB has, and for Java, which Spark has. They come from
 :mod:`sensorstream.sql.sparql`: its own, and those of REGEX and REPLACE, where it allows only what
@@ -27,7 +27,7 @@ from sqlglot import exp
 
 from sensorstream.errors import UnsupportedQuery
 from sensorstream.model.numerals import doubles, sortable
-from sensorstream.sql.fragments import Cell, made, sql
+from sensorstream.sql.sql_fragments import Cell, made, sql
 
 _OPTIONS: Final = re.compile(r"\(\?([isw]+)\)")
 # In PostgreSQL these know all of Unicode; RE2's own are those of ASCII.
@@ -128,7 +128,7 @@ _TOO_FAR: Final = (
 _OPTIONAL: Final = f"not on Spark: an OPTIONAL within an EXISTS that mentions a variable {_WAY_OUT}"
 
 
-class Kind(Enum):
+class ExpressionKind(Enum):
     """What an expression gives.
 
     A number is a ``numeric`` of PostgreSQL, which has no bounds; elsewhere what stands for one
@@ -145,37 +145,37 @@ class Kind(Enum):
     MOMENT = auto()
 
 
-Columns: TypeAlias = Mapping[str, Kind]
+Columns: TypeAlias = Mapping[str, ExpressionKind]
 TABLES: Final[Mapping[str, Columns]] = {
     "statements": {
-        "subject": Kind.INTEGER,
-        "predicate": Kind.INTEGER,
-        "object": Kind.INTEGER,
-        "number": Kind.DOUBLE,
-        "valid_from": Kind.INTEGER,
-        "valid_to": Kind.INTEGER,
-        "inferred": Kind.BOOLEAN,
+        "subject": ExpressionKind.INTEGER,
+        "predicate": ExpressionKind.INTEGER,
+        "object": ExpressionKind.INTEGER,
+        "number": ExpressionKind.DOUBLE,
+        "valid_from": ExpressionKind.INTEGER,
+        "valid_to": ExpressionKind.INTEGER,
+        "inferred": ExpressionKind.BOOLEAN,
     },
     "terms": {
-        "id": Kind.INTEGER,
-        "kind": Kind.INTEGER,
-        "text": Kind.TEXT,
-        "datatype": Kind.TEXT,
-        "language": Kind.TEXT,
-        "number": Kind.NUMBER,
-        "moment": Kind.MOMENT,
+        "id": ExpressionKind.INTEGER,
+        "kind": ExpressionKind.INTEGER,
+        "text": ExpressionKind.TEXT,
+        "datatype": ExpressionKind.TEXT,
+        "language": ExpressionKind.TEXT,
+        "number": ExpressionKind.NUMBER,
+        "moment": ExpressionKind.MOMENT,
     },
 }
 """The tables of the history, of which queries are made."""
 
 
-def common(kinds: Iterable[Kind]) -> Kind:
+def common(kinds: Iterable[ExpressionKind]) -> ExpressionKind:
     """The kind of operands, or of branches: that of a number if one is a number."""
-    found = [each for each in kinds if each is not Kind.NULL]
-    for each in (Kind.NUMBER, Kind.DOUBLE):
+    found = [each for each in kinds if each is not ExpressionKind.NULL]
+    for each in (ExpressionKind.NUMBER, ExpressionKind.DOUBLE):
         if each in found:
             return each
-    return found[0] if found else Kind.NULL
+    return found[0] if found else ExpressionKind.NULL
 
 
 @dataclass(slots=True)
@@ -195,7 +195,9 @@ class VisibleColumns:
         """The scope of a query within."""
         return VisibleColumns(self.dialect, self, {}, {}, is_condition, is_optional)
 
-    def kind(self, column: exp.Column, conditions: int = 0, *, is_optional: bool = False) -> Kind:
+    def kind(
+        self, column: exp.Column, conditions: int = 0, *, is_optional: bool = False
+    ) -> ExpressionKind:
         """The kind of a column; NULL for one that nobody calculates with.
 
         Args:
@@ -216,7 +218,7 @@ class VisibleColumns:
                 raise UnsupportedQuery(_OPTIONAL)
             return columns[column.name]
         if self.outer is None:
-            return Kind.NULL
+            return ExpressionKind.NULL
         return self.outer.kind(
             column, conditions + self.is_condition, is_optional=is_optional or self.is_optional
         )
@@ -229,7 +231,7 @@ class VisibleColumns:
 
 
 _Change: TypeAlias = Callable[[str], str]
-Row = tuple[Kind | None, Cell, Cell]
+Row = tuple[ExpressionKind | None, Cell, Cell]
 """The kind of the result, None: that of the operands; DuckDB's cell; Spark's."""
 DUCKDB: Final = "duckdb"
 SPARK: Final = "spark"
@@ -295,30 +297,38 @@ def _now_spark(node: exp.Expr) -> exp.Expr:
 NODES: Final[Mapping[type[exp.Expr], Row]] = {
     **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Paren), (None, "", "")),
     **dict.fromkeys((exp.Abs, exp.Sign, exp.Floor, exp.Ceil, exp.Trunc), (None, "", None)),
-    **dict.fromkeys((exp.And, exp.Or, exp.Not, exp.Is, exp.Boolean), (Kind.BOOLEAN, "", "")),
-    **dict.fromkeys((exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE), (Kind.BOOLEAN, "", "")),
-    **dict.fromkeys((exp.NullSafeNEQ, exp.Between, exp.In), (Kind.BOOLEAN, "", "")),
+    **dict.fromkeys(
+        (exp.And, exp.Or, exp.Not, exp.Is, exp.Boolean), (ExpressionKind.BOOLEAN, "", "")
+    ),
+    **dict.fromkeys(
+        (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE), (ExpressionKind.BOOLEAN, "", "")
+    ),
+    **dict.fromkeys((exp.NullSafeNEQ, exp.Between, exp.In), (ExpressionKind.BOOLEAN, "", "")),
     **dict.fromkeys((exp.Case, exp.Coalesce, exp.Greatest, exp.Least), (None, "", "")),
-    exp.Null: (Kind.NULL, "", ""),
-    exp.Left: (Kind.TEXT, "", ""),
-    exp.Right: (Kind.TEXT, "", ""),
-    exp.Length: (Kind.INTEGER, "", ""),
-    exp.StrPosition: (Kind.INTEGER, "", "instr"),
-    exp.Substring: (Kind.TEXT, _substring_duckdb, _substring_spark),
-    exp.Replace: (Kind.TEXT, "", ""),
-    exp.DPipe: (Kind.TEXT, "", ""),
-    exp.SplitPart: (Kind.TEXT, "", ""),
-    exp.Trim: (Kind.TEXT, "", ""),
-    exp.Upper: (Kind.TEXT, "unicode_upper", ""),
-    exp.Lower: (Kind.TEXT, "unicode_lower", ""),
+    exp.Null: (ExpressionKind.NULL, "", ""),
+    exp.Left: (ExpressionKind.TEXT, "", ""),
+    exp.Right: (ExpressionKind.TEXT, "", ""),
+    exp.Length: (ExpressionKind.INTEGER, "", ""),
+    exp.StrPosition: (ExpressionKind.INTEGER, "", "instr"),
+    exp.Substring: (ExpressionKind.TEXT, _substring_duckdb, _substring_spark),
+    exp.Replace: (ExpressionKind.TEXT, "", ""),
+    exp.DPipe: (ExpressionKind.TEXT, "", ""),
+    exp.SplitPart: (ExpressionKind.TEXT, "", ""),
+    exp.Trim: (ExpressionKind.TEXT, "", ""),
+    exp.Upper: (ExpressionKind.TEXT, "unicode_upper", ""),
+    exp.Lower: (ExpressionKind.TEXT, "unicode_lower", ""),
     # Both compare by code points, and know the cases of all letters.
-    exp.Collate: (Kind.TEXT, ":a", ":a"),
-    exp.RegexpLike: (Kind.BOOLEAN, _exchanging(re2_pattern), _exchanging(java_pattern)),
-    exp.RegexpReplace: (Kind.TEXT, _exchanging(re2_pattern, re2_replacement), _replaced_spark),
-    exp.MD5: (Kind.TEXT, "", "MD5(CAST(:a AS BINARY))"),
-    exp.Rand: (Kind.DOUBLE, "", ""),
-    exp.Uuid: (Kind.TEXT, "", ""),
-    exp.Window: (Kind.INTEGER, "", _numbered_spark),
+    exp.Collate: (ExpressionKind.TEXT, ":a", ":a"),
+    exp.RegexpLike: (ExpressionKind.BOOLEAN, _exchanging(re2_pattern), _exchanging(java_pattern)),
+    exp.RegexpReplace: (
+        ExpressionKind.TEXT,
+        _exchanging(re2_pattern, re2_replacement),
+        _replaced_spark,
+    ),
+    exp.MD5: (ExpressionKind.TEXT, "", "MD5(CAST(:a AS BINARY))"),
+    exp.Rand: (ExpressionKind.DOUBLE, "", ""),
+    exp.Uuid: (ExpressionKind.TEXT, "", ""),
+    exp.Window: (ExpressionKind.INTEGER, "", _numbered_spark),
     # The first of an ordered array, which Spark never makes.
     exp.Bracket: (None, "", ":a"),
 }
@@ -360,26 +370,26 @@ _TIMES: Final = (
 EXPANDED: Final = "expanded"
 """The cell of a dialect that has what PostgreSQL's text is made of."""
 
-FUNCTIONS: Final[Mapping[str, tuple[Kind, str, Cell, Cell]]] = {
+FUNCTIONS: Final[Mapping[str, tuple[ExpressionKind, str, Cell, Cell]]] = {
     "SCIENTIFIC": (
-        Kind.TEXT,
+        ExpressionKind.TEXT,
         "TO_CHAR(:a, '9.9999999999999999EEEE')",
         "number_scientific",
         "sensorstream_number_scientific",
     ),
     # The same number: elsewhere there are no zeros at its end.
-    "TRIM_SCALE": (Kind.NUMBER, "", ":a", ":a"),
+    "TRIM_SCALE": (ExpressionKind.NUMBER, "", ":a", ":a"),
     # Of a and b; only c digits of a are looked at.
     "QUOTIENT": (
-        Kind.NUMBER,
+        ExpressionKind.NUMBER,
         "ROUND(:a, :c) / :b",
         "number_divide(number_round(:a, :c), :b)",
         "sensorstream_number_quotient(sensorstream_number_round(:a, :c), :b, :c)",
     ),
-    "ENCODE_FOR_URI": (Kind.TEXT, _URI, "url_encode", _FORM_SPARK),
+    "ENCODE_FOR_URI": (ExpressionKind.TEXT, _URI, "url_encode", _FORM_SPARK),
     **{
         f"HEX_SHA{bits}": (
-            Kind.TEXT,
+            ExpressionKind.TEXT,
             f"ENCODE(SHA{bits}(CONVERT_TO(:a, 'UTF8')), 'hex')",
             "sha256" if bits == 256 else f"sha{bits}_text",
             f"SHA2(CAST(:a AS BINARY), {bits})",
@@ -388,40 +398,50 @@ FUNCTIONS: Final[Mapping[str, tuple[Kind, str, Cell, Cell]]] = {
     },
     # a is PostgreSQL's way to write it.
     "NOW_TEXT": (
-        Kind.TEXT,
+        ExpressionKind.TEXT,
         "TO_CHAR(CURRENT_TIMESTAMP AT TIME ZONE 'UTC', :a)",
         "STRFTIME(CURRENT_TIMESTAMP AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%fZ')",
         _now_spark,
     ),
     "IS_DATE": (
-        Kind.BOOLEAN,
+        ExpressionKind.BOOLEAN,
         "PG_INPUT_IS_VALID(:a, 'date')",
         "is_date",
         "NOT sensorstream_micros(:a || 'T00:00:00Z') IS NULL",
     ),
     "IS_MOMENT": (
-        Kind.BOOLEAN,
+        ExpressionKind.BOOLEAN,
         "PG_INPUT_IS_VALID(:a, 'timestamptz')",
         "is_moment",
         "NOT sensorstream_micros(:a) IS NULL",
     ),
     # By the instants a and b of the texts c and d where these tell it, else as e says. Spark would
     # put what reads the instants into each place where one is compared.
-    "TIMES_COMPARED": (Kind.INTEGER, _TIMES, EXPANDED, ":e"),
+    "TIMES_COMPARED": (ExpressionKind.INTEGER, _TIMES, EXPANDED, ":e"),
     # Of schema store in PostgreSQL.
-    "IS_TIME": (Kind.BOOLEAN, "", "is_time", "sensorstream_is_time"),
-    "TIME_ORDER": (Kind.INTEGER, "", "time_order", "sensorstream_time_order"),
-    "TIME_KEY": (Kind.NUMBER, "", "time_key", "sensorstream_number(sensorstream_time_key(:a, :b))"),
-    "TIME_TIE": (Kind.NUMBER, "", "time_tie", "sensorstream_number(sensorstream_time_tie(:a, :b))"),
+    "IS_TIME": (ExpressionKind.BOOLEAN, "", "is_time", "sensorstream_is_time"),
+    "TIME_ORDER": (ExpressionKind.INTEGER, "", "time_order", "sensorstream_time_order"),
+    "TIME_KEY": (
+        ExpressionKind.NUMBER,
+        "",
+        "time_key",
+        "sensorstream_number(sensorstream_time_key(:a, :b))",
+    ),
+    "TIME_TIE": (
+        ExpressionKind.NUMBER,
+        "",
+        "time_tie",
+        "sensorstream_number(sensorstream_time_tie(:a, :b))",
+    ),
     "TIME_SUM": (
-        Kind.TEXT,
+        ExpressionKind.TEXT,
         "",
         "time_sum",
         "sensorstream_time_sum(:a, :b, :c, :d, CAST(:e AS STRING))",
     ),
-    "TIME_NEGATIVE": (Kind.TEXT, "", "time_negative", "sensorstream_time_negative"),
-    "TIME_CAST": (Kind.TEXT, "", "time_cast", "sensorstream_time_cast"),
-    "TIME_PART": (Kind.TEXT, "", "time_part", "sensorstream_time_part"),
+    "TIME_NEGATIVE": (ExpressionKind.TEXT, "", "time_negative", "sensorstream_time_negative"),
+    "TIME_CAST": (ExpressionKind.TEXT, "", "time_cast", "sensorstream_time_cast"),
+    "TIME_PART": (ExpressionKind.TEXT, "", "time_part", "sensorstream_time_part"),
 }
 """Functions that only the compiler knows: kind, PostgreSQL, DuckDB, Spark."""
 
@@ -467,11 +487,11 @@ def _foremost_spark(node: exp.ArrayAgg, condition: exp.Expr | None) -> exp.Expr:
 
 
 AGGREGATES: Final[Mapping[type[exp.Expr], Row]] = {
-    exp.Count: (Kind.INTEGER, "", ""),
-    exp.Sum: (Kind.NUMBER, _total_duckdb, _total_spark),
+    exp.Count: (ExpressionKind.INTEGER, "", ""),
+    exp.Sum: (ExpressionKind.NUMBER, _total_duckdb, _total_spark),
     exp.Max: (None, "", ""),
     exp.Min: (None, "", ""),
-    exp.GroupConcat: (Kind.TEXT, "", _joined_spark),
+    exp.GroupConcat: (ExpressionKind.TEXT, "", _joined_spark),
     exp.ArrayAgg: (None, "", _foremost_spark),
 }
 """A function gets the condition of FILTER as well."""
@@ -479,37 +499,43 @@ AGGREGATES: Final[Mapping[type[exp.Expr], Row]] = {
 
 # -- casts ------------------------------------------------------------------------------------
 
-TYPES: Final[Mapping[str, tuple[Kind, str, str]]] = {
-    "DECIMAL": (Kind.NUMBER, "DOUBLE[]", "STRING"),
-    "DOUBLE": (Kind.DOUBLE, "DOUBLE", "DOUBLE"),
-    "FLOAT": (Kind.FLOAT, "FLOAT", "FLOAT"),
-    "SMALLINT": (Kind.INTEGER, "SMALLINT", "BIGINT"),
+TYPES: Final[Mapping[str, tuple[ExpressionKind, str, str]]] = {
+    "DECIMAL": (ExpressionKind.NUMBER, "DOUBLE[]", "STRING"),
+    "DOUBLE": (ExpressionKind.DOUBLE, "DOUBLE", "DOUBLE"),
+    "FLOAT": (ExpressionKind.FLOAT, "FLOAT", "FLOAT"),
+    "SMALLINT": (ExpressionKind.INTEGER, "SMALLINT", "BIGINT"),
     # Spark's places within texts are of this type.
-    "INT": (Kind.INTEGER, "INT", "INT"),
+    "INT": (ExpressionKind.INTEGER, "INT", "INT"),
     # An id, which is a text in the archive.
-    "BIGINT": (Kind.INTEGER, "TEXT", "BIGINT"),
-    "TEXT": (Kind.TEXT, "TEXT", "STRING"),
-    "BOOLEAN": (Kind.BOOLEAN, "BOOLEAN", "BOOLEAN"),
-    "TIMESTAMPTZ": (Kind.MOMENT, "TIMESTAMPTZ", "BIGINT"),
-    "INTERVAL": (Kind.MOMENT, "INTERVAL", "INTERVAL"),
+    "BIGINT": (ExpressionKind.INTEGER, "TEXT", "BIGINT"),
+    "TEXT": (ExpressionKind.TEXT, "TEXT", "STRING"),
+    "BOOLEAN": (ExpressionKind.BOOLEAN, "BOOLEAN", "BOOLEAN"),
+    "TIMESTAMPTZ": (ExpressionKind.MOMENT, "TIMESTAMPTZ", "BIGINT"),
+    "INTERVAL": (ExpressionKind.MOMENT, "INTERVAL", "INTERVAL"),
 }
 """Of PostgreSQL: their kinds, and what stands for them."""
 
-CASTS: Final[Mapping[tuple[Kind, str], tuple[str, str]]] = {
-    (Kind.NUMBER, "TEXT"): ("number_plain", "sensorstream_number_text"),
-    (Kind.NUMBER, "DOUBLE"): (":a[1]", "sensorstream_number_double"),
-    (Kind.NUMBER, "FLOAT"): (
+CASTS: Final[Mapping[tuple[ExpressionKind, str], tuple[str, str]]] = {
+    (ExpressionKind.NUMBER, "TEXT"): ("number_plain", "sensorstream_number_text"),
+    (ExpressionKind.NUMBER, "DOUBLE"): (":a[1]", "sensorstream_number_double"),
+    (ExpressionKind.NUMBER, "FLOAT"): (
         "CAST(:a[1] AS FLOAT)",
         "CAST(sensorstream_number_double(:a) AS FLOAT)",
     ),
-    (Kind.NUMBER, "INT"): ("CAST(:a[1] AS INT)", "CAST(sensorstream_number_text(:a) AS INT)"),
-    (Kind.TEXT, "DECIMAL"): ("number_of_text", "sensorstream_number"),
-    (Kind.INTEGER, "DECIMAL"): (
+    (ExpressionKind.NUMBER, "INT"): (
+        "CAST(:a[1] AS INT)",
+        "CAST(sensorstream_number_text(:a) AS INT)",
+    ),
+    (ExpressionKind.TEXT, "DECIMAL"): ("number_of_text", "sensorstream_number"),
+    (ExpressionKind.INTEGER, "DECIMAL"): (
         "number_of_double(CAST(:a AS DOUBLE))",
         "sensorstream_number(CAST(:a AS STRING))",
     ),
-    (Kind.DOUBLE, "DECIMAL"): ("number_of_double", "sensorstream_number(CAST(:a AS STRING))"),
-    (Kind.TEXT, "TIMESTAMPTZ"): ("TRY_CAST(:a AS TIMESTAMPTZ)", "sensorstream_micros"),
+    (ExpressionKind.DOUBLE, "DECIMAL"): (
+        "number_of_double",
+        "sensorstream_number(CAST(:a AS STRING))",
+    ),
+    (ExpressionKind.TEXT, "TIMESTAMPTZ"): ("TRY_CAST(:a AS TIMESTAMPTZ)", "sensorstream_micros"),
 }
 """What no cast of the dialect's own does; the number of a double is its shortest decimal."""
 

@@ -1,10 +1,9 @@
-"""The processes that hold the engines, each those of one partition of Spark's state.
+"""The processes that hold the engines: one for each partition of Spark's state.
 
-Spark runs the tasks of a partition now in this Python worker, now in that, and may end any of
-them. So the engines live in processes beside the workers: a host for each partition of the state,
-which every worker finds by its socket. All hosts on a machine are forks of one process, which has
-read the deployment. Each of them may end at any time: what rebuilds its engines is in Spark's
-state.
+Spark runs the tasks of a partition in changing Python workers, and may end any of them. So the
+engines live in processes beside the workers: a host for each partition of the state, which every
+worker finds by its socket. All hosts on a machine are forks of one process that has read the
+deployment. Any of them may end at any time: Spark's state has all that rebuilds its engines.
 """
 
 from __future__ import annotations
@@ -24,16 +23,16 @@ from typing import Final, NoReturn
 
 from sensorstream.app.control.rule_files import with_rule_sets
 from sensorstream.app.control.wiring import Deployment, Substitutes, read_deployment
-from sensorstream.app.life.memory import spare_what_stays
+from sensorstream.app.life.process_memory import spare_what_stays
 from sensorstream.clock import SystemClock
 from sensorstream.errors import SparkError
 from sensorstream.history.journal_rows import record_of, row_of
 from sensorstream.journal.records import Record
-from sensorstream.processes.messages import Failed
 from sensorstream.processes.own_folders import lock_folder
+from sensorstream.processes.question_messages import Failed
 from sensorstream.reasoning.ontology import parse_put
 from sensorstream.streaming.keyed_engine import Controls, KeyedEngine
-from sensorstream.streaming.work import (
+from sensorstream.streaming.worker_messages import (
     PROTOCOL,
     Done,
     HostTask,
@@ -51,7 +50,7 @@ _MOST_STATEMENTS: Final = 500_000
 _MOST_JAVA: Final = 4
 """Engines that are held where each has a Java process for its reasoner."""
 _FEW: Final = 100
-"""Entries that an engine may process again each time that it is rebuilt."""
+"""Entries that an engine may process again at each rebuilding."""
 
 
 class EngineHost:
@@ -70,7 +69,7 @@ class EngineHost:
         self._most = _MOST_JAVA if java else None
 
     def work(self, work: Work) -> Done | None:
-        """Do it; None: the state of the key's engine is needed."""
+        """Do a piece of work; None: the state of the key's engine is needed."""
         records = _records(work.chunks)
         records.sort(key=lambda each: each.seq)
 
@@ -120,7 +119,6 @@ class EngineHost:
         return engine
 
     def close(self) -> None:
-        """Stop the reasoners."""
         for engine in self._engines.values():
             engine.close()
 
@@ -162,10 +160,9 @@ def serve(listening: socket, task: HostTask, deployment: Deployment) -> None:
 
 
 def serve_partitions(listening: socket, folder: Path, task: HostTask, leader: int) -> None:
-    """Read the deployment once, and fork a host for each partition that is asked for.
-
-    So the hosts share the time and the memory that the deployment costs. The answer to the number
-    of a partition is None when its socket is in the folder, or why there is none.
+    """Read the deployment once, and fork a host for each partition that is asked for. So the hosts
+    share the time and the memory that the deployment costs. The answer to the number of a partition
+    is None when its socket is in the folder, or why there is none.
     """
     _watch(folder, leader)
     refused: Failed | None = None
@@ -209,9 +206,8 @@ def _failed(error: Exception) -> Failed:
 
 
 def _watch(folder: Path, leader: int) -> None:
-    """End this process when the query has ended: its folder is gone, or Spark's own process.
-
-    Timers are not inherited by a fork.
+    """End this process when the query has ended: its folder is gone, or Spark's own process. Timers
+    are set in each fork anew, since a fork inherits none.
     """
 
     def look(_number: int, _frame: object) -> None:
@@ -227,10 +223,9 @@ def _watch(folder: Path, leader: int) -> None:
 
 
 def main() -> None:
-    """``python -m sensorstream.streaming.engine_host FOLDER SOCKET LEADER``.
-
-    ``SOCKET`` is the number of the open file, ``LEADER`` the process whose end ends this one. The
-    task comes on stdin.
+    """Run ``python -m sensorstream.streaming.engine_host FOLDER SOCKET LEADER``. ``SOCKET`` is the
+    number of the open file, ``LEADER`` the process whose end ends this one. The task comes on
+    stdin.
     """
     folder, listening, leader = Path(sys.argv[1]), socket(fileno=int(sys.argv[2])), sys.argv[3]
     task: HostTask = pickle.load(sys.stdin.buffer)

@@ -1,4 +1,4 @@
-"""A worker's way to the process that holds the engines of its partition."""
+"""The connection of a worker to the process that holds the engines of its partition."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Final
 
 from sensorstream.errors import SparkError
-from sensorstream.processes.messages import Failed
 from sensorstream.processes.own_folders import locked_file
-from sensorstream.streaming.work import Done, HostTask, Work, connected, listening_at
+from sensorstream.processes.question_messages import Failed
+from sensorstream.streaming.worker_messages import Done, HostTask, Work, connected, listening_at
 
 _PARENT: Final = "hosts.sock"
 """The socket of the process that the hosts are forks of."""
@@ -26,7 +26,7 @@ class HostClient:
     Args:
         folder: holds the sockets of the query's hosts on this machine; made if it is not there.
         partition: the number of the partition.
-        task: what a new host is told.
+        task: the task of a new host.
 
     Raises:
         SparkError: a host does not start.
@@ -41,7 +41,7 @@ class HostClient:
         """See :meth:`.EngineHost.work`; a host that has ended is replaced, once.
 
         Raises:
-            SparkError: it could not be done.
+            SparkError: the work failed.
         """
         try:
             answer = self._ask(work)
@@ -84,7 +84,7 @@ def start_hosts(folder: Path, task: HostTask, leader: int) -> None:
 
     Args:
         folder: for the sockets.
-        task: what the hosts are told.
+        task: the task of the hosts.
         leader: the process whose end ends it.
     """
     # It waits here for those that want a host already.

@@ -1,7 +1,7 @@
 """A Python data source for Structured Streaming: the journal's entries by key.
 
-A row is some entries of one key, not one entry: what Spark does for a row costs more than what the
-engine does for a message. The offset is the number of an entry.
+A row holds several entries of one key: a row costs Spark more than a message costs the engine. The
+offset is the number of an entry.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from pyspark.sql.types import StructType
 
 from sensorstream.errors import HistoryError
 from sensorstream.history.database import one_value, opened
+from sensorstream.history.effects_writer import waiting_keys
 from sensorstream.history.journal_rows import JournalRow, journal_rows
-from sensorstream.history.pipeline import waiting_keys
 from sensorstream.journal.message import PassTime
-from sensorstream.streaming.routing import CONTROLS, TIME, key_reader
-from sensorstream.streaming.work import pack
+from sensorstream.streaming.key_routing import CONTROLS, TIME, key_reader
+from sensorstream.streaming.worker_messages import pack
 
 FORMAT: Final = "sensorstream-journal"
 SCHEMA: Final = "key string, first bigint, controls bigint, entries binary"
@@ -53,13 +53,12 @@ class SeqRange(InputPartition):  # type: ignore[misc]
 
 
 class Woken(SeqRange):
-    """The engines that wait for something that the entries ``after < seq <= upto`` tell to all."""
+    """The keys of engines that wait for entries for all engines among ``after < seq <= upto``."""
 
 
 class JournalSource(DataSource):  # type: ignore[misc]
-    """Options: ``url`` of the history, ``key``, ``prefixes``, ``depth``, ``batch``, ``parts``.
-
-    ``prefixes`` is a dictionary, pickled and in hexadecimal digits.
+    """The source; options: ``url`` of the history, ``key``, ``prefixes``, ``depth``, ``batch``,
+    ``parts``. ``prefixes`` is a dictionary, pickled and in hexadecimal digits.
     """
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
@@ -77,7 +76,7 @@ class JournalSource(DataSource):  # type: ignore[misc]
 
 
 class JournalReader(DataSourceStreamReader):  # type: ignore[misc]
-    """Planned in a Python process of the driver, run in those of the executors."""
+    """A reader, planned in a Python process of the driver and run in those of the executors."""
 
     def __init__(self, options: dict[str, str]) -> None:
         self._options = options
@@ -167,10 +166,10 @@ class JournalReader(DataSourceStreamReader):  # type: ignore[misc]
         return opened(self._options["url"], doing, application="sensorstream stream")
 
     def commit(self, end: Any) -> None:
-        """Nothing: the journal is kept."""
+        """Do nothing: the journal is kept."""
 
     def stop(self) -> None:
-        """Nothing is open."""
+        """Do nothing: nothing is open."""
 
 
 def _batch(groups: dict[str, list[JournalRow]], controls: int) -> pa.RecordBatch:

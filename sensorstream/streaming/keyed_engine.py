@@ -1,4 +1,4 @@
-"""The engine of one key, and what rebuilds it: a checkpoint, and the entries since."""
+"""The engine of one key, and what it is rebuilt from: a checkpoint, and the entries since."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from heapq import merge
 from operator import attrgetter
 from typing import Final
 
-from sensorstream.app.control.exchange import Exchange
+from sensorstream.app.control.rule_exchange import Exchange
 from sensorstream.app.control.wiring import Deployment, build_machine
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.outcome import Outcome, Status
+from sensorstream.history.effects_writer import EngineStanding
 from sensorstream.history.journal_rows import journal_rows, record_of
-from sensorstream.history.pipeline import Standing
-from sensorstream.journal.effects import effects_of
+from sensorstream.journal.entry_effects import effects_of
 from sensorstream.journal.kinds import replay
 from sensorstream.journal.message import PassTime, TakeMessage
 from sensorstream.journal.records import Effects, Record
 from sensorstream.model.waits import Waits
-from sensorstream.streaming.routing import CONTROLS, TIME
-from sensorstream.streaming.work import EnginePlace
+from sensorstream.streaming.key_routing import CONTROLS, TIME
+from sensorstream.streaming.worker_messages import EnginePlace
 
 _MOST: Final = 20_000
 """Entries of time that are kept; what an engine missed before is read again."""
@@ -30,7 +30,7 @@ _seq = attrgetter("seq")
 
 
 class Controls:
-    """What a process knows of them; it reads the journal when it must know more."""
+    """The entries for all engines that a process knows; it reads more of the journal if needed."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -41,7 +41,7 @@ class Controls:
         """The last entry of time that is not kept."""
 
     def know(self, upto: int) -> None:
-        """Read those up to an entry.
+        """Read the entries up to a number.
 
         Raises:
             HistoryError: the journal cannot be read.
@@ -60,11 +60,11 @@ class Controls:
             del self._times[:-_MOST]
 
     def registrations(self, upto: int) -> Sequence[Record]:
-        """Which queries have begun and ended up to an entry."""
+        """The starts and ends of queries up to an entry."""
         return _between(self._registrations, 0, upto)
 
     def between(self, after: int, upto: int) -> Sequence[Record]:
-        """All with ``after < seq <= upto``, in order.
+        """The entries with ``after < seq <= upto``, in order.
 
         Raises:
             HistoryError: the journal cannot be read.
@@ -83,10 +83,10 @@ def _between(entries: Sequence[Record], after: int, upto: int) -> Sequence[Recor
 
 
 class KeyedEngine:
-    """Owned by one thread."""
+    """An engine for the entries of one key; owned by one thread."""
 
     def __init__(self, deployment: Deployment, counter: Callable[[], float], first: int) -> None:
-        """A new engine, whose first entry is ``first``.
+        """Start an engine whose first entry is ``first``.
 
         Raises:
             ReasonerError: its reasoner does not start.
@@ -103,7 +103,6 @@ class KeyedEngine:
         return len(self._engine.kb)
 
     def close(self) -> None:
-        """Stop the reasoner."""
         self._engine.close()
 
     def rebuild(
@@ -113,10 +112,9 @@ class KeyedEngine:
         entries: Sequence[Record],
         controls: Controls,
     ) -> None:
-        """Bring a new engine to a place where it was before.
-
-        ``checkpoint`` comes with the number of the last entry before it; ``entries`` are those
-        since, with their statuses: what was rejected once is rejected again.
+        """Bring a new engine to a place where it was before. ``checkpoint`` comes with the number
+        of the last entry before it; ``entries`` are those since, with their statuses: what was
+        rejected once is rejected again.
         """
         if checkpoint is None:
             self._begin(controls)
@@ -160,22 +158,22 @@ class KeyedEngine:
         self.place = EnginePlace(place.first, last, place.since + len(kept))
         return effects, kept
 
-    def standing(self, key: str, records: Sequence[Record]) -> Standing:
-        """What it holds and waits for, after these entries of its own."""
+    def standing(self, key: str, records: Sequence[Record]) -> EngineStanding:
+        """The engine's size and dues after these entries of its own."""
         heard = [r.message.received for r in records if r.kind == TakeMessage.kind]
         engine = self._engine
-        return Standing(
+        return EngineStanding(
             key, len(engine.window), engine.dues.waits, engine.now, max(heard, default=None)
         )
 
     def checkpoint(self) -> bytes:
-        """The state; the entries before need not be kept any more."""
+        """Return the state; the entries before need not be kept any more."""
         self._refused.clear()
         self.place = replace(self.place, since=0)
         return dump(self._engine.state())
 
     def _begin(self, controls: Controls) -> None:
-        """Carry out what was said to all engines before this one was there; nobody hears of it."""
+        """Carry out what was told to all engines before this one existed; outcomes are dropped."""
         for each in controls.registrations(self.place.first - 1):
             replay(self._own(each), self._target, self._refused)
 
@@ -201,6 +199,6 @@ class KeyedEngine:
             yield record, replay(record, self._target, self._refused), record.seq in own
 
     def _own(self, control: Record) -> Record:
-        """An entry for all with an id of this key, so that what it causes here has one, too."""
+        """Give an entry for all engines an id of this key: the ids of its effects are unique."""
         message = replace(control.message, id=f"{control.message.id}.{self.place.first}")
         return replace(control, message=message)

@@ -8,23 +8,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-# PySpark imports it late, in a worker, and there its absence is told as "str() failed".
+# PySpark imports it late, in a worker, where its absence is reported as "str() failed".
 import google.protobuf  # noqa: F401
 from pyspark import TaskContext
 from pyspark.sql import Row
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
 from sensorstream.streaming.host_client import HostClient
-from sensorstream.streaming.work import PROTOCOL, EnginePlace, HostTask, Work
+from sensorstream.streaming.worker_messages import PROTOCOL, EnginePlace, HostTask, Work
 
 OUTPUT: Final = "key string, effects binary, standing binary"
 
 
 class KeyedState(StatefulProcessor):  # type: ignore[misc]
-    """The state of a key: its place, the last checkpoint of its engine, and the entries since.
-
-    A batch costs its entries: it appends them to the list, and every so often a checkpoint
-    replaces the list.
+    """The state of a key: its place, the last checkpoint of its engine, and the entries since. A
+    batch appends its entries to the list; now and then a checkpoint replaces the list.
     """
 
     def __init__(self, folder: str, task: HostTask) -> None:
@@ -34,7 +32,7 @@ class KeyedState(StatefulProcessor):  # type: ignore[misc]
         self._client: HostClient | None = None
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        """Called by Spark in each task."""
+        """Open the state; called by Spark in each task."""
         self._place = handle.getValueState("place", "first bigint, last bigint, since bigint")
         self._checkpoint = handle.getValueState("checkpoint", "last bigint, state binary")
         self._entries = handle.getListState("entries", "entries binary")
@@ -45,7 +43,7 @@ class KeyedState(StatefulProcessor):  # type: ignore[misc]
         rows: Iterator[Row],
         timerValues: Any,  # noqa: N803
     ) -> Iterator[Row]:
-        """Called by Spark for each key that has entries in the batch."""
+        """Work on a key that has entries in the batch; called by Spark for each."""
         client = self._host()
         (name,) = key
         given = list(rows)
@@ -73,7 +71,7 @@ class KeyedState(StatefulProcessor):  # type: ignore[misc]
         yield Row(key=name, effects=done.effects, standing=standing)
 
     def close(self) -> None:
-        """Called by Spark at the end of each task."""
+        """Close the connection; called by Spark at the end of each task."""
         if self._client is not None:
             self._client.close()
             self._client = None

@@ -1,7 +1,7 @@
 """The process that Spark's Python workers are forks of; it has imported what they need.
 
-Spark starts a worker for each task that runs at a time. To import pandas, Arrow and the pipeline's
-modules takes a second of CPU, for each worker by itself.
+Spark starts a worker for each task that runs at a time; importing pandas, Arrow and the pipeline's
+modules would cost each of them a second of CPU.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NEEDED: Final = (
 
 
 def main() -> None:
-    """``python -m sensorstream.streaming.worker_daemon MODULE``, in the place of PySpark's own."""
+    """Run ``python -m sensorstream.streaming.worker_daemon MODULE`` instead of PySpark's own."""
     # Those that plan a batch are of another module, and need less.
     if sys.argv[1] == _WORKER:
         for name in _NEEDED:

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 from sensorstream.model.schedules import Multiples
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.network.intervals.state import (
+from sensorstream.network.intervals.interval_state import (
     KeptRow,
     flat,
     keep_rows,
@@ -20,20 +20,20 @@ from sensorstream.network.intervals.state import (
     timed_operators,
 )
 from sensorstream.network.node import Node, operators
-from sensorstream.network.operators.delayed import Delayed
+from sensorstream.network.operators.delayed_groups import DelayedOperator
 from sensorstream.network.ordering import order_of
 from sensorstream.network.plan.nodes import Anew, Plan
-from sensorstream.network.plan.text import plan_text
+from sensorstream.network.plan.plan_text import plan_text
 from sensorstream.network.rows import Row, TimedRow, cancelled, instantiated, shown, slots_of
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Query
 from sensorstream.streams.patterns_in_time import Constructed
-from sensorstream.streams.report import Operation, Report, Sink
-from sensorstream.streams.shape import Schedule
-from sensorstream.streams.state import QueryState
+from sensorstream.streams.query_report import Report, RowOperation, Sink
+from sensorstream.streams.query_shape import Schedule
+from sensorstream.streams.query_state import QueryState
 from sensorstream.streams.stream_window import StreamWindow
 
-_ADDED: Final = Operation.ADDED
+_ADDED: Final = RowOperation.ADDED
 _Told = TypeVar("_Told")
 LATEST: Final = 100
 """How many solutions of a pattern in time are kept as its result."""
@@ -230,9 +230,9 @@ class ContinuousQuery:
         """What the rows of its state are of."""
         return layout_of(self.root, self.plan)
 
-    def _delays(self) -> list[Delayed]:
+    def _delays(self) -> list[DelayedOperator]:
         """Its delayed groups, in an order that is the same after a restart."""
-        return [each for each in operators(self.root) if isinstance(each, Delayed)]
+        return [each for each in operators(self.root) if isinstance(each, DelayedOperator)]
 
     def restore_delays(self, state: QueryState) -> None:
         """Let delayed groups go on from a state; the network settles before :meth:`restore`."""
@@ -361,16 +361,16 @@ class ContinuousQuery:
 
     def _told(
         self, come: list[_Told], gone: list[_Told], whole: Callable[[], list[_Told]]
-    ) -> list[tuple[Operation, list[_Told]]]:
+    ) -> list[tuple[RowOperation, list[_Told]]]:
         """What the relation tells of a result; at a step an empty one is not told again."""
         relation = self.schedule.relation
         if relation is algebra.Relation.RSTREAM:
             result = whole()
             news = result or come or gone or not self._at_steps
-            return [(Operation.RESULT, result)] if news else []
-        found: list[tuple[Operation, list[_Told]]] = []
+            return [(RowOperation.RESULT, result)] if news else []
+        found: list[tuple[RowOperation, list[_Told]]] = []
         if gone and relation is not algebra.Relation.ISTREAM:
-            found.append((Operation.REMOVED, gone))
+            found.append((RowOperation.REMOVED, gone))
         if come and relation is not algebra.Relation.DSTREAM:
             found.append((_ADDED, come))
         return found
@@ -380,7 +380,7 @@ class ContinuousQuery:
         if answer == self._answer and self.schedule.relation is not algebra.Relation.RSTREAM:
             return []
         self._answer = answer
-        return [Report(self.name, time, Operation.RESULT, answer=answer)]
+        return [Report(self.name, time, RowOperation.RESULT, answer=answer)]
 
 
 def _at_rest(rows: Iterable[TimedRow]) -> tuple[KeptRow, ...]:
@@ -404,7 +404,7 @@ def layout_of(root: Node, plan: Plan) -> str:
     """
     if root.timed:
         return _digest(_operators(root))
-    delays = (each.describe() for each in operators(root) if isinstance(each, Delayed))
+    delays = (each.describe() for each in operators(root) if isinstance(each, DelayedOperator))
     return _digest((f"anew {isinstance(plan, Anew)}", " ".join(root.variables), *delays))
 
 

@@ -10,7 +10,7 @@ from sensorstream.model.timeline import Instant
 from sensorstream.network.agenda import Agenda
 from sensorstream.sparql.algebra import ReportKind
 from sensorstream.streams.continuous_query import ContinuousQuery
-from sensorstream.streams.shape import StreamTick, WindowShape
+from sensorstream.streams.query_shape import StreamTick, WindowShape
 from sensorstream.streams.stream_window import StreamWindow, WindowedStream
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from sensorstream.kb.occurrences import Scope
+from sensorstream.kb.occurrences import WindowScope
 from sensorstream.model.timeline import Instant
 from sensorstream.network.node import Node, operators
-from sensorstream.network.plan.text import plan_lines
+from sensorstream.network.plan.plan_text import plan_lines
 from sensorstream.network.rows import shown
 from sensorstream.sparql.algebra import ReportKind
 from sensorstream.streams.continuous_query import ContinuousQuery
@@ -67,7 +67,7 @@ def graph_data(query: ContinuousQuery, time: Callable[[Instant], object]) -> dic
 
 def _reads(node: Node, window: StreamWindow) -> bool:
     content = window.graph
-    own = (content, content.occurrences) if isinstance(content, Scope) else (content,)
+    own = (content, content.occurrences) if isinstance(content, WindowScope) else (content,)
     return any(read is each for read in node.graphs for each in own)
 
 

@@ -10,23 +10,23 @@ from dataclasses import replace
 from datetime import timedelta
 
 from sensorstream.errors import UnsupportedQuery
-from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.build import Happening, build_in_time
-from sensorstream.network.intervals.conditions import Clock
-from sensorstream.network.intervals.planning import plan_in_time
-from sensorstream.network.intervals.source import Occurrences, Occurring
-from sensorstream.network.intervals.state import renew, timed_operators
-from sensorstream.network.intervals.strata import Ends, ends_of, feeding, strata
+from sensorstream.network.intervals.interval_expressions import IntervalTime
+from sensorstream.network.intervals.interval_planner import plan_in_time
+from sensorstream.network.intervals.interval_state import renew, timed_operators
+from sensorstream.network.intervals.occurrence_source import OccurrenceSource, PatternOccurrences
+from sensorstream.network.intervals.query_strata import InstantKinds, ends_of, feeding, strata
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node
 from sensorstream.network.plan.nodes import Plan
+from sensorstream.network.query_sources import Knowledge
 from sensorstream.network.rows import TIMES, Row, TimedRow, instantiated, shown
-from sensorstream.network.sources import Knowledge
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Query, TriplePattern, Variable
-from sensorstream.sparql.printing import duration_text, valid_time_text
+from sensorstream.sparql.query_printer import duration_text, valid_time_text
 from sensorstream.sparql.walk import variables
 
 Constructed = tuple[Triple, Instant, Instant]
@@ -40,17 +40,17 @@ class Patterns:
         self,
         network: Network,
         knowledge: Knowledge,
-        clock: Clock,
-        rules: Callable[[], Ends | None],
+        clock: IntervalTime,
+        rules: Callable[[], InstantKinds | None],
         tell_rules: Callable[[Sequence[Triple], Instant], None],
     ) -> None:
         """``rules`` are those over time; ``tell_rules`` takes what they read of what is made."""
-        self.source = Occurring(knowledge.conclusions, network.fill, self._sweep)
+        self.source = OccurrenceSource(knowledge.conclusions, network.fill, self._sweep)
         self._network = network
         self.clock = clock
         self._knowledge = knowledge
         self._happening = Happening(network, self.source, knowledge, clock)
-        self._ends: dict[str, Ends] = {}
+        self._ends: dict[str, InstantKinds] = {}
         self._roots: dict[str, Node] = {}
         self._feeds: dict[str, Callable[[list[Row], list[Row]], None]] = {}
         self._tell_rules = tell_rules
@@ -77,7 +77,7 @@ class Patterns:
             raise
         return made
 
-    def check_rules(self, rules: Ends | None) -> None:
+    def check_rules(self, rules: InstantKinds | None) -> None:
         """Whether rules over time could run beside the queries.
 
         Raises:
@@ -90,7 +90,7 @@ class Patterns:
         if self._roots:
             self._stratify()
 
-    def _ends_of(self, query: Query, plan: Plan) -> Ends:
+    def _ends_of(self, query: Query, plan: Plan) -> InstantKinds:
         return ends_of(query, plan, self._knowledge.conclusions)
 
     def build(self, plan: Plan, graphs: Mapping[IRI, TripleIndex] | None) -> Node:
@@ -143,7 +143,7 @@ class Patterns:
         self.before_rules = levels[None] if self._told else 0
         for name, root in self._roots.items():
             for each in timed_operators(root):
-                if isinstance(each, Occurrences):
+                if isinstance(each, PatternOccurrences):
                     self.source.move(each, levels[name])
 
     @property
@@ -169,7 +169,7 @@ class Patterns:
 
 
 def constructed(
-    template: Sequence[TriplePattern], names: tuple[str, ...], clock: Clock
+    template: Sequence[TriplePattern], names: tuple[str, ...], clock: IntervalTime
 ) -> Callable[[Iterable[TimedRow]], list[Constructed]]:
     """From solutions to the triples of a CONSTRUCT template, with the solutions' intervals.
 

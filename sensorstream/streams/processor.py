@@ -20,28 +20,28 @@ from operator import attrgetter
 from typing import Final
 
 from sensorstream.errors import UnsupportedQuery
-from sensorstream.kb.index import TripleIndex
 from sensorstream.kb.occurrences import StreamElement
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.frozen import frozen
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.timeline import Instant, Timeline
-from sensorstream.network.agenda import Timed
+from sensorstream.network.agenda import MovedByTime
 from sensorstream.network.budget import NO_LIMITS, Limits
-from sensorstream.network.intervals.conditions import Clock
+from sensorstream.network.intervals.interval_expressions import IntervalTime
 from sensorstream.network.network import Network
+from sensorstream.network.query_sources import Knowledge
 from sensorstream.network.selection.instants import Instants
-from sensorstream.network.sources import Knowledge
 from sensorstream.sparql.algebra import ReportKind
-from sensorstream.streams.broken import Broken, too_costly
 from sensorstream.streams.continuous_query import ContinuousQuery
+from sensorstream.streams.failed_queries import Broken, too_costly
 from sensorstream.streams.open_windows import OpenWindows
 from sensorstream.streams.patterns_in_time import Patterns
 from sensorstream.streams.query_maker import Meaning, Planned, QueryMaker
-from sensorstream.streams.report import Sink
-from sensorstream.streams.shape import Lengths
-from sensorstream.streams.state import ProcessorState, QueryState
+from sensorstream.streams.query_report import Sink
+from sensorstream.streams.query_shape import Lengths
+from sensorstream.streams.query_state import ProcessorState, QueryState
+from sensorstream.streams.query_trace import InstantTrace
 from sensorstream.streams.stream_window import WindowedStream
-from sensorstream.streams.trace import Trace
 
 _number = attrgetter("number")
 """Reports of one instant come in the order in which their queries were registered."""
@@ -62,7 +62,7 @@ class StreamEvent:
 
 
 @dataclass(slots=True)
-class Counts:
+class ProcessorCounts:
     """What a processor has seen."""
 
     events: int = 0
@@ -94,14 +94,14 @@ class StreamProcessor:
     ) -> None:
         self.network = Network(limits, now=lambda: self.now)
         self.queries: dict[str, ContinuousQuery] = {}
-        self.counts = Counts()
+        self.counts = ProcessorCounts()
         self.now: Instant | None = None
         self.faults: list[tuple[str, Exception]] = []
         """Queries that a fault of ours or an :class:`.Overrun` has stopped, and what it was."""
         self.emptied: list[str] = []
         """Queries whose rows could not be read at a :meth:`restore`: they remember nothing."""
         self._default = default
-        self._traces: dict[str, Trace] = {}
+        self._traces: dict[str, InstantTrace] = {}
         lengths = Lengths(instant, second)
         self._agenda = self.network.agenda
         known = knowledge or Knowledge(default, lambda triple: True, lambda triple: ())
@@ -111,7 +111,11 @@ class StreamProcessor:
             self.network, known, lambda: self.now, self._tell, self._broken.note_named
         )
         self.patterns = Patterns(
-            self.network, known, Clock(line, second), self._instants.ends, self._instants.take
+            self.network,
+            known,
+            IntervalTime(line, second),
+            self._instants.ends,
+            self._instants.take,
         )
         self._occurring = self.patterns.source
         self._maker = QueryMaker(
@@ -201,7 +205,7 @@ class StreamProcessor:
         self._agenda.forget(running)
         self._windows.leave(running)
 
-    def trace(self, name: str, time: Callable[[Instant], object]) -> Trace:
+    def trace(self, name: str, time: Callable[[Instant], object]) -> InstantTrace:
         """The record of a query's instants, begun now if it does not exist yet.
 
         ``time`` writes instants.
@@ -212,7 +216,7 @@ class StreamProcessor:
         running, network = self.queries[name], self.network
         if name not in self._traces:
             broken = partial(self._broken.note, running)
-            self._traces[name] = Trace(
+            self._traces[name] = InstantTrace(
                 running, network, self._default, lambda: self.now, time, broken
             )
         return self._traces[name]
@@ -271,7 +275,7 @@ class StreamProcessor:
         self._broken.stop(self._stop)
         self._candidates.clear()
         self.now = state.now
-        self.counts = Counts(*state.counts)
+        self.counts = ProcessorCounts(*state.counts)
         for name, _, at_rest in state.queries:
             query = self.queries.get(name)
             if query is not None:
@@ -475,7 +479,7 @@ class StreamProcessor:
             agenda.note(stream)
         return until if until < time else None
 
-    def _is_silent(self, entry: Timed) -> bool:
+    def _is_silent(self, entry: MovedByTime) -> bool:
         """Whether nothing comes of an entry's time as long as nothing else happens."""
         if not isinstance(entry, WindowedStream) or not entry.idle:
             return False
@@ -534,7 +538,7 @@ class StreamProcessor:
             if reporting is None or query in reporting:
                 self._report_if_due(query, now)
 
-    def _close_entry(self, entry: Timed, time: Instant) -> None:
+    def _close_entry(self, entry: MovedByTime, time: Instant) -> None:
         """Let an entry do what it does at the end of an instant."""
         self._broken.move(entry, entry.elapse, time)
         if isinstance(entry, ContinuousQuery):

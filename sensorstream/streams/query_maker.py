@@ -6,32 +6,32 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
-from sensorstream.dotr.syntax import Program
+from sensorstream.dotr.dotr_syntax import TimedProgram
 from sensorstream.errors import InternalFault, QueryError, SensorStreamError
-from sensorstream.kb.index import TripleIndex
-from sensorstream.kb.occurrences import Scope
+from sensorstream.kb.occurrences import WindowScope
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.terms import IRI
 from sensorstream.network.build import build
-from sensorstream.network.intervals.planning import is_in_time
+from sensorstream.network.intervals.interval_planner import is_in_time
 from sensorstream.network.network import Network
 from sensorstream.network.plan.nodes import Plan
+from sensorstream.network.query_sources import DEFAULT, TripleSource
 from sensorstream.network.selection.instants import Instants
-from sensorstream.network.sources import DEFAULT, Source
 from sensorstream.sparql.algebra import Construct, Query, Relation
-from sensorstream.sparql.places import give_place
+from sensorstream.sparql.text_places import give_place
 from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.open_windows import OpenWindows
 from sensorstream.streams.patterns_in_time import Patterns, constructed
-from sensorstream.streams.planning import planned, sources_of, windows_read
-from sensorstream.streams.report import Sink
-from sensorstream.streams.selections import RunningRules, planned_rules
-from sensorstream.streams.shape import Lengths, Schedule
+from sensorstream.streams.query_planning import planned, sources_of, windows_read
+from sensorstream.streams.query_report import Sink
+from sensorstream.streams.query_shape import Lengths, Schedule
+from sensorstream.streams.selection_rules import RunningRules, planned_rules
 from sensorstream.streams.stream_window import StreamWindow
 
 _Error = TypeVar("_Error", bound=BaseException)
 
 
-Meaning: TypeAlias = Query | Program
+Meaning: TypeAlias = Query | TimedProgram
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class QueryMaker:
         ``named`` are the graphs that GRAPH matches; None: the query must name no graph.
         """
         try:
-            if isinstance(meaning, Program):
+            if isinstance(meaning, TimedProgram):
                 return self._rules(name, meaning)
             schedule = self.lengths.schedule(meaning)
             if is_in_time(meaning):
@@ -99,7 +99,7 @@ class QueryMaker:
         self.windows.read(running)
         return running
 
-    def _rules(self, name: str, program: Program) -> Planned:
+    def _rules(self, name: str, program: TimedProgram) -> Planned:
         ruleset = planned_rules(name, program, self.lengths, self.instants)
         if self.patterns.reading:
             self.patterns.check_rules(self.instants.ends(ruleset))
@@ -148,11 +148,11 @@ class QueryMaker:
         plan = planned(query, sources, graphs=named is not None)
 
         def make(text: str, sink: Sink) -> ContinuousQuery:
-            windows: dict[Source, StreamWindow] = {}
+            windows: dict[TripleSource, StreamWindow] = {}
             try:
                 for source, shape in windows_read(plan, sources).items():
                     windows[source] = self.windows.open(shape)
-                indexes: dict[Source, TripleIndex | Scope] = {DEFAULT: self.default}
+                indexes: dict[TripleSource, TripleIndex | WindowScope] = {DEFAULT: self.default}
                 indexes |= {sources.named[name]: index for name, index in graphs.items()}
                 indexes |= {source: window.graph for source, window in windows.items()}
                 with self.network.budget.alone():

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, BlankNode, Term, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.streams.report import Report
+from sensorstream.streams.query_report import Report
 
 _AT_ONCE: Final = 1000
 Written: TypeAlias = Callable[[Instant], object]

@@ -24,17 +24,17 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Final
 
-from sensorstream.kb.index import TripleIndex
-from sensorstream.kb.occurrences import Occurrences, Scope, StreamElement
+from sensorstream.kb.occurrences import OccurrenceIndex, StreamElement, WindowScope
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model import rdf
 from sensorstream.model.schedules import Multiples
 from sensorstream.model.terms import IRI, Subject, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.streams.shape import StreamTick, WindowShape
-from sensorstream.streams.state import StreamState
+from sensorstream.streams.query_shape import StreamTick, WindowShape
+from sensorstream.streams.query_state import StreamState
 
 
-class Individuals:
+class IndividualContents:
     """Individuals with all that was said of them since they came (SensorStream, eq. 6 and 7).
 
     Only instances of ``instances_of``, where it is given. ``graph`` holds their triples.
@@ -107,21 +107,21 @@ class StreamWindow:
     closing: Final = False
 
     def __init__(
-        self, shape: WindowShape, stream: WindowedStream, content: Scope | Individuals
+        self, shape: WindowShape, stream: WindowedStream, content: WindowScope | IndividualContents
     ) -> None:
         self.shape = shape
         self.stream = stream
         self._content = content
 
     @property
-    def graph(self) -> Scope | TripleIndex:
+    def graph(self) -> WindowScope | TripleIndex:
         """Its content for patterns to match, up to date."""
         content = self._present()
-        return content if isinstance(content, Scope) else content.graph
+        return content if isinstance(content, WindowScope) else content.graph
 
-    def _present(self) -> Scope | Individuals:
+    def _present(self) -> WindowScope | IndividualContents:
         now = self.stream.now()
-        if now is not None and isinstance(self._content, Scope) and self._content.lags:
+        if now is not None and isinstance(self._content, WindowScope) and self._content.lags:
             self._expire(now)
         return self._content
 
@@ -141,7 +141,7 @@ class StreamWindow:
         None also while it may lag: then it is brought up to date when it is read.
         """
         content = self._content
-        return None if isinstance(content, Scope) and content.lags else self._expires
+        return None if isinstance(content, WindowScope) and content.lags else self._expires
 
     @property
     def _expires(self) -> Instant | None:
@@ -200,18 +200,18 @@ class WindowedStream:
         """The next multiple of a logical step; what happens at that very time still belongs."""
         self.computed = 0
         """How often the contents were computed at a step."""
-        self.content: Occurrences | Individuals
+        self.content: OccurrenceIndex | IndividualContents
         if tick.alone is None:
-            self.content = Occurrences()
+            self.content = OccurrenceIndex()
         else:
-            self.content = Individuals(tick.alone.instances_of)
+            self.content = IndividualContents(tick.alone.instances_of)
         self._waiting: deque[StreamElement] = deque()
         self._arrived = 0
 
     def open(self, shape: WindowShape) -> StreamWindow:
         """A new window; it begins with what others of the same tick still hold."""
-        content: Individuals | Scope
-        if isinstance(self.content, Occurrences):
+        content: IndividualContents | WindowScope
+        if isinstance(self.content, OccurrenceIndex):
             moving = shape.by_time and shape.step is None
             content = self.content.open(shape.range if moving else None)
         else:
@@ -225,7 +225,7 @@ class WindowedStream:
         """Give back what only a window holds."""
         self.windows.remove(window)
         self.empty_windows.discard(window)
-        if isinstance(window.graph, Scope):
+        if isinstance(window.graph, WindowScope):
             window.graph.occurrences.close(window.graph)
 
     def catch_up(self, window: StreamWindow, now: Instant) -> None:
@@ -258,7 +258,7 @@ class WindowedStream:
         before, content = self._arrived, self.content
         self._arrived += (
             len(element.triples)
-            if isinstance(content, Occurrences)
+            if isinstance(content, OccurrenceIndex)
             else content.elements_in(element.triples)
         )
         if self._arrived // tick.step > before // tick.step:
@@ -334,7 +334,7 @@ class WindowedStream:
 
     def _horizon(self, time: Instant) -> Instant | None:
         """The time up to which nothing is in any window at ``time``; None: there is no such."""
-        if not self.tick.by_time or not isinstance(self.content, Occurrences):
+        if not self.tick.by_time or not isinstance(self.content, OccurrenceIndex):
             return None
         ranges = [window.shape.range for window in self.windows]
         known = [each for each in ranges if each is not None]

@@ -1,7 +1,6 @@
 """Windows of individuals and of triples: equations (3)-(5) and (11), for any element.
 
-The elements of a partition stand in a pane, in order of age, with the events that wait to enter.
-
+The elements of a partition are in a pane, in order of age, with the events that wait to enter.
 ``tests/window/reference.py`` states the definitions; property tests compare the two.
 """
 
@@ -17,11 +16,18 @@ from typing import Generic, TypeAlias, TypeVar
 from sensorstream.model.events import Ended, Event, Individual
 from sensorstream.model.terms import Subject, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.window.change import WindowChange
-from sensorstream.window.content import Content
-from sensorstream.window.partition import PaneState, WindowState, key_of, owners_of, part, regroup
-from sensorstream.window.past import Past
-from sensorstream.window.spec import Elements, Kind, Partition, WindowSpec
+from sensorstream.window.replaced_updates import UpdatesBefore
+from sensorstream.window.window_change import WindowChange
+from sensorstream.window.window_content import Content
+from sensorstream.window.window_partition import (
+    PaneState,
+    WindowState,
+    key_of,
+    owners_of,
+    part,
+    regroup,
+)
+from sensorstream.window.window_spec import Elements, WindowMove, WindowPartitioning, WindowSpec
 
 E = TypeVar("E")
 
@@ -31,8 +37,8 @@ class Pane(Generic[E]):
 
     ``entered`` counts all elements that ever became known: the position of a physical window.
     ``boundary`` is the last instant a logical window was computed at. ``pending`` are the events
-    that came after the last step (eq. 3, third branch), ``waiting`` the elements in them
-    (of a physical window, which counts elements as they become known).
+    that came after the last step (eq. 3, third branch), ``waiting`` the elements in them, if the
+    window is physical.
     """
 
     __slots__ = ("ages", "boundary", "entered", "key", "pending", "queue", "waiting")
@@ -44,11 +50,11 @@ class Pane(Generic[E]):
         self.pending: list[Event] = []
         self.waiting: set[E] = set()
         self.ages: dict[E, tuple[Instant, int, E]] = {}
-        # Oldest first; an entry that differs from ``ages`` is stale.
+        # The oldest comes first; an entry that differs from ``ages`` is stale.
         self.queue: list[tuple[Instant, int, E]] = []
 
     def begin(self, record: WindowChange) -> None:
-        """Make what follows undoable: the position and the waiting events as they are now."""
+        """Make later changes undoable: the position and the waiting events as they are now."""
         pending, waiting = self.pending, self.waiting
         entered, boundary, length = self.entered, self.boundary, len(self.pending)
 
@@ -100,7 +106,7 @@ class Pane(Generic[E]):
         self.ages[entry[2]] = entry
         heapq.heappush(self.queue, entry)
         if len(self.queue) > 2 * len(self.ages) + 64:
-            # Mostly stale: an element that is renewed often leaves an entry each time.
+            # Most entries are stale: an element that is renewed often leaves one each time.
             self.queue = list(self.ages.values())
             heapq.heapify(self.queue)
 
@@ -108,18 +114,18 @@ class Pane(Generic[E]):
 class SteppingWindow(ABC, Generic[E]):
     """The state of one window; see :class:`.WindowSpec` for its parameters.
 
-    A partitioned physical window has one pane for each key, each with a count of its own. The
-    content of a logical window depends on times alone, so it is the same with or without
-    partitions: it has one pane.
+    A partitioned physical window has a pane for each key, each with its own count. A logical window
+    has one pane: its content depends on times alone, so partitions do not change it.
     """
 
-    def __init__(self, spec: WindowSpec, partition: Partition | None = None) -> None:
+    def __init__(self, spec: WindowSpec, partition: WindowPartitioning | None = None) -> None:
         self.spec = spec
         self.partition = partition if spec.physical else None
         self._content = Content()
         self._whole: Pane[E] = Pane()
         self._panes: dict[str | None, Pane[E]] = {}
-        # The pane of each individual, waiting ones included; only if there are several panes.
+        # The pane of each individual, also of those that wait; used only if there are several
+        # panes.
         self._homes: dict[Subject, Pane[E]] = {}
 
     def __len__(self) -> int:
@@ -156,7 +162,7 @@ class SteppingWindow(ABC, Generic[E]):
 
     @property
     def due(self) -> Instant | None:
-        """From which instant on passing time changes the content; None: it never does."""
+        """The instant from which on passing time changes the content; None: it never does."""
         spec = self.spec
         if spec.physical:
             return None
@@ -174,10 +180,9 @@ class SteppingWindow(ABC, Generic[E]):
         return len(self._all_panes())
 
     def insert(self, event: Event) -> WindowChange:
-        """Take an event in; elements that the window's definition excludes now depart.
-
-        An event that arrives late enters with its own time: it renews nothing, and an element older
-        than all others of a full window departs immediately.
+        """Take an event in; elements that the window's definition excludes now depart. A late event
+        enters with its own time: it renews nothing, and departs at once if it is older than all in
+        a full window.
         """
         record = WindowChange()
         now = self._content.begin(event.time, record)
@@ -190,9 +195,8 @@ class SteppingWindow(ABC, Generic[E]):
         return record.complete(now)
 
     def retract(self, triples: Iterable[Triple], time: Instant) -> WindowChange:
-        """Take statements out; an individual that loses its last one departs whole.
-
-        Triples that the window does not hold are ignored.
+        """Take statements out; an individual that loses its last one departs whole. Triples that
+        the window does not hold are ignored.
         """
         record = WindowChange()
         now = self._content.begin(time, record)
@@ -230,16 +234,14 @@ class SteppingWindow(ABC, Generic[E]):
         )
 
     def restore(self, state: WindowState) -> None:
-        """Restore the window from a state.
-
-        The state may come from a window with another definition: its elements are then sorted anew,
-        and surplus elements leave with the next events.
+        """Restore the window from a state. If the state is of a window with another definition, its
+        elements are sorted anew, and surplus elements leave with the next events.
         """
         content = self._content
         content.counters = replace(state.counters)
         content.individuals = {each.name: each for each in state.individuals}
         content.owners = dict(state.owners)
-        content.past = Past(state.past)
+        content.past = UpdatesBefore(state.past)
         self._whole, self._panes, self._homes = Pane(), {}, {}
         same = state.partition == self.partition
         for each in state.panes if same else regroup(state, self.partition):
@@ -291,7 +293,7 @@ class SteppingWindow(ABC, Generic[E]):
 
     def _insert(self, pane: Pane[E], event: Event, now: Instant, record: WindowChange) -> None:
         if self.spec.physical and not event.triples:
-            # Time passes, which such a window does not count.
+            # Such a window does not depend on time.
             return
         pane.begin(record)
         if self.spec.physical:
@@ -390,9 +392,9 @@ class SteppingWindow(ABC, Generic[E]):
         return self._whole if self.partition is None else self._homes[name]
 
     def _parts(
-        self, event: Event, partition: Partition, record: WindowChange
+        self, event: Event, partition: WindowPartitioning, record: WindowChange
     ) -> list[tuple[Pane[E], Event]]:
-        """Give each individual of an event a pane; the event, split by pane."""
+        """Give each individual of an event a pane, and return the event split by pane."""
         owners = owners_of(event, self._content.owners)
         names: dict[Pane[E], list[Subject]] = {}
         for name in dict.fromkeys(owners.values()):
@@ -445,16 +447,16 @@ class SteppingWindow(ABC, Generic[E]):
 
     def _counts_on(self, pane: Pane[E]) -> bool:
         """Whether an empty pane must keep the number of elements that have come."""
-        return self.spec.kind is Kind.LANDMARK and pane.entered < (self.spec.start or 1)
+        return self.spec.kind is WindowMove.LANDMARK and pane.entered < (self.spec.start or 1)
 
 
 class TripleWindow(SteppingWindow[Triple]):
     """A window whose elements are triples.
 
     A physical window keeps the N triples that were stated last, a logical one those stated in a
-    closed interval; one that is stated again has the age of its last statement. The triples of one
-    individual may leave one after the other: a triple that leaves while its individual has others
-    is handed out alone, and the individual departs with its last triple.
+    closed interval; one that is stated again has the age of its last statement. A triple that
+    leaves while its individual has others is handed out alone; the individual departs with its last
+    triple.
     """
 
     def _elements(self, event: Event) -> Iterable[Triple]:
@@ -493,7 +495,7 @@ class TripleWindow(SteppingWindow[Triple]):
         self, names: Iterable[Subject], state: WindowState
     ) -> list[tuple[Instant, int, Triple]]:
         individuals = self._content.individuals
-        # A window of individuals knows only when a triple was first stated.
+        # The state of a window of individuals says only when a triple was first stated.
         return [
             (*state.ages.get(triple, (said.time, individuals[name].arrival)), triple)
             for name in names
@@ -509,11 +511,11 @@ class TripleWindow(SteppingWindow[Triple]):
 
 
 class IndividualWindow(SteppingWindow[Subject]):
-    """A window whose elements are individuals.
+    """A window whose elements are individuals: the triples of each come and go together.
 
-    Its triples come and go together. A physical window keeps the N individuals with the latest
-    ``(t_ind, arrival)``, a logical one those with t_ind in a closed interval. An individual that
-    leaves is handed to history as the same object.
+    A physical window keeps the N individuals with the latest ``(t_ind, arrival)``, a logical one
+    those with t_ind in a closed interval. An individual that leaves is handed to history as the
+    same object.
     """
 
     def _elements(self, event: Event) -> Iterable[Subject]:
@@ -542,7 +544,7 @@ Window: TypeAlias = IndividualWindow | TripleWindow
 """The individuals that are in the window now, each with the statements it has there."""
 
 
-def make_window(spec: WindowSpec, partition: Partition | None = None) -> Window:
+def make_window(spec: WindowSpec, partition: WindowPartitioning | None = None) -> Window:
     """An empty window."""
     if spec.elements is Elements.TRIPLES:
         return TripleWindow(spec, partition)

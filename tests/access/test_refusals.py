@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sensorstream.access.audit import Change, Refusals
-from sensorstream.app.life.access import Access
+from sensorstream.access.audit import AuditedChange, Refusals
+from sensorstream.app.life.access_control import Access
 from sensorstream.testing import ManualClock
 from tests.server.resources import MemoryAuditLog, MemoryKeys
 
 NOW = datetime(2026, 1, 1, 8, 5, tzinfo=UTC)
 
 
-def refused(who: str, at: datetime = NOW, status: int = 403) -> Change:
-    return Change(at, "key", who, "127.0.0.1", "DELETE", "/webhooks/none", status)
+def refused(who: str, at: datetime = NOW, status: int = 403) -> AuditedChange:
+    return AuditedChange(at, "key", who, "127.0.0.1", "DELETE", "/webhooks/none", status)
 
 
 def test_the_audit_log_has_the_first_refusals_of_a_minute_and_how_many_more_there_were(

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from sensorstream.alerts.alert_records import Backlog, Delivery, RaisedAlert, Webhook
 from sensorstream.alerts.poster import Attempt
-from sensorstream.alerts.records import Backlog, Delivery, RaisedAlert, Webhook
 from sensorstream.alerts.signing import new_secret
 from sensorstream.errors import HistoryError
 from sensorstream.model.events import Alert

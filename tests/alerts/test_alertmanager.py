@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sensorstream.alerts.formats import _fingerprint, notification, payload
-from sensorstream.alerts.records import Delivery, RaisedAlert
+from sensorstream.alerts.alert_formats import _fingerprint, notification, payload
+from sensorstream.alerts.alert_records import Delivery, RaisedAlert
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.webhook_definition import ALERTMANAGER
 

@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from sensorstream.alerts.formats import MOST_ROWS, cloud_event, report_json
-from sensorstream.alerts.records import Delivery, KeptReport, RaisedAlert
-from sensorstream.engine.live_queries import QueryReport
+from sensorstream.alerts.alert_formats import MOST_ROWS, cloud_event, report_json
+from sensorstream.alerts.alert_records import Delivery, KeptReport, RaisedAlert
+from sensorstream.engine.engine_queries import EngineReport
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.timeline import Timeline
-from sensorstream.streams.report import Operation, Report
+from sensorstream.streams.query_report import Report, RowOperation
 
 
 def test_an_alert_becomes_an_event_in_structured_mode(
@@ -58,8 +58,8 @@ def test_an_alert_without_a_key_has_no_subject(make_delivery: Callable[..., Deli
 
 
 def test_a_report_becomes_an_event_about_its_query() -> None:
-    report = Report("crowd", 120, Operation.RESULT, ("people",), [(Literal("4"),)])
-    data = report_json(QueryReport("m17", 3, report), Timeline.INTEGER)
+    report = Report("crowd", 120, RowOperation.RESULT, ("people",), [(Literal("4"),)])
+    data = report_json(EngineReport("m17", 3, report), Timeline.INTEGER)
     kept = KeptReport("m17-3", "crowd", data, datetime(2026, 3, 1, 12, 0, tzinfo=UTC))
     assert json.loads(cloud_event(kept, "https://sensors.example/", Timeline.INTEGER)) == {
         "specversion": "1.0",
@@ -82,8 +82,8 @@ def test_a_report_becomes_an_event_about_its_query() -> None:
 @pytest.mark.parametrize("surplus", [0, 1])
 def test_a_report_with_too_many_rows_is_cut_and_says_so(surplus: int) -> None:
     rows = [(Literal(str(n)),) for n in range(MOST_ROWS + surplus)]
-    report = Report("q", 1, Operation.ADDED, ("n",), rows)
-    data = json.loads(report_json(QueryReport("m1", 1, report), Timeline.INTEGER))
+    report = Report("q", 1, RowOperation.ADDED, ("n",), rows)
+    data = json.loads(report_json(EngineReport("m1", 1, report), Timeline.INTEGER))
     told = [each["n"]["value"] for each in data["bindings"]]
     assert told == [str(n) for n in range(MOST_ROWS)]
     assert data.get("truncated", False) is bool(surplus)
@@ -92,19 +92,19 @@ def test_a_report_with_too_many_rows_is_cut_and_says_so(surplus: int) -> None:
 @pytest.mark.parametrize("surplus", [0, 1])
 def test_a_graph_with_too_many_triples_is_cut_and_says_so(surplus: int) -> None:
     graph = [(IRI("urn:s"), IRI("urn:p"), Literal(str(n))) for n in range(MOST_ROWS + surplus)]
-    report = Report("q", 1, Operation.RESULT, triples=graph)
-    data = json.loads(report_json(QueryReport("m1", 1, report), Timeline.INTEGER))
+    report = Report("q", 1, RowOperation.RESULT, triples=graph)
+    data = json.loads(report_json(EngineReport("m1", 1, report), Timeline.INTEGER))
     assert data["graph"].count("\n") == MOST_ROWS
     assert data.get("truncated", False) is bool(surplus)
 
 
 def test_an_answer_is_told_as_it_is() -> None:
-    report = Report("q", 1_000_000, Operation.RESULT, answer=False)
-    data = json.loads(report_json(QueryReport("m1", 1, report), Timeline.DATETIME))
+    report = Report("q", 1_000_000, RowOperation.RESULT, answer=False)
+    data = json.loads(report_json(EngineReport("m1", 1, report), Timeline.DATETIME))
     assert (data["boolean"], data["time"]) == (False, "1970-01-01T00:00:01Z")
 
 
 def test_signs_that_utf_8_cannot_hold_do_not_stop_a_report() -> None:
-    report = Report("q", 1, Operation.ADDED, ("x",), [(Literal("a\ud800\x00b"),)])
-    data = json.loads(report_json(QueryReport("m1", 1, report), Timeline.INTEGER))
+    report = Report("q", 1, RowOperation.ADDED, ("x",), [(Literal("a\ud800\x00b"),)])
+    data = json.loads(report_json(EngineReport("m1", 1, report), Timeline.INTEGER))
     assert data["bindings"][0]["x"]["value"] == "a?\x00b"

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from standardwebhooks import Webhook as Verifier
 
-from sensorstream.alerts.records import KeptReport
+from sensorstream.alerts.alert_records import KeptReport
 from sensorstream.clock import SystemClock
 from tests.alerts.bench import NOW, Bench
 from tests.alerts.test_hostile import listening

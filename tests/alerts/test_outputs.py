@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry
 
+from sensorstream.alerts.alert_records import Delivery
 from sensorstream.alerts.dispatcher import DeliveryPlan, WebhookDispatcher
 from sensorstream.alerts.outputs import receiver_of, senders_of
-from sensorstream.alerts.records import Delivery
 from sensorstream.clock import SystemClock
 from sensorstream.errors import SettingsError
 from sensorstream.model.timeline import Timeline
-from sensorstream.settings.endpoints import KafkaOutput, MqttOutput, Output
+from sensorstream.settings.endpoints import KafkaOutput, MqttOutput, OutputSetting
 from sensorstream.settings.settings import WebhookSettings
 from tests.inputs.mqtt_brokers import (
     MOSQUITTO,
@@ -45,12 +45,12 @@ class Bench:
         self._make = make_delivery
         self._running: list[WebhookDispatcher] = []
 
-    def add(self, output: Output, numbers: range) -> None:
+    def add(self, output: OutputSetting, numbers: range) -> None:
         for number in numbers:
             delivery = self._make(number, "")
             self.outbox.add(replace(delivery, webhook=receiver_of(output, NOW)), NOW)
 
-    def start(self, output: Output) -> WebhookDispatcher:
+    def start(self, output: OutputSetting) -> WebhookDispatcher:
         dispatcher = WebhookDispatcher(
             self.outbox,
             WebhookSettings(max_attempts=1),
@@ -94,11 +94,11 @@ def broker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[int
             yield port, version
 
 
-def mqtt_output(port: int, version: str, topic: str = "alerts") -> Output:
+def mqtt_output(port: int, version: str, topic: str = "alerts") -> OutputSetting:
     options = MqttOutput(
         host="127.0.0.1", port=port, version=version, user=USER, password=PASSWORD, topic=topic
     )
-    return Output("control", (), options)
+    return OutputSetting("control", (), options)
 
 
 def test_alerts_arrive_in_order_as_cloud_events(
@@ -158,7 +158,7 @@ def test_alerts_arrive_in_kafka(bench: Bench, eventually: Eventually) -> None:
 
     broker = KafkaBroker()
     broker.produce("alerts", [])
-    output = Output("lake", (), KafkaOutput(brokers=(broker.address,), topic="alerts"))
+    output = OutputSetting("lake", (), KafkaOutput(brokers=(broker.address,), topic="alerts"))
     bench.add(output, range(1, 6))
     bench.start(output)
     eventually(lambda: len(bench.outbox.done) == 5, 60)
@@ -172,7 +172,7 @@ def test_alerts_arrive_in_kafka(bench: Bench, eventually: Eventually) -> None:
 def test_a_broker_of_kafka_that_is_away_is_said(bench: Bench, eventually: Eventually) -> None:
     pytest.importorskip("aiokafka", reason="the extra kafka is not installed")
     options = KafkaOutput(brokers=(f"127.0.0.1:{free_port()}",), topic="alerts")
-    output = Output("lake", (), options)
+    output = OutputSetting("lake", (), options)
     bench.add(output, range(1, 2))
     dispatcher = bench.start(output)
     eventually(lambda: "no connection to 127.0.0.1" in dispatcher.trouble("out_lake"))

@@ -8,7 +8,7 @@ import pytest
 from standardwebhooks import Webhook as Verifier
 from standardwebhooks import WebhookVerificationError
 
-from sensorstream.alerts.records import Delivery
+from sensorstream.alerts.alert_records import Delivery
 from sensorstream.alerts.signing import check_secret, new_secret, signed_headers
 from sensorstream.errors import WebhookError
 

@@ -115,7 +115,7 @@ def test_the_settings_may_allow_networks() -> None:
 
 
 def test_a_new_deployment_allows_none(tmp_path: Path) -> None:
-    from sensorstream.cli.init import TEMPLATES, make_workspace
+    from sensorstream.cli.init_command import TEMPLATES, make_workspace
     from sensorstream.settings.settings_file import load_settings
 
     for template in TEMPLATES.values():

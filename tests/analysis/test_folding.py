@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sensorstream.analysis.folding import Value, truths, value
-from sensorstream.analysis.value_kinds import Scope, kind_of
+from sensorstream.analysis.folding import KnownValue, truths, value
+from sensorstream.analysis.value_kinds import KindScope, kind_of
 from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.xsd import XSD
@@ -86,13 +86,16 @@ def test_what_an_expression_comes_to_is_among_what_was_said(
     expression: Expression, row: tuple[Term | None, ...]
 ) -> None:
     kinds = [None if term is None else kind_of(term) for term in row]
-    for bound in (Scope(dict.fromkeys(PLACES)), Scope(dict(zip(PLACES, kinds, strict=True)))):
+    for bound in (
+        KindScope(dict.fromkeys(PLACES)),
+        KindScope(dict(zip(PLACES, kinds, strict=True))),
+    ):
         assert truth_of(expression, PLACES)(row) in truths(expression, bound)
         said = value(expression, bound)
         found = value_of(expression, PLACES)(row)
-        if said is Value.FAILS:
+        if said is KnownValue.FAILS:
             assert found is None
-        elif said is not Value.VARIES:
+        elif said is not KnownValue.VARIES:
             assert found == said
         told = bound.kinds(expression)
         if found is not None and told is not None:
@@ -103,4 +106,4 @@ def test_an_invalid_literal_is_equal_to_itself() -> None:
     invalid = Literal("2014-02-30", f"{XSD}date")
     for expression in (In(invalid, (invalid, IRI("urn:x"))), Comparison("=", invalid, invalid)):
         assert truth_of(expression, {})(()) is True
-        assert True in truths(expression, Scope({}))
+        assert True in truths(expression, KindScope({}))

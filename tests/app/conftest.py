@@ -14,7 +14,7 @@ import pytest
 
 from sensorstream.app.application import Application
 from sensorstream.app.control.wiring import Deployment, read_deployment
-from sensorstream.cache.protocol import CacheQuestion, Formats
+from sensorstream.cache.cache_messages import CacheQuestion, Formats
 from sensorstream.installation import bundled
 from sensorstream.processes.stopping import Stop
 from sensorstream.settings.settings import (

@@ -7,22 +7,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from threading import Event
 
-from sensorstream.app.control.exchange import Exchange
+from sensorstream.app.control.rule_exchange import Exchange
 from sensorstream.app.control.wiring import Deployment, build_machine
 from sensorstream.app.life.in_work import InWork
 from sensorstream.app.life.metrics import Metrics
 from sensorstream.app.life.pipeline import Pipeline
 from sensorstream.app.life.recovery import find_start, recover
-from sensorstream.app.life.storing import Outlets
+from sensorstream.app.life.store_writes import Outlets
 from sensorstream.engine.engine import Engine
-from sensorstream.engine.live_queries import QueryReport
+from sensorstream.engine.engine_queries import EngineReport
 from sensorstream.engine.outcome import Status
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.notice import ReportDifferences
 from sensorstream.journal.records import Record, Store
 from sensorstream.journal.registration import RegisterQuery, RemoveQuery
 from sensorstream.settings.settings import LimitSettings
-from sensorstream.simulation.tracker import tracker_messages
+from sensorstream.simulation.tracker_messages import tracker_messages
 from sensorstream.testing import ListSink, ManualClock, MemoryStore
 
 PEOPLE = """PREFIX : <http://sensorstream.example/tracking#>
@@ -43,7 +43,7 @@ class Running:
     store: MemoryStore
     clock: ManualClock
     in_work: InWork
-    reports: list[QueryReport] = field(default_factory=list)
+    reports: list[EngineReport] = field(default_factory=list)
     told: list[bool] = field(default_factory=list)
     """What each commit with alerts or entries of the outbox was said to have put there."""
 
@@ -66,7 +66,7 @@ def running(
     machine = build_machine(deployment, clock.counter, shared=True)
     engine = machine.engine
     exchange = Exchange(engine, machine.mapper, deployment)
-    reports: list[QueryReport] = []
+    reports: list[EngineReport] = []
     told = ListSink[bool]()
     recover(exchange, store, find_start(store), reports.extend, clock.now())
     in_work = InWork()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sensorstream.alerts import dispatcher
-from sensorstream.alerts.records import Silence
+from sensorstream.alerts.alert_records import Silence
 from sensorstream.app.application import Application
 from sensorstream.clock import SystemClock
 from sensorstream.model.webhook_definition import Format, Grouping, WebhookDefinition
@@ -76,7 +76,7 @@ def test_a_webhook_with_a_group_gets_one_request_for_many_alerts_also_after_a_re
 
 
 def _json(application: Application, alert: str) -> dict[str, Any]:
-    from sensorstream.alerts.formats import incident_data
+    from sensorstream.alerts.alert_formats import incident_data
 
     return incident_data(
         application.incidents.one(alert, application.clock.now()), application.timeline

@@ -20,10 +20,10 @@ from sensorstream.errors import (
     Unavailable,
     WebhookError,
 )
-from sensorstream.history.kept_messages import Chosen
+from sensorstream.history.kept_messages import QuarantineChoice
 from sensorstream.model.webhook_definition import WebhookDefinition
 from sensorstream.settings.settings import ServerSettings, Settings, WindowSettings
-from sensorstream.simulation.tracker import tracker_messages
+from sensorstream.simulation.tracker_messages import tracker_messages
 from tests.waiting import eventually
 
 Open = Callable[[Settings], Application]
@@ -206,7 +206,7 @@ def test_rejected_and_unmatched_messages_are_kept_with_their_reason(
     assert (unmatched.status, unmatched.content) == ("unmatched", b"<Other/>")
     assert (rejected.status, rejected.content) == ("rejected", bad)
     assert "very " in rejected.reason
-    earlier = application.quarantine(10, Chosen(before=unmatched.seq))
+    earlier = application.quarantine(10, QuarantineChoice(before=unmatched.seq))
     assert [each.seq for each in earlier] == [rejected.seq]
 
 

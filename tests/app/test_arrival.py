@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sensorstream.app.application import Application
-from sensorstream.app.life.arrival import Arrival
+from sensorstream.app.life.arrival_clock import Arrival
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import RuleSettings, Settings, TimeSettings, WindowSettings
 from sensorstream.testing import DAWN

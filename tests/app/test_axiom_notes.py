@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from sensorstream.app.control.faults import axiom_notes
-from sensorstream.language.parser import parse
+from sensorstream.app.control.file_faults import axiom_notes
+from sensorstream.language.rule_parser import parse
 
 TEXT = """prefix : <http://example.org/>
 prefix owl: <http://www.w3.org/2002/07/owl#>

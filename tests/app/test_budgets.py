@@ -14,7 +14,7 @@ from sensorstream.app.application import Application
 from sensorstream.app.life.metrics import Metrics
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import Busy, Overrun, UnknownQuery, UnsupportedQuery
-from sensorstream.history.asking.answer import Row, Solutions
+from sensorstream.history.asking.query_answer import Row, Solutions
 from sensorstream.journal.entry import Target
 from sensorstream.journal.registration import QueryStopped, RegisterQuery
 from sensorstream.model.events import Message
@@ -25,7 +25,7 @@ from sensorstream.settings.settings import (
     Settings,
     WindowSettings,
 )
-from sensorstream.simulation.tracker import tracker_messages
+from sensorstream.simulation.tracker_messages import tracker_messages
 from tests.waiting import eventually
 
 Open = Callable[[Settings], Application]
@@ -269,13 +269,13 @@ def test_rules_that_are_too_much_to_begin_are_refused_and_leave_nothing(
 def test_after_a_slow_read_of_results_messages_are_taken_first(
     settings: Settings, open_application: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sensorstream.app.control.queries._PAUSE", 1e9)
+    monkeypatch.setattr("sensorstream.app.control.query_control._PAUSE", 1e9)
     application = open_application(settings)
     application.queries.register(PLAIN, "quick")
     application.queries.register(PLAIN, "slow")
     application.queries.results("quick")
     with monkeypatch.context() as patch:
-        patch.setattr("sensorstream.app.control.queries._HARMLESS", -1.0)
+        patch.setattr("sensorstream.app.control.query_control._HARMLESS", -1.0)
         application.queries.results("slow")
     with pytest.raises(Busy, match="messages are taken first"):
         application.queries.results("slow")
@@ -286,7 +286,7 @@ def test_after_a_slow_read_of_results_messages_are_taken_first(
 def test_few_registrations_wait_so_that_threads_are_left_for_others(
     settings: Settings, open_application: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sensorstream.app.control.queries._MOST_WAITING", 1)
+    monkeypatch.setattr("sensorstream.app.control.query_control._MOST_WAITING", 1)
     application = open_application(settings)
     checked, go_on = Event(), Event()
     check = RegisterQuery.check

@@ -13,7 +13,7 @@ import pytest
 
 from sensorstream.alerts import dispatcher
 from sensorstream.app.application import Application
-from sensorstream.settings.endpoints import KafkaOutput, MqttOutput, Output, OutputOptions
+from sensorstream.settings.endpoints import KafkaOutput, MqttOutput, OutputOptions, OutputSetting
 from sensorstream.settings.settings import AlertSettings, Settings
 from tests.inputs.mqtt_brokers import (
     MOSQUITTO,
@@ -93,9 +93,9 @@ def broker(
             yield lambda topic: mqtt(port, version, topic), read
 
 
-def outputs(options: Callable[[str], OutputOptions]) -> tuple[Output, ...]:
+def outputs(options: Callable[[str], OutputOptions]) -> tuple[OutputSetting, ...]:
     """One that is told of changes, and one that is not."""
-    return tuple(Output(topic, (), options(topic), topic == "changes") for topic in TOPICS)
+    return tuple(OutputSetting(topic, (), options(topic), topic == "changes") for topic in TOPICS)
 
 
 def history(application: Application) -> list[tuple[str, str, str]]:

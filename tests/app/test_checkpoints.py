@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sensorstream.app.control.wiring import Deployment, read_deployment
-from sensorstream.app.life import storing as checkpoints
+from sensorstream.app.life import store_writes as checkpoints
 from sensorstream.app.life.recovery import find_start
 from sensorstream.engine.checkpoint import dump, load, text_of
 from sensorstream.engine.engine import EngineState
@@ -27,7 +27,7 @@ from sensorstream.settings.settings import (
     Settings,
     WindowSettings,
 )
-from sensorstream.simulation.tracker import tracker_messages
+from sensorstream.simulation.tracker_messages import tracker_messages
 from sensorstream.testing import MemoryStore
 from tests.app.pipelines import PEOPLE, WINDOWED, Running, running
 from tests.waiting import eventually
@@ -70,7 +70,7 @@ def test_a_large_checkpoint_is_made_while_messages_are_taken(
         return dump(state)
 
     # What a fork inherits of open files, it closes: a fork of this test keeps one.
-    monkeypatch.setattr("sensorstream.processes.apart.os.closerange", lambda *_: None)
+    monkeypatch.setattr("sensorstream.processes.fork_once.os.closerange", lambda *_: None)
     monkeypatch.setattr(checkpoints, "LARGE", 0)
     monkeypatch.setattr(checkpoints, "dump", held)
     store = MemoryStore()

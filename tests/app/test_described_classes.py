@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.app.control.faults import faults
+from sensorstream.app.control.file_faults import faults
 from sensorstream.app.control.wiring import read_deployment
-from sensorstream.app.recorded import build_engine
+from sensorstream.app.recorded_engine import build_engine
 from sensorstream.errors import LanguageError, Position, UnsupportedQuery
 from sensorstream.settings.settings import ReasoningSettings, Settings
 

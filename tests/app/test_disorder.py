@@ -16,13 +16,13 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from sensorstream.app.application import Application
-from sensorstream.app.control.exchange import Exchange
+from sensorstream.app.control.rule_exchange import Exchange
 from sensorstream.app.control.wiring import Deployment, read_deployment
 from sensorstream.app.life.recovery import find_start, recover
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import MappingError, RuleCycle, SettingsError
-from sensorstream.journal.effects import effects_of
+from sensorstream.journal.entry_effects import effects_of
 from sensorstream.journal.kinds import replay
 from sensorstream.journal.records import Record
 from sensorstream.model.events import Message

@@ -7,12 +7,12 @@ from threading import Event
 import pytest
 
 from sensorstream.app.control.wiring import Deployment
-from sensorstream.app.life.entry_queue import Sender
+from sensorstream.app.life.entry_queue import MessageSender
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError, Unavailable
 from sensorstream.journal.notice import ReportDifferences
 from sensorstream.journal.records import Effects
-from sensorstream.simulation.tracker import tracker_messages
+from sensorstream.simulation.tracker_messages import tracker_messages
 from sensorstream.testing import MemoryStore
 from tests.app.pipelines import Held, running
 from tests.waiting import eventually
@@ -77,7 +77,7 @@ def test_what_waits_for_effects_that_are_never_stored_is_told_at_the_end(
         first = run.pipeline.submit(small, "hall")
         assert store.tried.wait(300)
         if kind == "heavy":
-            waiting = run.pipeline.submit(large.ljust(40_000), "hall", Sender("10.0.0.1"))
+            waiting = run.pipeline.submit(large.ljust(40_000), "hall", MessageSender("10.0.0.1"))
             run.pipeline.submit(last, "hall")
         else:
             waiting = run.pipeline.change(ReportDifferences("nothing is wrong"))

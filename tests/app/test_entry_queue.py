@@ -8,7 +8,7 @@ from time import sleep
 import pytest
 
 from sensorstream.app.control.wiring import Deployment
-from sensorstream.app.life.entry_queue import EntryQueue, Sender, WaitingEntry
+from sensorstream.app.life.entry_queue import EntryQueue, MessageSender, WaitingEntry
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import Busy, Unavailable
 from sensorstream.journal.message import TakeMessage, Tick
@@ -16,7 +16,7 @@ from sensorstream.journal.notice import ReportDifferences
 from sensorstream.journal.records import Record
 from sensorstream.journal.registration import RegisterQuery, RemoveQuery
 from sensorstream.settings.settings import LimitSettings
-from sensorstream.simulation.tracker import tracker_messages
+from sensorstream.simulation.tracker_messages import tracker_messages
 from tests.app.pipelines import PEOPLE, Held, running
 
 
@@ -29,9 +29,9 @@ def test_a_lone_sender_does_not_wait_for_the_crowds_that_came_before(
         taken = [run.pipeline.submit(contents[0], "hall")]
         assert store.tried.wait(300)
         for place, content in enumerate(contents[1:900]):
-            sender = Sender("10.0.0.1", str(place % 3))
+            sender = MessageSender("10.0.0.1", str(place % 3))
             taken.append(run.pipeline.submit(content, "hall", sender))
-        lone = run.pipeline.submit(contents[900], "hall", Sender("10.0.0.2", "1"))
+        lone = run.pipeline.submit(contents[900], "hall", MessageSender("10.0.0.2", "1"))
         change = run.pipeline.change(ReportDifferences("nothing is wrong"))
         store.let.set()
         for each in (*taken, lone, change):
@@ -61,10 +61,12 @@ def test_large_messages_pause_for_others_and_a_server_that_stops_takes_those_tha
         taken = [run.pipeline.submit(small[0], "hall")]
         assert store.tried.wait(300)
         for place, content in enumerate(large):
-            taken.append(run.pipeline.submit(content, "hall", Sender("10.0.0.1", str(place))))
+            taken.append(
+                run.pipeline.submit(content, "hall", MessageSender("10.0.0.1", str(place)))
+            )
         # One sender's messages keep their order, whatever they are.
-        taken.append(run.pipeline.submit(small[1], "hall", Sender("10.0.0.1", "2")))
-        taken.append(run.pipeline.submit(small[2], "hall", Sender("10.0.0.2")))
+        taken.append(run.pipeline.submit(small[1], "hall", MessageSender("10.0.0.1", "2")))
+        taken.append(run.pipeline.submit(small[2], "hall", MessageSender("10.0.0.2")))
         store.let.set()
         taken[-1].result(300)
     assert all(each.done() for each in taken)
@@ -107,20 +109,20 @@ def test_who_sends_too_much_is_refused_and_the_others_are_not(deployment: Deploy
     with running(deployment, store, limits=LimitSettings(waiting_messages=10)) as run:
         first = run.pipeline.submit(content, "hall")
         assert store.tried.wait(300)
-        many = [run.pipeline.submit(content, "hall", Sender("10.0.0.1")) for _ in range(7)]
-        few = run.pipeline.submit(content, "hall", Sender("10.0.0.2"))
+        many = [run.pipeline.submit(content, "hall", MessageSender("10.0.0.1")) for _ in range(7)]
+        few = run.pipeline.submit(content, "hall", MessageSender("10.0.0.2"))
         store.let.set()
         assert sum(isinstance(each.exception(300), Busy) for each in many) == 2
         assert first.result(300).status is few.result(300).status is Status.ACCEPTED
 
 
 def message(size: int, address: str = "") -> WaitingEntry:
-    return WaitingEntry(TakeMessage(b"x" * size, "hall", None), Sender(address))
+    return WaitingEntry(TakeMessage(b"x" * size, "hall", None), MessageSender(address))
 
 
 def test_what_waits_is_refused_at_the_end_whether_it_is_light_heavy_or_a_change() -> None:
     queue = EntryQueue(LimitSettings())
-    light, found = message(1), WaitingEntry(Tick(b""), Sender("changes"))
+    light, found = message(1), WaitingEntry(Tick(b""), MessageSender("changes"))
     queue.put(light)
     queue.put(found)
     # The change has been found, and is to be worked on alone.

@@ -25,7 +25,7 @@ from sensorstream.errors import (
     OntologyError,
     SettingsError,
 )
-from sensorstream.kb.graph import Origin
+from sensorstream.kb.graph_index import Origin
 from sensorstream.model import rdf
 from sensorstream.model.terms import IRI
 from sensorstream.reasoning.dl.cross_check import Differences
@@ -277,7 +277,7 @@ def test_messages_come_in_while_a_new_ontology_is_classified(
 
 
 def is_reasoner(process: psutil.Process) -> bool:
-    return "sensorstream.reasoning.dl.worker" in command_of(process)
+    return "sensorstream.reasoning.dl.reasoner_worker" in command_of(process)
 
 
 def test_without_its_reasoner_the_plain_profile_stands_in_until_a_new_one_has_caught_up(

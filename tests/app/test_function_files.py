@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from sensorstream.app.control.mapping_files import read_functions, read_reference
-from sensorstream.app.recorded import parse_mapping
+from sensorstream.app.recorded_engine import parse_mapping
 from sensorstream.errors import InvalidValue, LanguageError, MappingError
 from sensorstream.language import parse
 from sensorstream.mapping import check, parse_document
-from sensorstream.mapping.plan import MappingPlan
+from sensorstream.mapping.mapping_plan import MappingPlan
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 

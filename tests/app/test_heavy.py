@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sensorstream.app.life.entry_queue import Heavy, Path, Waiting
+from sensorstream.app.life.entry_queue import FairQueue, Heavy, Path
 
 LARGE = 100_000
 SMALL = 100
@@ -29,14 +29,14 @@ class Engine:
 
     now: float = 100.0
     heavy: Heavy = field(init=False)
-    waiting: Waiting[tuple[Path, int, float, float]] = field(init=False)
+    waiting: FairQueue[tuple[Path, int, float, float]] = field(init=False)
     idle: float = 0.0
     coming: dict[Path, float] = field(default_factory=dict)
     """When senders of small messages send their next one."""
 
     def __post_init__(self) -> None:
         self.heavy = Heavy(lambda: self.now)
-        self.waiting = Waiting(10**6, 10**12, self.heavy.expects)
+        self.waiting = FairQueue(10**6, 10**12, self.heavy.expects)
 
     def send(self, path: Path, size: int, seconds: float, since: float | None = None) -> None:
         self.waiting.put(path, size, (path, size, seconds, self.now if since is None else since))

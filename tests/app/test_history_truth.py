@@ -10,9 +10,9 @@ from hashlib import sha256
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.history.asking.answer import Graph
-from sensorstream.history.asking.question import read_question
-from sensorstream.kb.graph import Origin
+from sensorstream.history.asking.checked_question import read_question
+from sensorstream.history.asking.query_answer import GraphAnswer
+from sensorstream.kb.graph_index import Origin
 from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.timeline import Timeline
@@ -57,7 +57,7 @@ def at(application: Application, time: int, graph: IRI | None = None) -> set[Tri
     text = f"CONSTRUCT {{ ?s ?p ?o }} {{ {where} }}"
     question = read_question(text, Timeline.INTEGER, at=str(time))
     with application.asking.history(question, live=True) as answer:
-        assert isinstance(answer, Graph)
+        assert isinstance(answer, GraphAnswer)
         return set(answer.triples)
 
 
@@ -133,7 +133,7 @@ def test_what_is_asserted_and_inferred_is_one_triple(
         with application.asking.history(
             read_question(count, Timeline.INTEGER), live=live
         ) as answer:
-            assert not isinstance(answer, bool | Graph)
+            assert not isinstance(answer, bool | GraphAnswer)
             return [row[0].n3 for row in answer.rows if row[0] is not None]
 
     one = '"1"^^<http://www.w3.org/2001/XMLSchema#integer>'

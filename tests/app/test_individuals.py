@@ -14,7 +14,7 @@ from sensorstream.app.questions.individuals import KnownIndividual
 from sensorstream.errors import QueryError, Unavailable, UnknownIndividual
 from sensorstream.model.terms import IRI
 from sensorstream.settings.settings import ReasoningSettings, Settings
-from sensorstream.simulation.tracker import tracker_messages
+from sensorstream.simulation.tracker_messages import tracker_messages
 
 Open = Callable[[Settings], Application]
 TRACKING = "http://sensorstream.example/tracking#"

@@ -23,10 +23,10 @@ from sensorstream.errors import (
 )
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
+from sensorstream.spark.history_snapshot import HistoryPlace
 from sensorstream.spark.jobs.answer_files import ANSWER
-from sensorstream.spark.jobs.protocol import JobText, Progress, Task
-from sensorstream.spark.jobs.worker_process import Runner, WorkerProcess
-from sensorstream.spark.snapshot import Place
+from sensorstream.spark.jobs.spark_messages import JobText, SparkProgress, Task
+from sensorstream.spark.jobs.spark_worker_process import JobRunner, WorkerProcess
 from sensorstream.testing import ManualClock
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -51,11 +51,11 @@ class Answering(WorkerProcess):
         schema: Schema,
         folder: Path,
         most_bytes: int,
-        told: Callable[[Progress], None],
+        told: Callable[[SparkProgress], None],
         cancelled: Callable[[], bool],
     ) -> int:
         self.asked.append(question.text)
-        told(Progress(1, 2, 0, 1))
+        told(SparkProgress(1, 2, 0, 1))
         self.began.set()
         while question.text == "wait" and not self.dead:
             if cancelled():
@@ -76,9 +76,9 @@ class Answering(WorkerProcess):
         self.dead = True
 
 
-class Ready(Runner):
+class Ready(JobRunner):
     def __init__(self) -> None:
-        super().__init__(Task(Place("", Path()), Timeline.INTEGER, "local", 1))
+        super().__init__(Task(HistoryPlace("", Path()), Timeline.INTEGER, "local", 1))
         self.started: list[Answering] = []
 
     def check(self, question: JobText) -> None:
@@ -121,7 +121,7 @@ def test_jobs_are_answered_one_after_the_other_by_one_worker(jobs: Jobs, runner:
     first, second = start(jobs, "a"), start(jobs, "b")
     done = ended(jobs, second)
     assert (done.state, done.rows, done.bytes, done.started_at) == ("done", 1, 100, NOW)
-    assert done.progress == Progress(1, 2, 0, 1)
+    assert done.progress == SparkProgress(1, 2, 0, 1)
     with jobs.answer(first).file as file:
         assert len(file.read()) == 100
     assert [each.id for each in jobs.jobs()] == [second, first]

@@ -11,7 +11,7 @@ from sensorstream.app.control.wiring import Deployment
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError, RepeatedMessage, Unstorable
 from sensorstream.journal.records import Record
-from sensorstream.simulation.tracker import tracker_messages
+from sensorstream.simulation.tracker_messages import tracker_messages
 from sensorstream.testing import MemoryStore
 from tests.app.pipelines import running, without_checkpoints
 

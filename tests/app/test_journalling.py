@@ -14,19 +14,19 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from sensorstream.app.application import Application
-from sensorstream.app.life.health import News
+from sensorstream.app.life.health import WatermarkNews
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError, MalformedMessage, QueryConflict, RunsOnSpark
+from sensorstream.history.effects_writer import EngineStanding, Standings, Writes
 from sensorstream.history.journal_rows import journal_rows
-from sensorstream.history.pipeline import Standing, Standings, Writes
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.message import PassTime
 from sensorstream.journal.records import Effects, MessageStatus
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.waits import Waits
-from sensorstream.server.main import create_app
+from sensorstream.server.web_application import create_app
 from sensorstream.settings.settings import PipelineSettings, ReasoningSettings, Settings
-from sensorstream.simulation.tracker import PAPER_MESSAGE
+from sensorstream.simulation.tracker_messages import PAPER_MESSAGE
 from tests.waiting import eventually
 
 QUERY = """\
@@ -171,7 +171,7 @@ def test_that_no_pipeline_runs_is_told(application: Application) -> None:
     with PostgresStore.open(application.url, Timeline.INTEGER, Writes.EFFECTS) as store:
         eventually(lambda: told() == "1 entries wait")
         status = (MessageStatus(1, Status.ACCEPTED),)
-        standings = Standings(1, [Standing("=cam", 1, Waits(), 50, 1)])
+        standings = Standings(1, [EngineStanding("=cam", 1, Waits(), 50, 1)])
         store.commit(Effects(1, (), (), (), status, NOW), standings)
         eventually(lambda: not told())
         value = application.metrics.get_sample_value
@@ -189,10 +189,10 @@ def test_time_is_told_once_to_engines_that_wait_for_it(application: Application)
         return [PassTime.decode(row[5], "") for row in rows]
 
     with PostgresStore.open(application.url, Timeline.INTEGER, Writes.EFFECTS) as store:
-        one = Standing("=north", 1, Waits(moved=60), 50, 1)
+        one = EngineStanding("=north", 1, Waits(moved=60), 50, 1)
         store.commit(
             Effects(1, (), (), (), (MessageStatus(1, Status.ACCEPTED),), NOW),
-            Standings(1, [one, Standing("=south", 1, Waits(), 70, 1)]),
+            Standings(1, [one, EngineStanding("=south", 1, Waits(), 70, 1)]),
         )
         eventually(lambda: bool(times()))
         (time,) = times()
@@ -219,7 +219,7 @@ def test_queries_are_checked_and_known_after_a_restart(
 def test_the_journal_has_one_writer_and_the_effects_another(application: Application) -> None:
     application.submit(PAPER_MESSAGE, "cam").result(300)
     done = Event()
-    news = News(application.url, done.set, CollectorRegistry())
+    news = WatermarkNews(application.url, done.set, CollectorRegistry())
     news.start()
     assert done.wait(60)
     done.clear()
@@ -234,7 +234,7 @@ def test_the_journal_has_one_writer_and_the_effects_another(application: Applica
 def test_an_engine_of_its_own_needs_both_and_a_history_of_its_own(
     settings: Settings, application: Application, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sensorstream.history.pipeline._PATIENCE", 0.2)
+    monkeypatch.setattr("sensorstream.history.effects_writer._PATIENCE", 0.2)
     with pytest.raises(HistoryError, match="another process writes"):
         Application.open(settings)
     application.submit(PAPER_MESSAGE, "cam").result(300)

@@ -12,7 +12,7 @@ import pytest
 from sensorstream.app.application import Application
 from sensorstream.errors import OntologyConflict, QueryError, RunsOnSpark
 from sensorstream.history.read_only_sql import run_sql
-from sensorstream.history.terms import term_key
+from sensorstream.history.term_dictionary import term_key
 from sensorstream.settings.settings import PipelineSettings
 from tests.history import house
 

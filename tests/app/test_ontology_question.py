@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from sensorstream.app.questions.ontology import answers
+from sensorstream.app.questions.ontology_questions import answers
 from sensorstream.errors import OntologyError, QueryError, UnsupportedQuery
-from sensorstream.history.asking.answer import Solutions
+from sensorstream.history.asking.query_answer import Solutions
 from sensorstream.reasoning.ontology import Ontology, load_ontology
 from sensorstream.settings.settings import ReasoningSettings
-from sensorstream.sparql.parser import parse_query
+from sensorstream.sparql.query_parser import parse_query
 
 _PREFIXES = """PREFIX owl: <http://www.w3.org/2002/07/owl#>
 PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>

@@ -24,7 +24,7 @@ from sensorstream.journal.entry import Entry
 from sensorstream.journal.records import Effects
 from sensorstream.journal.registration import RegisterQuery, RemoveQuery
 from sensorstream.settings.settings import ServerSettings
-from sensorstream.simulation.tracker import tracker_messages
+from sensorstream.simulation.tracker_messages import tracker_messages
 from sensorstream.testing import MemoryStore
 from tests.app.pipelines import PEOPLE, WINDOWED, running, without_checkpoints
 

@@ -11,7 +11,7 @@ from sensorstream.app.application import Application
 from sensorstream.errors import QueryError
 from sensorstream.model.webhook_definition import WebhookDefinition
 from sensorstream.settings.settings import Settings
-from sensorstream.simulation.tracker import tracker_messages
+from sensorstream.simulation.tracker_messages import tracker_messages
 from tests.waiting import eventually
 
 Open = Callable[[Settings], Application]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sensorstream.app.life.access import Rates
+from sensorstream.app.life.access_control import Rates
 from sensorstream.errors import TooFast
 
 BURST = 10

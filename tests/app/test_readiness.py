@@ -15,7 +15,7 @@ import pytest
 from prometheus_client import generate_latest
 
 from sensorstream.app.application import Application
-from sensorstream.app.life.health import HistoryProbe, Part, Readiness
+from sensorstream.app.life.health import HealthPart, HistoryProbe, Readiness
 from sensorstream.errors import HistoryError
 from sensorstream.history.store import PostgresStore
 from sensorstream.model.timeline import Timeline
@@ -28,9 +28,9 @@ def test_a_trial_tells_what_it_found_and_how_long_ago_that_was() -> None:
     now = 100.0
     readiness = Readiness(["door"], lambda enter: enter("door"), lambda: now)
     readiness.start()
-    assert readiness.parts() == [Part("door", ready=True)]
+    assert readiness.parts() == [HealthPart("door", ready=True)]
     now = 103.0
-    assert readiness.parts() == [Part("door", ready=True, age=3.0)]
+    assert readiness.parts() == [HealthPart("door", ready=True, age=3.0)]
     readiness.stop()
 
 
@@ -121,8 +121,8 @@ def test_processes_that_hang_are_named_replaced_and_ready_again(
 
     eventually(lambda: not away())
     for name, pattern in (
-        ("reasoner", "sensorstream.reasoning.dl.worker"),
-        ("cache", "sensorstream.cache.answering"),
+        ("reasoner", "sensorstream.reasoning.dl.reasoner_worker"),
+        ("cache", "sensorstream.cache.cache_process"),
     ):
         hanging = _children(pattern)  # HermiT has another process, for contradictions.
         for pid in hanging:

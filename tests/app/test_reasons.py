@@ -10,7 +10,7 @@ import pytest
 from sensorstream.app.application import Application
 from sensorstream.app.why.reasons import Because, Reason, Why
 from sensorstream.errors import QueryError, TermError, UnknownAlert, UnknownRules, UnsupportedQuery
-from sensorstream.model.events import Basis, Since
+from sensorstream.model.events import Basis, RuleWait
 from sensorstream.model.terms import Triple
 from sensorstream.settings.settings import Settings
 
@@ -140,7 +140,7 @@ rule quiet on silence of :Person as ?p for "4" then alert info "{?p} is quiet"
         each.alert.rule: because(application.reasons.of_alert(each.alert.id)).evidence.since
         for each in application.alerts(10)
     }
-    assert found == {"stays": Since(2), "quiet": Since(2, "m1")}
+    assert found == {"stays": RuleWait(2), "quiet": RuleWait(2, "m1")}
 
 
 def test_reasons_outlive_the_window_the_rules_and_the_server(

@@ -13,10 +13,10 @@ from sensorstream.errors import Overrun
 from sensorstream.journal.records import Effects, Record
 from sensorstream.journal.registration import RegisterQuery
 from sensorstream.journal.takeover import PutOntology, ReadmitReasoner
-from sensorstream.mapping.plan import MappingPlan
+from sensorstream.mapping.mapping_plan import MappingPlan
 from sensorstream.model.events import Alert, Message
-from sensorstream.network.budget import Load
-from sensorstream.simulation.tracker import tracker_messages
+from sensorstream.network.budget import EngineLoad
+from sensorstream.simulation.tracker_messages import tracker_messages
 from sensorstream.testing import MemoryStore
 from tests.app.pipelines import (
     PEOPLE,
@@ -25,7 +25,7 @@ from tests.app.pipelines import (
     running,
     without_checkpoints,
 )
-from tests.engine.test_live_queries import of_another_build
+from tests.engine.test_engine_queries import of_another_build
 
 TWICE = """PREFIX : <http://sensorstream.example/tracking#>
     SELECT ?p { { ?p a :Human } SEQ { ?q a :Human } FILTER(getDURATION() <
@@ -114,7 +114,7 @@ def test_queries_that_took_too_much_together_are_stopped_in_each_replay(
         for content in messages[:3]:
             run.send(content)
         with monkeypatch.context() as patch:
-            patch.setattr(Load, "excess", lambda _: 1.0)
+            patch.setattr(EngineLoad, "excess", lambda _: 1.0)
             run.send(messages[3])
         for content in messages[4:]:
             run.send(content)

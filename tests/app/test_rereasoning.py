@@ -12,13 +12,13 @@ import psycopg2
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.app.life.start import in_force, read_files
+from sensorstream.app.life.starting import in_force, read_files
 from sensorstream.app.why import rereasoning
 from sensorstream.app.why.rereasoning import Rereasoned, rereason
 from sensorstream.engine.checkpoint import load
 from sensorstream.errors import HistoryError, OntologyConflict
 from sensorstream.history.store import PostgresStore
-from sensorstream.history.terms import term_of
+from sensorstream.history.term_dictionary import term_of
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import (

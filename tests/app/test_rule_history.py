@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from sensorstream.app.control.faults import faults
+from sensorstream.app.control.file_faults import faults
 from sensorstream.app.control.wiring import read_deployment
-from sensorstream.app.recorded import build_engine
+from sensorstream.app.recorded_engine import build_engine
 from sensorstream.errors import LanguageError
 from sensorstream.settings.settings import PipelineSettings, Settings
 

@@ -13,7 +13,7 @@ import psycopg2
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.app.control.faults import faults
+from sensorstream.app.control.file_faults import faults
 from sensorstream.app.control.wiring import reasoner_of
 from sensorstream.app.life.recovery import find_start, skip_entry
 from sensorstream.errors import (
@@ -26,11 +26,11 @@ from sensorstream.errors import (
 )
 from sensorstream.history.journal_rows import entries
 from sensorstream.history.store import PostgresStore
-from sensorstream.kb.graph import Origin
+from sensorstream.kb.graph_index import Origin
 from sensorstream.model.terms import BlankNode, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.reasoning.reasoner import Aside
-from sensorstream.reasoning.rulesets.reader import text_of
+from sensorstream.reasoning.rulesets.rule_set_reader import text_of
 from sensorstream.settings.settings import (
     OntologySettings,
     ReasoningSettings,

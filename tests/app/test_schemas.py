@@ -10,7 +10,7 @@ import pytest
 from sensorstream.app.control.engine_settings import read_schemas
 from sensorstream.errors import InvalidMessage, Overrun, SettingsError
 from sensorstream.mapping import parse_document
-from sensorstream.mapping.xsd import MessageSchemas
+from sensorstream.mapping.xml_schema import MessageSchemas
 from sensorstream.model.events import Message
 from sensorstream.settings.settings_file import load_settings
 

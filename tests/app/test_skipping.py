@@ -21,7 +21,7 @@ from sensorstream.history.store import PostgresStore
 from sensorstream.journal.message import Tick
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import RuleSettings, Settings, TimeSettings
-from sensorstream.simulation.tracker import tracker_messages
+from sensorstream.simulation.tracker_messages import tracker_messages
 from sensorstream.testing import DAWN
 
 Open = Callable[[Settings], Application]

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import pytest
 
-from sensorstream.app.control.queries import SlowReads
+from sensorstream.app.control.query_control import SlowReads
 from sensorstream.errors import Busy
 from sensorstream.testing import ManualClock
 

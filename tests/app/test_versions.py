@@ -112,7 +112,7 @@ def test_a_change_of_a_webhook_that_only_the_journal_has_is_made_at_the_next_sta
 def test_there_is_a_bound_to_the_number_of_webhooks(
     settings: Settings, open_application: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sensorstream.app.control.webhooks._MOST", 1)
+    monkeypatch.setattr("sensorstream.app.control.webhook_control._MOST", 1)
     webhooks = open_application(settings).webhooks
     one = webhooks.register(WebhookDefinition(NOBODY))
     with pytest.raises(WebhookError, match="1 webhooks already"):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sensorstream.app.life.entry_queue import Path, Waiting
+from sensorstream.app.life.entry_queue import FairQueue, Path
 from sensorstream.errors import Busy
 
 MOST, MOST_BYTES = 12, 40
@@ -53,7 +53,7 @@ class Naive:
 
 @given(steps)
 def test_it_does_what_its_definition_says(steps: list[tuple[Path, int] | None]) -> None:
-    naive, waiting = Naive(), Waiting[int](MOST, MOST_BYTES)
+    naive, waiting = Naive(), FairQueue[int](MOST, MOST_BYTES)
     for number, step in enumerate(steps):
         if step is None:
             if naive.items:
@@ -75,7 +75,7 @@ def test_it_does_what_its_definition_says(steps: list[tuple[Path, int] | None]) 
 
 @given(st.lists(st.tuples(paths, st.just(0)), min_size=1, max_size=200))
 def test_nothing_is_lost_and_each_path_keeps_its_order(puts: list[tuple[Path, int]]) -> None:
-    waiting = Waiting[tuple[Path, int]](10**6, 10**6)
+    waiting = FairQueue[tuple[Path, int]](10**6, 10**6)
     for number, (path, size) in enumerate(puts):
         waiting.put(path, size, (path, number))
     taken = [waiting.take() for _ in puts]
@@ -88,7 +88,7 @@ def test_nothing_is_lost_and_each_path_keeps_its_order(puts: list[tuple[Path, in
 
 
 def test_while_several_addresses_wait_each_has_as_many_turns_whatever_it_calls_itself() -> None:
-    waiting = Waiting[str](10_000, 10**6)
+    waiting = FairQueue[str](10_000, 10**6)
     for number in range(900):
         waiting.put(("greedy", f"source {number}", f"port {number}"), 1, "greedy")
     for _ in range(50):
@@ -97,7 +97,7 @@ def test_while_several_addresses_wait_each_has_as_many_turns_whatever_it_calls_i
 
 
 def test_who_comes_late_finds_room_however_much_another_has_sent() -> None:
-    waiting = Waiting[int](100, 10**6)
+    waiting = FairQueue[int](100, 10**6)
     for number in range(50):
         waiting.put(("a", "", ""), 0, number)
     with pytest.raises(Busy, match=r"50 of them \(0 bytes\) from a") as refused:
@@ -110,7 +110,7 @@ def test_who_comes_late_finds_room_however_much_another_has_sent() -> None:
 
 
 def test_an_item_that_is_larger_than_the_queue_waits_alone() -> None:
-    waiting = Waiting[int](10, 100)
+    waiting = FairQueue[int](10, 100)
     waiting.put(("a", "", ""), 500, 1)
     with pytest.raises(Busy):
         waiting.put(("b", "", ""), 1, 2)

@@ -12,8 +12,8 @@ from typing import Any
 import httpx
 
 from sensorstream.app.application import Application
-from sensorstream.cli import alerts as why
-from sensorstream.server.main import create_app
+from sensorstream.cli import alerts_command as why
+from sensorstream.server.web_application import create_app
 from sensorstream.settings.settings import (
     OntologySettings,
     ReasoningSettings,
@@ -73,7 +73,8 @@ def test_the_page_shows_what_is_told(
 
     first, second = blocks("xml")
     send(first)
-    told = ["\n".join(why.lines(get("/alerts/m3-1/why"))), asked()]
+    told = ["\n".join(why.lines(get("/alerts/m3-1/why")))]
+    assert "nothing is known of :hall" in asked()
     application.queries.register(blocks("sparql")[0], "visits")
     send(second)
     told.append(asked())

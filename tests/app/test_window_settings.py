@@ -24,14 +24,20 @@ from sensorstream.settings.settings import (
     Settings,
     WindowSettings,
 )
-from sensorstream.simulation.tracker import tracker_messages
-from sensorstream.window.spec import Elements, Kind, Partition, Unit, WindowSpec
+from sensorstream.simulation.tracker_messages import tracker_messages
+from sensorstream.window.window_spec import (
+    Elements,
+    WindowMove,
+    WindowPartitioning,
+    WindowSpec,
+    WindowUnitKind,
+)
 from tests.engine import feeding
 
 NAME = "http://sensorstream.example/tracking#hasName"
 COMBINATIONS = [
     (kind.value, unit, elements)
-    for kind in Kind
+    for kind in WindowMove
     for unit, elements in [
         ("individuals", ""),
         ("triples", ""),
@@ -58,7 +64,7 @@ def deployment(window: WindowSettings) -> Settings:
 
 def test_the_defaults_are_a_thousand_individuals_one_by_one() -> None:
     spec = window_spec(WindowSettings(), Timeline.INTEGER)
-    assert spec == WindowSpec(Kind.SLIDING, Unit.INDIVIDUALS, 1000, 1)
+    assert spec == WindowSpec(WindowMove.SLIDING, WindowUnitKind.INDIVIDUALS, 1000, 1)
 
 
 def test_lengths_and_start_of_a_window_by_time_are_on_the_time_line() -> None:
@@ -68,13 +74,13 @@ def test_lengths_and_start_of_a_window_by_time_are_on_the_time_line() -> None:
     hour = Timeline.DATETIME.duration("PT1H")
     start = Timeline.DATETIME.instant("2014-08-01T00:00:00Z")
     assert window_spec(settings, Timeline.DATETIME) == WindowSpec(
-        Kind.SLIDING, Unit.TIME, hour, 2 * hour, start, Elements.TRIPLES
+        WindowMove.SLIDING, WindowUnitKind.TIME, hour, 2 * hour, start, Elements.TRIPLES
     )
 
 
 def test_a_landmark_window_needs_no_size() -> None:
     spec = window_spec(WindowSettings(kind="landmark", unit="triples", start="3"), Timeline.INTEGER)
-    assert spec == WindowSpec(Kind.LANDMARK, Unit.TRIPLES, start=3)
+    assert spec == WindowSpec(WindowMove.LANDMARK, WindowUnitKind.TRIPLES, start=3)
 
 
 @pytest.mark.parametrize(
@@ -103,9 +109,9 @@ def test_what_makes_no_window_is_refused(settings: WindowSettings, expected: str
 def test_a_window_is_split_by_source_or_by_a_property_of_the_ontology() -> None:
     schema = Schema(object_properties=frozenset({IRI("http://e/room")}))
     assert window_partition(WindowSettings(), schema) is None
-    assert window_partition(WindowSettings(partition="source"), schema) == Partition()
+    assert window_partition(WindowSettings(partition="source"), schema) == WindowPartitioning()
     by_room = WindowSettings(partition="http://e/room")
-    assert window_partition(by_room, schema) == Partition(IRI("http://e/room"))
+    assert window_partition(by_room, schema) == WindowPartitioning(IRI("http://e/room"))
     with pytest.raises(SettingsError, match="expected source, or the IRI of a property"):
         window_partition(WindowSettings(partition="http://e/rooom"), schema)
 

@@ -14,9 +14,9 @@ from threading import Thread
 import psycopg2
 import pytest
 
-from sensorstream.archive.layout import STATEMENTS, TABLES
+from sensorstream.archive.archive_moves import archive, delete, restore
 from sensorstream.archive.manifest import State, kept_parts
-from sensorstream.archive.moving import archive, delete, restore
+from sensorstream.archive.parquet_layout import STATEMENTS, TABLES
 from sensorstream.errors import ArchiveError
 from sensorstream.history.read_only_sql import run_sql
 from sensorstream.history.store import PostgresStore

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from sensorstream.archive.manifest import changing
 from sensorstream.cli import main
-from sensorstream.history.reader import reader_url
+from sensorstream.history.reader_role import reader_url
 from tests.history.analysed import analysed
 
 COUNT = "select count(*) as n from statements"

@@ -11,24 +11,24 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
+from sensorstream.alerts.alert_records import Silence, Webhook
 from sensorstream.alerts.poster import Attempt
-from sensorstream.alerts.records import Silence, Webhook
-from sensorstream.archive.erasing import erase, names
+from sensorstream.archive.erasure import erase, names
 from sensorstream.engine.checkpoint import dump
-from sensorstream.engine.live_queries import QueryReport
+from sensorstream.engine.engine_queries import EngineReport
 from sensorstream.engine.outcome import Status
 from sensorstream.history.database import engine
 from sensorstream.history.incidents import PostgresIncidents
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.store import PostgresStore
-from sensorstream.history.webhooks import PostgresWebhooks
+from sensorstream.history.webhook_store import PostgresWebhooks
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model.events import Alert, Message
 from sensorstream.model.terms import IRI
-from sensorstream.streams.report import Operation, Report
+from sensorstream.streams.query_report import Report, RowOperation
 from tests.archive.conftest import EX, LINE, START
 from tests.archive.test_archiving import rows
-from tests.archive.test_erasing import GONE, everything, state
+from tests.archive.test_erasure import GONE, everything, state
 
 OTHER = IRI(f"{EX}human-12")
 LATER = START + timedelta(days=1)
@@ -52,15 +52,15 @@ def add(
     number: int,
     *alerts: Alert,
     facts: Mapping[str, Any] | None = None,
-    reports: tuple[QueryReport, ...] = (),
+    reports: tuple[EngineReport, ...] = (),
 ) -> None:
     store.append([Record(number, Message(f"m{number}", b"<a/>", number), START)])
     status = MessageStatus(number, Status.ACCEPTED, facts=facts)
     store.commit(Effects(number, (), (), alerts, (status,), START, reports=reports))
 
 
-def report(number: int, name: IRI) -> QueryReport:
-    return QueryReport("q", number, Report("q", number, Operation.ADDED, ("x",), ((name,),)))
+def report(number: int, name: IRI) -> EngineReport:
+    return EngineReport("q", number, Report("q", number, RowOperation.ADDED, ("x",), ((name,),)))
 
 
 @pytest.fixture

@@ -8,11 +8,11 @@ import pytest
 
 from benchmarks.foreign.streams import Stream
 from benchmarks.one_axiom import AXIOMS, Case, cases, costs, start
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
-from sensorstream.reasoning.dl.bounds.rules import upper
-from sensorstream.reasoning.dl.process import Worker
-from sensorstream.reasoning.dl.reasoner import DlReasoner
+from sensorstream.reasoning.dl.bounds.bound_rules import upper
+from sensorstream.reasoning.dl.dl_reasoner import DlReasoner
+from sensorstream.reasoning.dl.reasoner_process import Worker
 from sensorstream.reasoning.dl.terminology import Terminology
 
 

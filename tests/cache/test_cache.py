@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sensorstream.cache.cache import Cache
-from sensorstream.cache.protocol import Answered, CacheQuestion, Formats
+from sensorstream.cache.cache_messages import Answered, CacheQuestion, Formats
 from sensorstream.errors import JobCancelled, Overrun, QueryError, Unavailable
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
 from sensorstream.processes.forks import QuestionLimits

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from sensorstream.cli import main
 from sensorstream.cli.demo.server_process import ServerProcess
-from sensorstream.cli.init import TEMPLATES, make_workspace
+from sensorstream.cli.init_command import TEMPLATES, make_workspace
 from tests.cli.served import Served
 from tests.forked import commands_are_forks as commands_are_forks
 from tests.forked import own_interpreters as own_interpreters

@@ -14,10 +14,10 @@ import pyarrow as pa
 import pytest
 from click.testing import Result
 
-from sensorstream.cli.client import Client
+from sensorstream.cli.command_client import CommandClient
 from sensorstream.errors import MalformedMessage, MessageError, QueryError, ServerUnreachable
 from sensorstream.history.database import connect
-from sensorstream.simulation.tracker import PAPER_MESSAGE, tracker_messages
+from sensorstream.simulation.tracker_messages import PAPER_MESSAGE, tracker_messages
 from tests.cli.served import Served
 
 Run = Callable[..., Result]
@@ -85,7 +85,7 @@ def test_a_refused_message_does_not_stop_the_others(
 
 
 def test_rest_and_soap_tell_the_same_facts(served: Served) -> None:
-    with Client(served.url) as client:
+    with CommandClient(served.url) as client:
         rest, soap = client.send(PAPER_MESSAGE), client.post_soap(PAPER_MESSAGE)
         assert soap.keys() == rest.keys()
         assert soap["timings"].keys() == rest["timings"].keys() == {"t_i", "t_w", "t_m", "t_s"}
@@ -100,7 +100,7 @@ def test_rest_and_soap_tell_the_same_facts(served: Served) -> None:
 
 
 def test_a_server_that_is_none_of_ours_is_told_as_such(served: Served) -> None:
-    with Client(f"{served.url}/docs") as client, pytest.raises(ServerUnreachable):
+    with CommandClient(f"{served.url}/docs") as client, pytest.raises(ServerUnreachable):
         client.sql("SELECT 1")
 
 
@@ -155,7 +155,7 @@ def test_sql_reads_the_history_beside_the_server(run: Run, served: Served) -> No
     assert pa.ipc.open_stream(arrow).read_all().to_pylist() == [
         dict(zip(found["columns"], row, strict=True)) for row in found["rows"]
     ]
-    with Client(served.url) as client:
+    with CommandClient(served.url) as client:
         assert client.sql_arrow(asked).to_pylist() == list(client.sql(asked))
     table = run("sql", "-c", served.config, "-", given=asked).stdout.splitlines()
     assert [line.split() for line in table] == rows
@@ -168,14 +168,14 @@ def test_sql_asks_the_server_for_the_window(run: Run, served: Served, tmp_path: 
         file.write_text(text.replace("# port = 8080", f"port = {port}"))
         return file
 
-    with Client(served.url) as client:
+    with CommandClient(served.url) as client:
         for message in tracker_messages(3):
             client.send(message)
     asked = "select iri, time from live.human order by iri"
     here = config(urlsplit(served.url).port or 0, served.config.parent)
     found = json.loads(run("sql", "-c", here, "--json", asked).stdout)
     assert found["columns"] == ["iri", "time"]
-    with Client(served.url) as client:
+    with CommandClient(served.url) as client:
         individuals = client.window(1000)["individuals"]
     names = [each["iri"] for each in individuals if any("Human" in t for t in each["types"])]
     assert [row[0] for row in found["rows"]] == sorted(names) != []
@@ -191,7 +191,7 @@ def test_sql_asks_the_server_for_the_window(run: Run, served: Served, tmp_path: 
 
 
 def test_a_second_simulation_goes_on_in_time(run: Run, served: Served) -> None:
-    with Client(served.url) as client:
+    with CommandClient(served.url) as client:
         for _ in range(2):
             before = client.window(limit=0)["now"] or 0
             result = run("simulate", "tracker", "--count", "15", "--json", "--url", served.url)
@@ -213,7 +213,7 @@ def test_a_journal_can_be_replayed_to_another_server(
     run: Run, served: Served, another: Served
 ) -> None:
     run("simulate", "tracker", "--url", served.url, "--count", "5")
-    with Client(served.url) as client:
+    with CommandClient(served.url) as client:
         client.send(PAPER_MESSAGE, "camera & 3")
     asked = "SELECT source, content FROM messages ORDER BY seq"
     recorded = run("sql", "-c", served.config, "--json", asked)

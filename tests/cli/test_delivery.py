@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sensorstream.cli.send import Tally, report
+from sensorstream.cli.send_command import Tally, report
 
 ANSWER = {
     "status": "accepted",

@@ -23,8 +23,8 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from sensorstream.cli.client import Client
-from sensorstream.simulation.tracker import PAPER_MESSAGE, tracker_messages
+from sensorstream.cli.command_client import CommandClient
+from sensorstream.simulation.tracker_messages import PAPER_MESSAGE, tracker_messages
 from tests.cli.served import Served
 
 TOMORROW: Final = datetime.now(UTC) + timedelta(days=1)
@@ -52,7 +52,7 @@ schemathesis.serializer("application/sparql-query", "application/n-triples")(
 Bodies = Mapping[str, tuple[str, Any]]
 
 
-def bodies(client: Client) -> Bodies:
+def bodies(client: CommandClient) -> Bodies:
     """The media type and a body for each operation that needs one."""
     ontology = client.ontology()
     rules = {name: client.rule_file(name) for name in ["tracking.rules"]}
@@ -78,7 +78,7 @@ def bodies(client: Client) -> Bodies:
     }
 
 
-def values(client: Client, url: str, operation: str) -> dict[str, object]:
+def values(client: CommandClient, url: str, operation: str) -> dict[str, object]:
     """A value for each parameter that an operation cannot do without."""
     hook = client.webhooks()[0]["id"]
     match operation.split():
@@ -127,7 +127,7 @@ def values(client: Client, url: str, operation: str) -> dict[str, object]:
 @pytest.fixture
 def filled(another: Served) -> Served:
     """A server with a query, a webhook, messages, alerts, a job, and versions of its rules."""
-    with Client(another.url) as client:
+    with CommandClient(another.url) as client:
         client.add_webhook(RECEIVER)
         client.register(PEOPLE, NAME)
         for message in (*tracker_messages(12), PAPER_MESSAGE):
@@ -150,7 +150,7 @@ def test_every_operation_does_what_the_description_says(filled: Served) -> None:
     described = httpx.get(f"{filled.url}/openapi.json", trust_env=False).json()
     schema = schemathesis.openapi.from_dict(described)
     failed: dict[str, str] = {}
-    with Client(filled.url) as client:
+    with CommandClient(filled.url) as client:
         given = bodies(client)
         for result in schema.get_all_operations():
             assert isinstance(result, Ok), result

@@ -13,11 +13,11 @@ import httpx
 import pytest
 from click.testing import Result
 
-from sensorstream.cli.client import Client
-from sensorstream.cli.group import COMMANDS
-from sensorstream.client.deployment import Kind
+from sensorstream.cli.command_client import CommandClient
+from sensorstream.cli.command_group import COMMANDS
+from sensorstream.client.deployment_operations import Kind
 from sensorstream.settings.settings_file import load_settings
-from sensorstream.simulation.tracker import PAPER_MESSAGE, tracker_messages
+from sensorstream.simulation.tracker_messages import PAPER_MESSAGE, tracker_messages
 from tests.cli.served import Served
 
 Run = Callable[..., Result]
@@ -45,17 +45,17 @@ LONG_AGO: Final = datetime(2026, 1, 1, tzinfo=UTC)
 TOMORROW: Final = datetime.now(UTC) + timedelta(days=1)
 
 
-def hook(client: Client) -> str:
+def hook(client: CommandClient) -> str:
     """The webhook that has been there for the longest time, and has deliveries."""
     return str(client.webhooks()[0]["id"])
 
 
-def newest(client: Client) -> str:
+def newest(client: CommandClient) -> str:
     """The message that came last."""
     return str(client.messages(1)[0]["message_id"])
 
 
-def unmatched(client: Client) -> str:
+def unmatched(client: CommandClient) -> str:
     """A message that has just come and that no rule matches."""
     return str(client.send("<Nothing/>")["message_id"])
 
@@ -63,7 +63,7 @@ def unmatched(client: Client) -> str:
 OPS: Final = json.dumps({"url": RECEIVER}).encode()
 
 
-def change(client: Client, kind: Kind, name: str = "") -> str:
+def change(client: CommandClient, kind: Kind, name: str = "") -> str:
     """The change that has put the first version of something; it is put if there is none."""
     if not client.versions(kind, name):
         if kind == "ontology":
@@ -79,7 +79,7 @@ CHANGES: Final[Sequence[tuple[Kind, str, str]]] = (
     ("queries", "urn:x:people", "{query}"),
     ("webhooks", "ops", "{ops}"),
 )
-CLIENT: Final[Mapping[str, Callable[[Client], object]]] = {
+CLIENT: Final[Mapping[str, Callable[[CommandClient], object]]] = {
     "POST /messages": lambda client: client.send(PAPER_MESSAGE),
     "POST /messages/batch": lambda client: client.send_batch([PAPER_MESSAGE.decode()]),
     "GET /messages": lambda client: client.messages(2, status="accepted"),
@@ -267,7 +267,7 @@ WITHOUT_JSON: Final = {
 @pytest.fixture(scope="module")
 def webhook(another: Served) -> str:
     """A query, a webhook, messages, alerts and a message in quarantine; the webhook's id."""
-    with Client(another.url) as client:
+    with CommandClient(another.url) as client:
         made = client.add_webhook(RECEIVER)["id"]
         client.register(PEOPLE, "urn:x:people")
         client.put("webhooks", OPS, "ops")
@@ -325,7 +325,7 @@ def test_the_command_line_has_a_command_for_every_operation(another: Served) -> 
 def test_the_method_asks_for_its_operation(
     operation: str, another: Served, webhook: str, requests: list[str]
 ) -> None:
-    with Client(another.url) as client:
+    with CommandClient(another.url) as client:
         if operation == "DELETE /queries/{name}":
             client.register(PEOPLE, "urn:x:gone")
         CLIENT[operation](client)
@@ -350,7 +350,7 @@ def test_the_command_asks_for_its_operation(
     requests: list[str],
 ) -> None:
     command = COMMAND[operation]
-    with Client(another.url) as client:
+    with CommandClient(another.url) as client:
         own = client.add_webhook(RECEIVER)["id"] if "delete" in command else webhook
         runs = "urn:x:twice" in {each["name"] for each in client.queries()}
         if runs and operation == "POST /queries":

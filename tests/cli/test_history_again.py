@@ -11,7 +11,7 @@ from click.testing import Result
 
 from sensorstream.app.application import Application
 from sensorstream.settings.settings_file import load_settings
-from sensorstream.simulation.tracker import tracker_messages
+from sensorstream.simulation.tracker_messages import tracker_messages
 
 Run = Callable[..., Result]
 OTHER = """

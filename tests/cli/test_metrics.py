@@ -10,7 +10,7 @@ import httpx
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
-from sensorstream.simulation.tracker import PAPER_MESSAGE
+from sensorstream.simulation.tracker_messages import PAPER_MESSAGE
 
 _ROW = re.compile(r"^\| `([a-z_]+)(?:\{[^}]*\})?` \| (\w+) \|", re.MULTILINE)
 _ON_SPARK = "sensorstream_pipeline_"

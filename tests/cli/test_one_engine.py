@@ -13,7 +13,7 @@ import pytest
 from click.testing import Result
 
 from sensorstream.app.control.wiring import build_machine, read_deployment
-from sensorstream.app.recorded import recorded_events
+from sensorstream.app.recorded_engine import recorded_events
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome
 from sensorstream.model.timeline import Timeline

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from sensorstream.cli.client import Client
+from sensorstream.cli.command_client import CommandClient
 from sensorstream.errors import RequestRefused
-from sensorstream.simulation.tracker import PAPER_MESSAGE, tracker_messages
+from sensorstream.simulation.tracker_messages import PAPER_MESSAGE, tracker_messages
 from tests.cli.served import Served
 
 Run = Callable[..., Result]
@@ -25,7 +25,7 @@ NAMES = (
 @pytest.fixture
 def query(served: Served) -> str:
     """A query that runs."""
-    with Client(served.url) as client:
+    with CommandClient(served.url) as client:
         if "urn:x:names" not in {each["name"] for each in client.queries()}:
             client.register(NAMES, "urn:x:names")
         client.send(PAPER_MESSAGE)
@@ -68,7 +68,7 @@ def test_a_query_is_followed_until_it_is_removed(run: Run, served: Served, query
     _, operation, row = one.stdout.splitlines()[0].split(" ", 2)
     assert operation == "+"
     assert row.startswith("person=http://sensorstream.example/tracking#human-")
-    with Client(served.url) as client:
+    with CommandClient(served.url) as client:
         client.register(NAMES, "urn:x:short")
         reported: list[Result] = []
         command = ("queries", "follow", "urn:x:short", "--after", "", "--url", served.url, "--json")
@@ -96,7 +96,7 @@ def test_the_result_of_a_query_is_a_table(run: Run, served: Served, query: str) 
 
 
 def test_alerts_are_listed_newest_first_and_followed_from_one_on(run: Run, served: Served) -> None:
-    with Client(served.url) as client:
+    with CommandClient(served.url) as client:
         for message in tracker_messages(20, start=5000):
             client.send(message)
         kept = client.alerts(2)
@@ -182,7 +182,7 @@ def test_the_window_says_what_it_is_and_holds(run: Run, served: Served, query: s
 
 
 def test_a_parameter_that_the_server_refuses_is_the_callers_mistake(served: Served) -> None:
-    with Client(served.url) as client, pytest.raises(RequestRefused) as caught:
+    with CommandClient(served.url) as client, pytest.raises(RequestRefused) as caught:
         client.alerts(0)
     assert caught.value.problem is not None
     assert caught.value.problem["status"] == 422

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from sensorstream.cli.init import TEMPLATES, make_workspace
+from sensorstream.cli.init_command import TEMPLATES, make_workspace
 
 Run = Callable[..., Result]
 

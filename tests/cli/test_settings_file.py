@@ -5,7 +5,7 @@ from dataclasses import fields
 from ipaddress import ip_network
 from pathlib import Path
 
-from sensorstream.cli.init import Given, settings_text
+from sensorstream.cli.init_command import Given, settings_text
 from sensorstream.settings.settings import NAMED_SECTIONS, SECTIONS, Settings
 from sensorstream.settings.settings_file import load_settings
 

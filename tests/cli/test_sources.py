@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
-from sensorstream.cli.send import sources
+from sensorstream.cli.send_command import sources
 
 
 def read(*names: str) -> list[bytes]:

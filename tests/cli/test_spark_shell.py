@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sensorstream.cli.spark import ends, language_of
+from sensorstream.cli.spark_command import ends, language_of
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ import psycopg2
 import pytest
 
 from sensorstream.cli.demo.server_process import ServerProcess
-from sensorstream.cli.serve import bind
-from sensorstream.server.listening import Waiting
+from sensorstream.cli.serve_command import bind
+from sensorstream.server.listening import StartingServer
 from sensorstream.settings.settings import LimitSettings
 from sensorstream.settings.settings_file import load_settings
 
@@ -59,7 +59,7 @@ def test_an_entry_that_takes_too_long_fails_the_health_of_the_start(eventually: 
     with bind("127.0.0.1", 0) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         told = {"ailment": lambda: "entry 7 for 99 s", "doing": lambda: "recovering 41 %"}
-        with Waiting(listener, LimitSettings(), None, after=0, **told):
+        with StartingServer(listener, LimitSettings(), None, after=0, **told):
             eventually(lambda: get(url, "/healthz"))
             sick, ready = get(url, "/healthz"), get(url, "/readyz")
             assert sick is not None
@@ -75,7 +75,7 @@ def test_a_quick_start_listens_with_the_server_alone() -> None:
     with bind("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
         told = {"ailment": lambda: "", "doing": lambda: ""}
-        with Waiting(listener, LimitSettings(), None, after=600, **told):
+        with StartingServer(listener, LimitSettings(), None, after=600, **told):
             pass
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(("127.0.0.1", port), timeout=300)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sensorstream.cli.spark import StreamProgress
-from sensorstream.history.pipeline import Position
+from sensorstream.cli.spark_command import StreamProgress
+from sensorstream.history.effects_writer import JournalPosition
 
 
 def test_it_tells_what_is_stored_what_waits_and_how_many_keys_there_are(
@@ -13,7 +13,7 @@ def test_it_tells_what_is_stored_what_waits_and_how_many_keys_there_are(
 ) -> None:
     progress = StreamProgress(quiet=False)
     progress.stored(60, 60)
-    progress.show(Position(100, 60, keys=4))
+    progress.show(JournalPosition(100, 60, keys=4))
     progress.end()
     line, end = capsys.readouterr().err.splitlines()
     assert line.startswith("batch 1: 60 entries, ")
@@ -24,6 +24,6 @@ def test_it_tells_what_is_stored_what_waits_and_how_many_keys_there_are(
 def test_quiet_it_tells_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     progress = StreamProgress(quiet=True)
     progress.stored(60, 60)
-    progress.show(Position(100, 60))
+    progress.show(JournalPosition(100, 60))
     progress.end()
     assert capsys.readouterr().err == ""

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sensorstream.console.places import text_of
+from sensorstream.console.page_addresses import text_of
 
 TEXT = "<?xml version='1.0' encoding='{}'?><a>Größe</a>"
 

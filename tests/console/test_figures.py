@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sensorstream.console.visits import mean, rate, read
+from sensorstream.console.page_visits import mean, rate, read
 
 BEFORE = """
 # TYPE sensorstream_messages_total counter

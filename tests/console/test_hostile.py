@@ -12,7 +12,7 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 
 from sensorstream import Client
-from sensorstream.console import places
+from sensorstream.console import page_addresses
 from tests.console.browsing import faults, open_page, press, shown, write
 from tests.console.conftest import Keyed
 
@@ -87,20 +87,22 @@ def test_names_of_individuals_and_texts_of_alerts_are_no_code(
         alert = next(each["id"] for each in client.alerts() if ALL in each["text"])
         client.register(select, "hostile")
     pages = {
-        places.individual(str(person)): "Its past",
-        places.message(sent): "Deliveries",
-        places.alert(str(alert)): "What became of it",
-        places.address(places.ALERTS.path): ALL,
-        places.address(places.INDIVIDUALS.path): "human-",
-        places.query("hostile"): ALL,
-        places.query("hostile", "Operators"): "Match",
-        places.query("hostile", "Steps"): "Animate",
-        places.bench(sent): "constructor",
-        places.address("/individual", iri=ALL): ALL,
-        places.address("/messages/" + "%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E"): "<img src=x",
+        page_addresses.individual(str(person)): "Its past",
+        page_addresses.message(sent): "Deliveries",
+        page_addresses.alert(str(alert)): "What became of it",
+        page_addresses.address(page_addresses.ALERTS.path): ALL,
+        page_addresses.address(page_addresses.INDIVIDUALS.path): "human-",
+        page_addresses.query("hostile"): ALL,
+        page_addresses.query("hostile", "Operators"): "Match",
+        page_addresses.query("hostile", "Steps"): "Animate",
+        page_addresses.bench(sent): "constructor",
+        page_addresses.address("/individual", iri=ALL): ALL,
+        page_addresses.address(
+            "/messages/" + "%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E"
+        ): "<img src=x",
     }
     for address, expected in pages.items():
-        open_page(browser, keyed, address.removeprefix(places.BASE))
+        open_page(browser, keyed, address.removeprefix(page_addresses.BASE))
         eventually(shows(browser, expected))
         assert not ran(browser), address
     open_page(browser, keyed, "/ask")
@@ -144,7 +146,7 @@ def test_a_script_that_came_into_a_page_does_not_run(
 @pytest.mark.parametrize(
     "path",
     [
-        *(places.address(each.path) for each in places.PLACES),
+        *(page_addresses.address(each.path) for each in page_addresses.PLACES),
         "/console/sign-in",
         "/console/no-such-page",
         "/console/_nicegui/3/no-such-file",

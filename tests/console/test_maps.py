@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sensorstream.console.drawings import (
     DEGREES,
     PLANE,
-    Shape,
+    DrawnShape,
     chosen,
     coordinates,
     picture,
@@ -22,8 +22,8 @@ RADIUS = 6_371_008.8
 
 
 def test_a_point_is_read_from_wkt() -> None:
-    assert shape_of("POINT(24.9 60.2)") == Shape(DEGREES, ((24.9, 60.2),))
-    assert shape_of(" point  Z ( 24.9\n60.2 12 ) ") == Shape(DEGREES, ((24.9, 60.2),))
+    assert shape_of("POINT(24.9 60.2)") == DrawnShape(DEGREES, ((24.9, 60.2),))
+    assert shape_of(" point  Z ( 24.9\n60.2 12 ) ") == DrawnShape(DEGREES, ((24.9, 60.2),))
     for text in (
         "POINT(1)",
         "POINT(- -)",
@@ -40,37 +40,37 @@ def test_a_point_is_read_from_wkt() -> None:
     [f"{EPSG}/4326", "urn:ogc:def:crs:EPSG::4326", f"{EPSG}/4258", f"{EPSG}/4979"],
 )
 def test_references_of_epsg_in_degrees_say_latitude_first(reference: str) -> None:
-    assert shape_of(f"<{reference}> Point (60.2 2.4e1)") == Shape(DEGREES, ((24.0, 60.2),))
+    assert shape_of(f"<{reference}> Point (60.2 2.4e1)") == DrawnShape(DEGREES, ((24.0, 60.2),))
     line = shape_of(f"<{reference}> LINESTRING(60 24, 61 25)")
-    assert line == Shape(DEGREES, lines=(((24.0, 60.0), (25.0, 61.0)),))
+    assert line == DrawnShape(DEGREES, lines=(((24.0, 60.0), (25.0, 61.0)),))
 
 
 def test_other_references_are_kept_as_they_are() -> None:
     crs84 = "http://www.opengis.net/def/crs/OGC/1.3/CRS84"
-    assert shape_of(f"<{crs84}> POINT(24 60)") == Shape(DEGREES, ((24, 60),))
-    assert shape_of(f"<{EPSG}/3067> POINT(385000 6672000)") == Shape(
+    assert shape_of(f"<{crs84}> POINT(24 60)") == DrawnShape(DEGREES, ((24, 60),))
+    assert shape_of(f"<{EPSG}/3067> POINT(385000 6672000)") == DrawnShape(
         f"{EPSG}/3067", ((385000, 6672000),)
     )
     # No place on the globe, whatever the text says.
-    assert shape_of("POINT(720 800)") == Shape(PLANE, ((720, 800),))
+    assert shape_of("POINT(720 800)") == DrawnShape(PLANE, ((720, 800),))
 
 
 def test_lines_areas_and_collections_are_read_from_wkt() -> None:
     square = ((0.0, 0.0), (4.0, 0.0), (4.0, 4.0), (0.0, 0.0))
     hole = ((1.0, 1.0), (2.0, 1.0), (2.0, 2.0), (1.0, 1.0))
-    assert shape_of("POLYGON((0 0, 4 0, 4 4, 0 0), (1 1, 2 1, 2 2, 1 1))") == Shape(
+    assert shape_of("POLYGON((0 0, 4 0, 4 4, 0 0), (1 1, 2 1, 2 2, 1 1))") == DrawnShape(
         DEGREES, rings=(square, hole)
     )
     many = "MULTIPOLYGON(((0 0,4 0,4 4,0 0)),((1 1,2 1,2 2,1 1)))"
-    assert shape_of(many) == Shape(DEGREES, rings=(square, hole))
+    assert shape_of(many) == DrawnShape(DEGREES, rings=(square, hole))
     two = ((0.0, 0.0), (4.0, 4.0))
     for text in ("MULTIPOINT(0 0, 4 4)", "MULTIPOINT((0 0), (4 4))"):
-        assert shape_of(text) == Shape(DEGREES, two)
-    assert shape_of("MULTILINESTRING((0 0,4 4),(4 4,0 0))") == Shape(
+        assert shape_of(text) == DrawnShape(DEGREES, two)
+    assert shape_of("MULTILINESTRING((0 0,4 4),(4 4,0 0))") == DrawnShape(
         DEGREES, lines=(two, two[::-1])
     )
     mixed = f"GEOMETRYCOLLECTION(POINT(1 2), LINESTRING(0 0, 4 4), {many})"
-    assert shape_of(mixed) == Shape(DEGREES, ((1.0, 2.0),), (two,), (square, hole))
+    assert shape_of(mixed) == DrawnShape(DEGREES, ((1.0, 2.0),), (two,), (square, hole))
 
 
 @given(st.text(alphabet="POINTpoint()<>, 0123456789.-eEZM\n\t", max_size=60))
@@ -90,8 +90,8 @@ def dots(drawn: str) -> list[tuple[float, float]]:
     return [(float(x), float(y)) for x, y in found]
 
 
-def point(east: float, north: float, frame: str = DEGREES) -> tuple[str, Shape]:
-    return "", Shape(frame, ((east, north),))
+def point(east: float, north: float, frame: str = DEGREES) -> tuple[str, DrawnShape]:
+    return "", DrawnShape(frame, ((east, north),))
 
 
 @given(
@@ -129,9 +129,9 @@ def test_neighbours_across_the_date_line_are_near_each_other() -> None:
 
 
 def test_lines_and_areas_are_drawn_with_their_names() -> None:
-    line = Shape(PLANE, lines=(((0, 0), (10, 10)),))
-    area = Shape(PLANE, rings=(((0, 0), (10, 0), (10, 10), (0, 0)),))
-    drawn = picture([("<road>", line), ("lake", area), ("tree", Shape(PLANE, ((5, 5),)))])
+    line = DrawnShape(PLANE, lines=(((0, 0), (10, 10)),))
+    area = DrawnShape(PLANE, rings=(((0, 0), (10, 0), (10, 10), (0, 0)),))
+    drawn = picture([("<road>", line), ("lake", area), ("tree", DrawnShape(PLANE, ((5, 5),)))])
     assert drawn.count('<path class="line"') == 1
     assert "<title>&lt;road&gt;</title>" in drawn
     assert drawn.index('class="area"') < drawn.index('class="line"') < drawn.index("<circle")
@@ -160,7 +160,7 @@ def test_a_map_says_what_it_does_not_show() -> None:
     assert "1 places of other reference systems are not drawn." in note
     _, note = chosen(places[2:])
     assert f"<{EPSG}/3067>" in note
-    many = Shape(PLANE, tuple((number, 0) for number in range(15_000)))
+    many = DrawnShape(PLANE, tuple((number, 0) for number in range(15_000)))
     drawn, note = chosen([("", many), ("", many)])
     assert len(drawn) == 1
     assert "1 places more are not drawn" in note

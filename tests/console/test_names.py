@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from sensorstream.console.places import local_name, short
+from sensorstream.console.page_addresses import local_name, short
 
 
 def test_a_name_is_the_end_of_an_iri() -> None:

@@ -8,7 +8,7 @@ from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.by import By
 
 from sensorstream import Client
-from sensorstream.console.rules import rows_of
+from sensorstream.console.rules_page import rows_of
 from tests.console.browsing import faults, open_page, shown
 from tests.console.conftest import Keyed
 from tests.integration.serving import init, serving

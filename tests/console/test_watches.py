@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from sensorstream.console.visits import Upstream, Watch, read
+from sensorstream.console.page_visits import Upstream, Watch, read
 
 
 def watch_of(*readings: tuple[float, float]) -> Watch:

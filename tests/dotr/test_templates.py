@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sensorstream.dotr import cursor as cursors
-from sensorstream.dotr.cursor import Templates
-from sensorstream.dotr.reader import read_program
+from sensorstream.dotr import token_cursor as cursors
+from sensorstream.dotr.dotr_reader import read_program
+from sensorstream.dotr.token_cursor import Templates
 from sensorstream.errors import Position, QueryError
 from sensorstream.sparql.algebra import Query
-from sensorstream.sparql.parser import read_query
+from sensorstream.sparql.query_parser import read_query
 
 PREFIXES = {"": "http://e.org/", "ex": "http://x.org/"}
 BODIES = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sensorstream.dotr.reader import check_classes_named, read_program
+from sensorstream.dotr.dotr_reader import check_classes_named, read_program
 from sensorstream.errors import Position, UnsupportedQuery
 
 RULE = """PREFIX : <http://e.org/> PREFIX owl: <http://www.w3.org/2002/07/owl#>

@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from sensorstream.app.control.faults import faults
+from sensorstream.app.control.file_faults import faults
 from sensorstream.app.control.wiring import read_deployment
-from sensorstream.cli.init import make_from
-from sensorstream.mapping.document import Element, parse_document
+from sensorstream.cli.init_command import make_from
+from sensorstream.mapping.xml_document import Element, parse_document
 from sensorstream.model.events import Message
 from sensorstream.model.terms import Literal
 from sensorstream.settings.settings_file import load_settings

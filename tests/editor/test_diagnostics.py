@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from sensorstream.cli import main
-from sensorstream.cli.init import TEMPLATES, make_workspace
-from sensorstream.editor.files import Ontologies
-from sensorstream.editor.server import Diagnostic, diagnostics
+from sensorstream.cli.init_command import TEMPLATES, make_workspace
+from sensorstream.editor.language_server import Diagnostic, diagnostics
+from sensorstream.editor.open_files import EditedOntologies
 from sensorstream.installation import bundled
 
 PREFIX = "prefix : <http://sensorstream.example/tracking#>\n"
@@ -44,7 +44,7 @@ def test_they_are_those_of_check(tmp_path: Path, texts: list[str]) -> None:
         for each in listed
     ]
     assert expected
-    found = diagnostics(paths[0], {paths[0]: texts[0]}, Ontologies())
+    found = diagnostics(paths[0], {paths[0]: texts[0]}, EditedOntologies())
     assert sorted(map(_row, chain.from_iterable(found.values()))) == sorted(expected)
 
 
@@ -57,7 +57,7 @@ def test_the_queries_of_the_examples_have_no_fault() -> None:
     queries = sorted((bundled("ontologies").parent / "examples").rglob("*.rq"))
     assert len(queries) > 3
     for path in queries:
-        for each in diagnostics(path, {path: path.read_text("utf-8")}, Ontologies())[path]:
+        for each in diagnostics(path, {path: path.read_text("utf-8")}, EditedOntologies())[path]:
             assert not each.is_fault, each
 
 
@@ -65,12 +65,12 @@ def test_a_continuous_query_that_no_stream_can_answer_is_a_fault(tmp_path: Path)
     path = tmp_path / "a.rq"
     window = "FROM NAMED WINDOW <w> ON <s> [RANGE PT5S]"
     text = f"DESCRIBE ?s {window} {{ WINDOW <w> {{ ?s ?p ?o }} }}"
-    (fault,) = diagnostics(path, {path: text}, Ontologies())[path]
+    (fault,) = diagnostics(path, {path: text}, EditedOntologies())[path]
     assert (fault.code, fault.is_fault) == ("unsupported-query", True)
     assert fault.message.startswith("DESCRIBE: ")
     # Without a window it may be meant to be answered at once.
     text = "DESCRIBE ?s { ?s ?p ?o }"
-    assert diagnostics(path, {path: text}, Ontologies())[path] == []
+    assert diagnostics(path, {path: text}, EditedOntologies())[path] == []
 
 
 def test_a_query_that_describes_a_class_is_a_fault_if_the_reasoner_knows_names_only(
@@ -83,7 +83,9 @@ def test_a_query_that_describes_a_class_is_a_fault_if_the_reasoner_knows_names_o
         "PREFIX owl: <http://www.w3.org/2002/07/owl#>\n"
         "SELECT * { ?x a [ owl:complementOf :Human ] }"
     )
-    (found,) = diagnostics(path, {path: text}, Ontologies())[path]
+    (found,) = diagnostics(path, {path: text}, EditedOntologies())[path]
     assert (found.is_fault, found.position.line, found.position.column) == (True, 3, 17)
     config.write_text(config.read_text().replace('profile = "hermit"', 'profile = "plain"'))
-    assert not any(each.is_fault for each in diagnostics(path, {path: text}, Ontologies())[path])
+    assert not any(
+        each.is_fault for each in diagnostics(path, {path: text}, EditedOntologies())[path]
+    )

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from sensorstream.cli.group import COMMANDS
-from sensorstream.dotr.reader import read_program
+from sensorstream.cli.command_group import COMMANDS
+from sensorstream.dotr.dotr_reader import read_program
 from sensorstream.editor.completion import WORDS
 from sensorstream.errors import Position
 from sensorstream.installation import bundled
 from sensorstream.language import parse
-from sensorstream.language.lexer import KEYWORDS, RuleText, tokens
+from sensorstream.language.rule_lexer import KEYWORDS, LexedText, tokens
 from sensorstream.sparql.functions import FUNCTIONS
-from sensorstream.sparql.lexer import AGGREGATES
-from sensorstream.sparql.lexer import KEYWORDS as SPARQL_KEYWORDS
+from sensorstream.sparql.query_lexer import AGGREGATES
+from sensorstream.sparql.query_lexer import KEYWORDS as SPARQL_KEYWORDS
 from tests.editor.textmate import FOLDER, grammar, includes, read, regexes, scoped
 
 RULES = "source.sensorstream-rules"
@@ -84,7 +84,7 @@ def test_the_tokens_of_rule_files_get_the_scopes_of_their_kinds(path: Path) -> N
     }
     pieces = iter(scoped(text, RULES))
     checked = 0
-    for token in tokens(RuleText(text, "")):
+    for token in tokens(LexedText(text, "")):
         wanted = expected.get(token.type)
         if wanted is None and token.value not in KEYWORDS:
             continue

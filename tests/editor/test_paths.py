@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 from lxml import etree
 
-from sensorstream.editor.samples import LastPath, last_path, next_steps
-from sensorstream.editor.samples import SampleScope as Scope
+from sensorstream.editor.sample_messages import LastPath, last_path, next_steps
+from sensorstream.editor.sample_messages import SampleScope as Scope
 
 ROOT = etree.fromstring(
     "<Message xmlns:m='urn:m'><m:head x='1'/>"

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sensorstream.cli.init import TEMPLATES, make_workspace
+from sensorstream.cli.init_command import TEMPLATES, make_workspace
 from sensorstream.editor.completion import MOST, completions, definition, hover
-from sensorstream.editor.document import OpenDocument, SourceText, symbols
-from sensorstream.editor.files import Ontologies, OpenFiles
-from sensorstream.editor.server import diagnostics
+from sensorstream.editor.language_server import diagnostics
+from sensorstream.editor.open_document import OpenDocument, SourceText, symbols
+from sensorstream.editor.open_files import EditedOntologies, OpenFiles
 from sensorstream.errors import Position
 from sensorstream.installation import bundled
 from sensorstream.settings.settings import OntologySettings
@@ -104,7 +104,7 @@ def test_a_file_of_a_thousand_rules_is_checked_and_completed(tmp_path: Path) -> 
     text = "prefix : <http://e/#>\n" + "".join(rule.format(number) for number in range(1000))
     broken = text + "mapping last on massage {/a} then\n"
     path = tmp_path / "a.rules"
-    (fault,) = diagnostics(path, {path: broken}, Ontologies())[path]
+    (fault,) = diagnostics(path, {path: broken}, EditedOntologies())[path]
     assert fault.position.line == 2002
     document = OpenDocument(path, text, tmp_path)
     end = text.rindex("then insert")
@@ -115,7 +115,7 @@ def test_an_ontology_with_a_fault_leaves_the_names_of_before(tmp_path: Path) -> 
     ontology = tmp_path / "o.ttl"
     ontology.write_text("<http://e/#C> a <http://www.w3.org/2002/07/owl#Class> .")
     deployment = OntologySettings(files=(ontology,))
-    ontologies = Ontologies()
+    ontologies = EditedOntologies()
     assert len(ontologies.names(deployment).names) == 1
     ontology.write_text("this is no Turtle")
     assert len(ontologies.names(deployment).names) == 1

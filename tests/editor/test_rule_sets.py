@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sensorstream.editor.document import symbols_of_rule_set
+from sensorstream.editor.open_document import symbols_of_rule_set
 from tests.editor.conftest import Editor
-from tests.editor.test_server import at, labels, places
+from tests.editor.test_language_server import at, labels, places
 
 HEAD = "PREFIX : <http://sensorstream.example/tracking#>\nPREFIX owl: <urn:owl#>\n\n"
 NAMED = (

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sensorstream.app.control.wiring import Deployment, read_deployment
-from sensorstream.app.recorded import build_engine
+from sensorstream.app.recorded_engine import build_engine
 from sensorstream.engine.engine import Engine
 from sensorstream.settings.settings import OntologySettings, RuleSettings, Settings
 from tests.engine import feeding

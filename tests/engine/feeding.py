@@ -7,8 +7,8 @@ from collections.abc import Callable, Container
 from weakref import WeakKeyDictionary
 
 from sensorstream.app.control.wiring import Deployment, Machine, build_machine
-from sensorstream.engine.arrival import Mapper
 from sensorstream.engine.engine import Engine
+from sensorstream.engine.message_reading import Mapper
 from sensorstream.engine.outcome import Outcome
 from sensorstream.model.events import Message
 

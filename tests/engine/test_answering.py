@@ -10,8 +10,8 @@ from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome
 from sensorstream.model.events import Message
 from sensorstream.model.terms import Literal
-from sensorstream.rules.history import MOST_WAITING
-from sensorstream.rules.memory import Answer, Asked
+from sensorstream.rules.history_rules import MOST_WAITING
+from sensorstream.rules.rule_memory import Answer, HistoryQuestion
 from tests.engine import feeding
 
 Deploy = Callable[..., Deployment]
@@ -40,7 +40,10 @@ def send(engine: Engine, time: int) -> Outcome:
 
 
 def answer(
-    engine: Engine, asked: Asked, *solutions: Iterable[tuple[str, Literal]], failure: str = ""
+    engine: Engine,
+    asked: HistoryQuestion,
+    *solutions: Iterable[tuple[str, Literal]],
+    failure: str = "",
 ) -> Outcome:
     entry = Message(f"x{asked.now}", b"", engine.now or 0)
     given = Answer(asked.rule, asked.digest, asked.moment, tuple(map(tuple, solutions)), failure)

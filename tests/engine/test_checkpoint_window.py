@@ -11,18 +11,26 @@ from sensorstream.engine.notices import Notices
 from sensorstream.errors import DamagedCheckpoint
 from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI, BlankNode, Literal
-from sensorstream.rules.memory import RuleMemory
-from sensorstream.window.spec import Elements, Kind, Partition, Unit, WindowSpec
+from sensorstream.rules.rule_memory import RuleMemory
 from sensorstream.window.window import make_window
+from sensorstream.window.window_spec import (
+    Elements,
+    WindowMove,
+    WindowPartitioning,
+    WindowSpec,
+    WindowUnitKind,
+)
 
 P = IRI("http://e/p")
 A, B, NODE = IRI("http://e/a"), IRI("http://e/b"), BlankNode("_:n")
 
 
-@pytest.mark.parametrize("partition", [None, Partition(), Partition(P)])
-@pytest.mark.parametrize("unit", list(Unit))
-def test_a_window_comes_back_as_it_was(unit: Unit, partition: Partition | None) -> None:
-    spec = WindowSpec(Kind.SLIDING, unit, 10, 2, elements=Elements.TRIPLES)
+@pytest.mark.parametrize("partition", [None, WindowPartitioning(), WindowPartitioning(P)])
+@pytest.mark.parametrize("unit", list(WindowUnitKind))
+def test_a_window_comes_back_as_it_was(
+    unit: WindowUnitKind, partition: WindowPartitioning | None
+) -> None:
+    spec = WindowSpec(WindowMove.SLIDING, unit, 10, 2, elements=Elements.TRIPLES)
     window = make_window(spec, partition)
     window.insert(Event(((A, P, NODE), (NODE, P, Literal("x")), (B, P, A)), 3, "m1", source="s"))
     window.insert(Event(((B, P, Literal("ü")),), 4, "m2", frozenset({(B, P)}), source="t"))
@@ -33,7 +41,7 @@ def test_a_window_comes_back_as_it_was(unit: Unit, partition: Partition | None) 
 
 
 def test_a_checkpoint_of_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    window = make_window(WindowSpec(Kind.SLIDING, Unit.TIME, 5, 5)).state()
+    window = make_window(WindowSpec(WindowMove.SLIDING, WindowUnitKind.TIME, 5, 5)).state()
     there = dump(EngineState(window, RuleMemory(), Notices()))
     monkeypatch.setattr(checkpoint, "_VERSION", 2)
     with pytest.raises(DamagedCheckpoint, match="has version 1, expected 2"):

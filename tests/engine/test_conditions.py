@@ -10,7 +10,7 @@ from sensorstream.app.control.wiring import Deployment
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import RuleError
-from sensorstream.kb.graph import Origin
+from sensorstream.kb.graph_index import Origin
 from sensorstream.model.events import Message
 from sensorstream.model.terms import Triple
 from sensorstream.rules.conditions import SnapshotEvaluator

@@ -16,7 +16,7 @@ from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import Inconsistent, MappingError, ReasonerError, SettingsError
-from sensorstream.kb.graph import Origin
+from sensorstream.kb.graph_index import Origin
 from sensorstream.model import rdf, xsd
 from sensorstream.model.events import Delta, Message
 from sensorstream.model.terms import IRI, literal

@@ -20,7 +20,7 @@ from sensorstream.errors import (
     MappingError,
     RuleCycle,
 )
-from sensorstream.kb.graph import Origin
+from sensorstream.kb.graph_index import Origin
 from sensorstream.model import rdf
 from sensorstream.model.events import Message
 from sensorstream.model.terms import IRI, Triple

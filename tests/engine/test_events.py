@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sensorstream.engine.engine import Engine
-from sensorstream.engine.live_queries import QueryReport
+from sensorstream.engine.engine_queries import EngineReport
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import QueryError, SettingsError, UnknownQuery
 from sensorstream.model.events import Event
@@ -30,11 +30,11 @@ def event(number: int, time: int, value: int = 1, stream: str = "one") -> Event:
     return Event(said, time, f"e{number}", stream=IRI(f"{E}{stream}"))
 
 
-def reports(outcomes: Sequence[Outcome]) -> list[QueryReport]:
+def reports(outcomes: Sequence[Outcome]) -> list[EngineReport]:
     return [r for each in outcomes for one in (*each.released, each) for r in one.reports]
 
 
-def told(found: Sequence[QueryReport]) -> list[tuple[object, ...]]:
+def told(found: Sequence[EngineReport]) -> list[tuple[object, ...]]:
     return [
         (each.id, each.report.time, each.report.operation, sorted(map(str, each.report.rows)))
         for each in found

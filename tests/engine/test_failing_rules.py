@@ -8,7 +8,7 @@ from sensorstream.app.control.wiring import Deployment
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome, Status
-from sensorstream.journal.effects import alerts_of
+from sensorstream.journal.entry_effects import alerts_of
 from sensorstream.model.events import Cleared, Message
 from tests.engine import feeding
 

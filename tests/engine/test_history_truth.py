@@ -18,10 +18,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from sensorstream.app.control.wiring import Deployment, read_deployment, reasoner_of
-from sensorstream.engine.arrival import Arrived
 from sensorstream.engine.checkpoint import dump, load
+from sensorstream.engine.message_reading import Arrived
 from sensorstream.engine.outcome import Outcome, Status
-from sensorstream.kb.graph import Origin
+from sensorstream.kb.graph_index import Origin
 from sensorstream.model import rdf, xsd
 from sensorstream.model.events import Ended, Event, Message
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple
@@ -34,7 +34,7 @@ from sensorstream.settings.settings import (
     Settings,
     WindowSettings,
 )
-from sensorstream.window.spec import Elements
+from sensorstream.window.window_spec import Elements
 from tests.engine import feeding
 
 EX: Final = "http://example.org/"

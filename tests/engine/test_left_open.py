@@ -10,11 +10,11 @@ import pytest
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import ReasonerError
-from sensorstream.kb.graph import Origin
+from sensorstream.kb.graph_index import Origin
 from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI
-from sensorstream.reasoning.dl.process import Worker
-from sensorstream.reasoning.dl.protocol import IslandFacts, Types
+from sensorstream.reasoning.dl.reasoner_messages import IslandFacts, Types
+from sensorstream.reasoning.dl.reasoner_process import Worker
 from sensorstream.testing import triples
 
 E = "http://example.org/"

@@ -13,25 +13,25 @@ from hypothesis import strategies as st
 
 from sensorstream.app.control.wiring import read_deployment
 from sensorstream.engine.checkpoint import dump, load
-from sensorstream.engine.core import Core, Parts
 from sensorstream.engine.engine import EngineState
+from sensorstream.engine.engine_state import Core, Parts
 from sensorstream.engine.message_run import MessageRun
 from sensorstream.engine.notices import Notices
 from sensorstream.engine.outcome import Status, Timings
 from sensorstream.errors import QueryError
-from sensorstream.kb.changes import ALL_GRAPHS
-from sensorstream.kb.graph import KnowledgeBase
-from sensorstream.kb.snapshot import Snapshot
+from sensorstream.kb.graph_changes import ALL_GRAPHS
+from sensorstream.kb.graph_index import KnowledgeBase
+from sensorstream.kb.snapshot import OxigraphSnapshot
 from sensorstream.model.events import Event, Message
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import GRAPH_WINDOW
 from sensorstream.reasoning.reasoner import NoReasoner
 from sensorstream.rules.conditions import SnapshotEvaluator
-from sensorstream.rules.memory import RuleMemory
+from sensorstream.rules.rule_memory import RuleMemory
 from sensorstream.settings.settings import RuleSettings, Settings
-from sensorstream.window.spec import Elements, Kind, Unit, WindowSpec
 from sensorstream.window.window import Window, make_window
+from sensorstream.window.window_spec import Elements, WindowMove, WindowSpec, WindowUnitKind
 from tests.engine import feeding
 
 SIZE = 3
@@ -46,9 +46,9 @@ class Store:
     """Window, knowledge base and store; events come and may be taken back."""
 
     def __init__(self, elements: Elements = Elements.INDIVIDUALS) -> None:
-        spec = WindowSpec(Kind.SLIDING, Unit.INDIVIDUALS, SIZE, elements=elements)
+        spec = WindowSpec(WindowMove.SLIDING, WindowUnitKind.INDIVIDUALS, SIZE, elements=elements)
         self.kb, self.window = KnowledgeBase(), make_window(spec)
-        self.snapshot = Snapshot(self.kb)
+        self.snapshot = OxigraphSnapshot(self.kb)
         self.core = Core(
             Parts(
                 knowledge=self.kb,
@@ -149,7 +149,7 @@ def restored(window: Window) -> Window:
 
 
 def test_graphs_are_in_checkpoints_those_of_waiting_events_too() -> None:
-    window = make_window(WindowSpec(Kind.SLIDING, Unit.TIME, 10, 5))
+    window = make_window(WindowSpec(WindowMove.SLIDING, WindowUnitKind.TIME, 10, 5))
     said, waits = (NAMES[0], P, Literal("1")), (NAMES[1], P, Literal("2"))
     window.insert(event(5, [(said, G), (said, None), (said, H)]))
     window.insert(event(7, [(waits, H)]))
@@ -212,7 +212,7 @@ def test_a_message_says_statements_in_graphs_until_an_update_moves_them(tmp_path
         tmp_path / "sensorstream.toml", rules=RuleSettings((tmp_path / "people.ttl",))
     )
     machine = feeding.machine_of(read_deployment(settings))
-    snapshot = Snapshot(machine.engine.kb)
+    snapshot = OxigraphSnapshot(machine.engine.kb)
 
     def graphs(number: int, xml: str) -> list[str]:
         outcome = feeding.process(machine.engine, Message(f"m{number}", xml.encode(), number))
@@ -237,7 +237,7 @@ def test_a_message_says_statements_in_graphs_until_an_update_moves_them(tmp_path
 
 
 def test_a_store_made_anew_has_the_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sensorstream.kb.changes._WORN", 5)
+    monkeypatch.setattr("sensorstream.kb.graph_changes._WORN", 5)
     store = Store()
     stores = set()
     for time in range(20):

@@ -13,11 +13,11 @@ from sensorstream.engine import query_alerts
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome
-from sensorstream.journal.effects import alerts_of, in_order
+from sensorstream.journal.entry_effects import alerts_of, in_order
 from sensorstream.model.events import Alert, Cleared, Message
 from sensorstream.model.terms import Literal
 from sensorstream.settings.settings import WindowSettings
-from tests.engine.test_live_queries import (
+from tests.engine.test_engine_queries import (
     ONTOLOGY,
     PREFIX,
     RULES,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from contextlib import closing
 from random import Random
 
-from sensorstream.app.recorded import build_engine
-from sensorstream.dotr.reader import read_program
+from sensorstream.app.recorded_engine import build_engine
+from sensorstream.dotr.dotr_reader import read_program
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import Position
-from sensorstream.journal.effects import in_order
+from sensorstream.journal.entry_effects import in_order
 from sensorstream.model.events import Event
 from sensorstream.model.terms import Triple
 from tests.effort import examples

@@ -16,7 +16,7 @@ from sensorstream.app.control.wiring import Deployment, reasoner_of
 from sensorstream.engine.checkpoint import dump, load
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome, Status
-from sensorstream.engine.shedding import SYNOPSIS, VOCABULARY, Numbers, Summary
+from sensorstream.engine.shedding import SYNOPSIS, VOCABULARY, NumbersSynopsis, Summary
 from sensorstream.errors import SettingsError
 from sensorstream.installation import bundled
 from sensorstream.model import rdf
@@ -119,7 +119,7 @@ def _read(individual: Individual) -> tuple[IRI, Summary]:
     numbers = {}
     for node in nodes:
         facts = said[node]
-        numbers[facts["property"]] = Numbers(
+        numbers[facts["property"]] = NumbersSynopsis(
             facts["count"], *(Fraction(facts[word]) for word in ("min", "max", "sum"))
         )
         assert math.isclose(facts["mean"], facts["sum"] / facts["count"], rel_tol=1e-12)
@@ -206,7 +206,9 @@ def test_synopses_say_exactly_what_was_shed(
             ]
             assert (predicate in summary.numbers) == bool(values)
             if values:
-                expected = Numbers(len(values), min(values), max(values), sum(values, Fraction()))
+                expected = NumbersSynopsis(
+                    len(values), min(values), max(values), sum(values, Fraction())
+                )
                 assert summary.numbers[predicate] == expected
         assert IRI(f"{EX}note") not in summary.numbers
     # And a replay, with a restart in it, sheds what was shed.
@@ -320,7 +322,9 @@ def test_shedding_ends_by_the_clock_and_the_synopsis_enters(
     assert [(each.kind, each.key) for each in outcome.cleared] == [("load-shedding", "load")]
     ((about, summary),) = synopses(engine)
     assert (about, summary.count, summary.start, summary.end) == (f"{EX}Person", 3, 6, 8)
-    assert summary.numbers == {IRI(f"{EX}temp"): Numbers(3, Fraction(6), Fraction(8), Fraction(21))}
+    assert summary.numbers == {
+        IRI(f"{EX}temp"): NumbersSynopsis(3, Fraction(6), Fraction(8), Fraction(21))
+    }
     assert engine.dues.tick is None
 
 

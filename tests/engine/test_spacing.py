@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sensorstream.engine.arrival import FARTHEST, STEPS, Spacing
+from sensorstream.engine.message_reading import FARTHEST, STEPS, Spacing
 
 FAR = 2**63 - 1
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import SettingsError
-from sensorstream.kb.graph import Origin
-from sensorstream.kb.oxigraph import from_oxigraph, subject_to_oxigraph, to_oxigraph
+from sensorstream.kb.graph_index import Origin
+from sensorstream.kb.oxigraph_terms import from_oxigraph, subject_to_oxigraph, to_oxigraph
 from sensorstream.model.events import Event
 from sensorstream.model.terms import Triple
 from tests.reasoning.rulesets.graphs import PREFIXES, graph

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sensorstream.engine.reorder import Disorder
 from sensorstream.engine.stream_clock import StreamClock
 from sensorstream.model.timeline import Timeline
-from sensorstream.model.waits import Silence
+from sensorstream.model.waits import SilentSource
 from sensorstream.settings.settings import TimeSettings
 from tests.engine.test_waiting import (
     LATENESS,
@@ -31,7 +31,7 @@ DISORDERS = st.builds(
 
 
 def clock_of(disorder: Disorder | None) -> StreamClock:
-    return StreamClock(Silence.RULES, Timeline.INTEGER, disorder)
+    return StreamClock(SilentSource.RULES, Timeline.INTEGER, disorder)
 
 
 @settings(max_examples=200)

@@ -10,8 +10,8 @@ from typing import Final
 
 import pyoxigraph as ox
 
-from sensorstream.history.asking.answer import Answer, Graph
-from sensorstream.kb.oxigraph import from_oxigraph
+from sensorstream.history.asking.query_answer import Answer, GraphAnswer
+from sensorstream.kb.oxigraph_terms import from_oxigraph
 from sensorstream.model import xsd
 from sensorstream.model.terms import BlankNode, Literal, Term
 from tests.w3c import results
@@ -85,7 +85,7 @@ def answer_text(answer: Answer, text: str) -> str:
     """The answer to a SPARQL text, as far as the text says what it is."""
     if isinstance(answer, bool):
         return str(answer)
-    if isinstance(answer, Graph):
+    if isinstance(answer, GraphAnswer):
         triples = {tuple(_cell(each, text) for each in triple) for triple in answer.triples}
         return table((), sorted(triples), ordered=False)
     outer = text.rpartition("}")[2]

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Final
 
 from sensorstream.app.application import Application
-from sensorstream.archive.moving import archive
+from sensorstream.archive.archive_moves import archive
 from sensorstream.model.terms import Triple
-from sensorstream.simulation.tracker import tracker_messages
-from sensorstream.sparql.parser import parse_query
-from sensorstream.sparql.printing import query_text
+from sensorstream.simulation.tracker_messages import tracker_messages
+from sensorstream.sparql.query_parser import parse_query
+from sensorstream.sparql.query_printer import query_text
 from tests.equivalence import engines
 from tests.equivalence.canonical import CHECKOUT
 from tests.equivalence.engines import Past
@@ -21,7 +21,13 @@ from tests.equivalence.items import Item, Tools, name_of, parametrized
 from tests.history import house, oddities
 from tests.mapping.test_bundled_rules import apply
 from tests.spark.test_sparql import EXPRESSIONS, MORE, XSD
-from tests.sparql import test_bounds, test_dialects, test_parser, test_streams, test_valid_time
+from tests.sparql import (
+    test_dialects,
+    test_query_parser,
+    test_streams,
+    test_text_bounds,
+    test_valid_time,
+)
 
 _BLOCK: Final = re.compile(r"^```sparql\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _QUOTED: Final = re.compile(r"\"((?:PREFIX|SELECT|ASK|CONSTRUCT|DESCRIBE)\s[^\"]*)\"")
@@ -31,7 +37,13 @@ _TRACKING: Final = "PREFIX : <http://sensorstream.example/tracking#>\n"
 
 def of_texts(_: Tools) -> Iterator[Item]:
     """What the texts of the parser's tests mean, as they are printed."""
-    for module in (test_parser, test_streams, test_dialects, test_valid_time, test_bounds):
+    for module in (
+        test_query_parser,
+        test_streams,
+        test_dialects,
+        test_valid_time,
+        test_text_bounds,
+    ):
         for text in parametrized(module):
             name = f"{module.__name__.rpartition('.')[2]}/{name_of(text)}"
             yield Item(name, lambda text=text: query_text(parse_query(text)))  # type: ignore[misc]

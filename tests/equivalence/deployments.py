@@ -32,7 +32,7 @@ _SHIPPED: Final = {"tracking": ("tracker", "integer"), "city": ("city", "datetim
 def stories(tools: Tools) -> Iterator[Item]:
     """Each story of the examples and documents."""
     places = {each: ["-c", EXAMPLES / each / "sensorstream.toml"] for each in OF_SETTINGS}
-    for page in sorted((CHECKOUT / "docs").glob("*.md")):
+    for page in sorted((CHECKOUT / "docs").rglob("*.md")):
         if "```story" in page.read_text("utf-8"):
             places[page.name] = [page]
     for name, arguments in places.items():

@@ -12,39 +12,39 @@ from pathlib import Path
 from threading import Lock
 from typing import Final
 
-from sensorstream.archive.asking import Archive, DuckDB, archive_answered
-from sensorstream.archive.moving import archive
+from sensorstream.archive.archive_moves import archive
+from sensorstream.archive.archive_queries import Archive, DuckDB, archive_answered
 from sensorstream.cache.cache import Cache
-from sensorstream.cache.protocol import CacheQuestion, Formats
+from sensorstream.cache.cache_messages import CacheQuestion, Formats
 from sensorstream.engine.outcome import Status
-from sensorstream.history.asking.question import Question, read_question
-from sensorstream.history.asking.run import Limits, answered
+from sensorstream.history.asking.checked_question import CheckedQuestion, read_question
+from sensorstream.history.asking.query_run import AskingLimits, answered
 from sensorstream.history.database import engine
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
 from sensorstream.journal.records import Effects, MessageStatus, Record
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model.events import Ended, Message, Provenance
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.processes.forks import QuestionLimits
 from sensorstream.processes.stopping import Stop
-from sensorstream.spark.snapshot import Place
-from sensorstream.sparql.parser import parse_query
-from sensorstream.sparql.printing import query_text
+from sensorstream.spark.history_snapshot import HistoryPlace
+from sensorstream.sparql.query_parser import parse_query
+from sensorstream.sparql.query_printer import query_text
 from tests.equivalence.canonical import answer_text, result_text
 from tests.equivalence.items import Item, Tools
 from tests.history.test_one_meaning import _read
 from tests.w3c.entailment import answer_of
 
 LINE: Final = Timeline.INTEGER
-LIMITS: Final = Limits(600.0, 100_000)
+LIMITS: Final = AskingLimits(600.0, 100_000)
 _JSON: Final = "application/sparql-results+json"
 _MEMORY: Final = 512
 _STEP: Final = 10
 
-Ask = Callable[[Question], str]
+Ask = Callable[[CheckedQuestion], str]
 """Asks a question; gives the answer in canonical form."""
 _START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -65,19 +65,19 @@ class Past:
             return {"spark": self._of_spark}
         return {"postgresql": self._of_postgresql, "duckdb": self._of_archive}
 
-    def _of_postgresql(self, question: Question) -> str:
+    def _of_postgresql(self, question: CheckedQuestion) -> str:
         with answered(self.url, question, LIMITS) as answer:
             return answer_text(answer, query_text(question.query))
 
-    def _of_archive(self, question: Question) -> str:
+    def _of_archive(self, question: CheckedQuestion) -> str:
         place = Archive(self.moved, self.folder, _MEMORY, self.duckdb)
         with archive_answered(place, question, LIMITS) as answer:
             return answer_text(answer, query_text(question.query))
 
-    def _of_spark(self, question: Question) -> str:
-        from sensorstream.spark.sparql.run import ask
+    def _of_spark(self, question: CheckedQuestion) -> str:
+        from sensorstream.spark.sparql.spark_query import ask
 
-        place = Place(self.url, self.folder / "none")
+        place = HistoryPlace(self.url, self.folder / "none")
         answer = ask(self.tools.spark, place, question, row_limit=LIMITS.rows)
         return answer_text(answer, query_text(question.query))
 

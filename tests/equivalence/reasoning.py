@@ -8,7 +8,7 @@ from typing import Final
 
 from sensorstream.model.terms import Triple
 from sensorstream.reasoning.ontology import load_ontology
-from sensorstream.reasoning.rulesets.reader import SUMMARIES, bundled_rules
+from sensorstream.reasoning.rulesets.rule_set_reader import SUMMARIES, bundled_rules
 from sensorstream.sparql.algebra import Query
 from tests.equivalence.canonical import CHECKOUT, SHARED, result_text, table
 from tests.equivalence.corpora import tracked

@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final
 
-from sensorstream.archive.asking import Archive, archive_sql
-from sensorstream.archive.moving import archive
-from sensorstream.history.asking.run import Limits
+from sensorstream.archive.archive_moves import archive
+from sensorstream.archive.archive_queries import Archive, archive_sql
+from sensorstream.history.asking.query_run import AskingLimits
 from sensorstream.history.read_only_sql import SqlResult, run_sql
 from sensorstream.history.view_definitions import view_definitions
-from sensorstream.spark.snapshot import Place
+from sensorstream.spark.history_snapshot import HistoryPlace
 from tests.archive import conftest as archived
+from tests.archive.test_archive_queries import QUESTIONS
 from tests.archive.test_archiving import END
-from tests.archive.test_asking import QUESTIONS
 from tests.equivalence.canonical import CHECKOUT, table, value_text
 from tests.equivalence.items import Item, Tools, name_of, parametrized
 from tests.history import test_read_only_sql
@@ -65,7 +65,7 @@ def of_tables(tools: Tools) -> Iterator[Item]:
             kept,
             text,
             view_definitions(archived.SCHEMA, archived.LINE),
-            Limits(_SECONDS, _MOST),
+            AskingLimits(_SECONDS, _MOST),
         ),
     }
     for text in _texts():
@@ -76,15 +76,15 @@ def of_tables(tools: Tools) -> Iterator[Item]:
 def of_spark(tools: Tools) -> Iterator[Item]:
     """Each text on Spark, the history's views held by it."""
     from sensorstream.spark.bulk_sql import collected, define_views, prepare, prepare_session
-    from sensorstream.spark.snapshot import snapshot_of
-    from sensorstream.sql.postgres.reading import view_name
+    from sensorstream.spark.history_snapshot import snapshot_of
+    from sensorstream.sql.postgres.postgres_reader import view_name
 
     url = tools.new_database()
     bulk.make(url)
     views = view_definitions(bulk.SCHEMA, bulk.LINE)
     spark = tools.spark
     prepare_session(spark)
-    with snapshot_of(Place(url, tools.new_folder())) as snapshot:
+    with snapshot_of(HistoryPlace(url, tools.new_folder())) as snapshot:
         define_views(spark, snapshot, views)
         for view in views:
             rows = spark.table(view_name(view.name)).toArrow()

@@ -11,8 +11,8 @@ import click
 from sensorstream import errors
 from sensorstream.cli import main
 from sensorstream.errors import SensorStreamError
-from sensorstream.server.main import create_app
 from sensorstream.server.problems import problem_of
+from sensorstream.server.web_application import create_app
 from sensorstream.settings.settings import LISTED_SECTIONS, NAMED_SECTIONS
 from sensorstream.settings.settings_file import read_settings
 from tests.equivalence.canonical import masked

@@ -12,7 +12,7 @@ from tests.equivalence.canonical import quads_text, result_text
 from tests.equivalence.items import Item, Tools, absent
 from tests.history.sparql.w3c import answer_of_history
 from tests.history.sparql.world import World
-from tests.network.test_exact import answer as answer_of_cache
+from tests.network.test_exact_values import answer as answer_of_cache
 from tests.w3c.checks import printed, read
 from tests.w3c.manifests import SUITES, QueryCase, SyntaxCase, UpdateCase, cases, query_cases
 from tests.w3c.network import answer_of_network, files, triple_of

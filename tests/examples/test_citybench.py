@@ -17,9 +17,9 @@ import pytest
 from click.testing import CliRunner
 
 from examples.citybench.prepare import BACKGROUND
-from sensorstream.cli.run import command
+from sensorstream.cli.run_command import command
 from sensorstream.installation import bundled
-from sensorstream.simulation.city import beside_the_source
+from sensorstream.simulation.city_messages import beside_the_source
 from tests.recordings import NO_RECORDINGS
 
 EXAMPLE = bundled("ontologies").parent / "examples" / "citybench"

@@ -16,7 +16,7 @@ from examples.citybench.prepare import (
     events,
 )
 from sensorstream.errors import SimulationError
-from sensorstream.simulation.city import read_time
+from sensorstream.simulation.city_messages import read_time
 from sensorstream.streams.event_lines import EventLines
 
 SECOND = 1_000_000

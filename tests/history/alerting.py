@@ -7,8 +7,8 @@ from typing import Any
 
 from sqlalchemy import Engine, text
 
+from sensorstream.alerts.alert_records import RaisedAlert
 from sensorstream.alerts.poster import Attempt
-from sensorstream.alerts.records import RaisedAlert
 from sensorstream.engine.outcome import Status
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.store import PostgresStore

@@ -17,9 +17,14 @@ from xml.sax.saxutils import quoteattr
 import psycopg2
 import pyoxigraph as ox
 
-from sensorstream.history.asking.answer import Answer, Graph, Solutions
-from sensorstream.history.asking.question import Interval, Moment, Question, read_question
-from sensorstream.kb.oxigraph import from_oxigraph, subject_to_oxigraph, to_oxigraph
+from sensorstream.history.asking.checked_question import (
+    AtInstant,
+    CheckedQuestion,
+    Interval,
+    read_question,
+)
+from sensorstream.history.asking.query_answer import Answer, GraphAnswer, Solutions
+from sensorstream.kb.oxigraph_terms import from_oxigraph, subject_to_oxigraph, to_oxigraph
 from sensorstream.model import xsd
 from sensorstream.model.numerals import nearest_single
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
@@ -32,7 +37,7 @@ from sensorstream.settings.settings import (
     Settings,
     WindowSettings,
 )
-from sensorstream.sparql.printing import query_text
+from sensorstream.sparql.query_printer import query_text
 
 FOLDER = Path(__file__).with_name("house")
 ROOMS = ("kitchen", "hall", "cellar", "attic")
@@ -43,7 +48,7 @@ class Case:
     """A question by its name; ``ordered``: the order of the rows matters."""
 
     name: str
-    question: Question
+    question: CheckedQuestion
     ordered: bool = False
 
 
@@ -113,7 +118,7 @@ def cases() -> list[Case]:
     return found
 
 
-def exported(url: str, time: Moment | Interval | None = None) -> ox.Store:
+def exported(url: str, time: AtInstant | Interval | None = None) -> ox.Store:
     """The statements of a history that held then, as Oxigraph has them."""
     store = ox.Store()
     for (subject, predicate, value), inferred in stored(url, time):
@@ -126,10 +131,10 @@ def exported(url: str, time: Moment | Interval | None = None) -> ox.Store:
     return store
 
 
-def stored(url: str, time: Moment | Interval | None = None) -> list[tuple[Triple, bool]]:
+def stored(url: str, time: AtInstant | Interval | None = None) -> list[tuple[Triple, bool]]:
     """The statements of a history that held then, and whether they were inferred."""
     condition, values = "true", tuple[int, ...]()
-    if isinstance(time, Moment):
+    if isinstance(time, AtInstant):
         condition, values = "valid_from <= %s and valid_to > %s", (time.at, time.at)
     elif isinstance(time, Interval):
         condition, values = "valid_from < %s and valid_to > %s", (time.end, time.start)
@@ -180,7 +185,7 @@ def expected(store: ox.Store, case: Case) -> Any:
 
 def comparable(answer: Answer, case: Case) -> Any:
     """An answer as plain data that is equal where the answers mean the same."""
-    if isinstance(answer, Graph):
+    if isinstance(answer, GraphAnswer):
         triples = list(answer.triples)
         assert len(set(triples)) == len(triples), "a graph has each triple once"
         return {tuple(map(_alike, triple)) for triple in triples}

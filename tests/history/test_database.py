@@ -7,7 +7,7 @@ from sqlalchemy import make_url
 
 from sensorstream.history.database import connect, engine
 from sensorstream.history.read_only_sql import open_reader
-from sensorstream.history.reader import reader_name
+from sensorstream.history.reader_role import reader_name
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
 from sensorstream.model.schema import Schema

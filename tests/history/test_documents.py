@@ -1,4 +1,4 @@
-"""The page on history tells of all that stands in the database."""
+"""The page on storage tells of all that stands in the database."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from sensorstream.history.tables import metadata
 from sensorstream.journal.kinds import KINDS
 
-PAGE = (Path(__file__).parents[2] / "docs" / "use" / "history.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "operate" / "storage.md").read_text("utf-8")
 
 
 def told(heading: str) -> list[str]:

@@ -12,9 +12,9 @@ import psycopg2
 import pytest
 
 from sensorstream.engine.outcome import Status
-from sensorstream.history.asking.answer import Solutions
-from sensorstream.history.asking.question import read_question
-from sensorstream.history.asking.run import Limits, answered
+from sensorstream.history.asking.checked_question import read_question
+from sensorstream.history.asking.query_answer import Solutions
+from sensorstream.history.asking.query_run import AskingLimits, answered
 from sensorstream.history.database import engine
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.view_definitions import numbered, view_definitions
@@ -25,7 +25,7 @@ from sensorstream.model.events import Departure, Ended, Individual, Message, Pro
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.timeline import Timeline
-from sensorstream.sql.sparql import modifiers
+from sensorstream.sql.sparql import solution_modifiers
 from tests.history.ends import stays_told_wrong
 
 NOW = datetime(2014, 8, 1, tzinfo=UTC)
@@ -115,7 +115,7 @@ def test_ends_follow_statements_that_come_before_with_and_after_a_stay(
     database.dispose()
     assert_counted(store.url)
     # As where many rows may repeat a triple.
-    monkeypatch.setattr(modifiers, "_FEW", 1)
+    monkeypatch.setattr(solution_modifiers, "_FEW", 1)
     assert_counted(store.url)
     plain, beside = in_the_plainest_way(store.url), asked(store.url, "select * from history.human")
     assert len(beside) > 10
@@ -136,7 +136,7 @@ def assert_counted(url: str) -> None:
         for time, held in ((None, "true"), ("20", "valid_from <= 20 and valid_to > 20")):
             text = f"SELECT (COUNT(*) AS ?n) {{ {pattern} }}"
             question = read_question(text, Timeline.INTEGER, at=time)
-            with answered(url, question, Limits(timeout=60.0, rows=1)) as answer:
+            with answered(url, question, AskingLimits(timeout=60.0, rows=1)) as answer:
                 assert isinstance(answer, Solutions)
                 ((found,),) = answer.rows
             plain = asked(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sensorstream.history.pipeline import Standing, Standings, Writes, waiting_keys
+from sensorstream.history.effects_writer import EngineStanding, Standings, Writes, waiting_keys
 from sensorstream.history.store import PostgresStore
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.waits import Waits
@@ -18,12 +18,12 @@ def woken(store: PostgresStore, after: int, times: tuple[int, int, int] | None) 
 def test_a_repeated_batch_wakes_the_engines_that_it_woke_before(url: str) -> None:
     with PostgresStore.open(url, Timeline.INTEGER, Writes.EFFECTS) as store:
         long = "long" * 5_000
-        one = Standing("one", 2, Waits(moved=20), 10, 3)
-        store.place(Standings(4, [one, Standing(long, 1, Waits(), 12, 4)]))
+        one = EngineStanding("one", 2, Waits(moved=20), 10, 3)
+        store.place(Standings(4, [one, EngineStanding(long, 1, Waits(), 12, 4)]))
         assert woken(store, 4, EARLY) == set()
         assert woken(store, 4, FAR) == {"one"}
         assert woken(store, 4, None) == {"one", long}
-        after = Standings(9, [Standing("one", 0, Waits(), 21, None)])
+        after = Standings(9, [EngineStanding("one", 0, Waits(), 21, None)])
         store.place(after)
         # The batch that begins after 4 has ended with 9: it may be repeated.
         assert woken(store, 4, FAR) == {"one"}
@@ -44,7 +44,7 @@ def test_a_repeated_batch_wakes_the_engines_that_it_woke_before(url: str) -> Non
 def test_each_kind_of_time_wakes(url: str) -> None:
     waits = (Waits(received=7), Waits(moved=7), Waits(present=7))
     with PostgresStore.open(url, Timeline.INTEGER, Writes.EFFECTS) as store:
-        store.place(Standings(1, [Standing(str(n), 0, w, 0, 0) for n, w in enumerate(waits)]))
+        store.place(Standings(1, [EngineStanding(str(n), 0, w, 0, 0) for n, w in enumerate(waits)]))
         assert woken(store, 1, (7, 0, 0)) == {"0"}
         assert woken(store, 1, (0, 7, 0)) == {"1"}
         assert woken(store, 1, (0, 0, 7)) == {"2"}

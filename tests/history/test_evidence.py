@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from sensorstream.history.database import engine
 from sensorstream.history.incidents import evidence_of_alert
-from sensorstream.history.rows import decoded, encoded
 from sensorstream.history.store import PostgresStore
+from sensorstream.history.store_rows import decoded, encoded
 from sensorstream.model import xsd
-from sensorstream.model.events import Basis, Evidence, Matched, Since
+from sensorstream.model.events import Basis, Evidence, Matched, RuleWait
 from sensorstream.model.terms import IRI, BlankNode, Literal
 from tests.history.test_store import alert, effects, entry
 
@@ -33,7 +33,7 @@ def _evidence(inner: st.SearchStrategy[Evidence]) -> st.SearchStrategy[Evidence]
     )
     lists = st.lists(statements, max_size=3).map(tuple)
     times = st.integers(-(2**53), 2**53)
-    since = st.none() | st.builds(Since, times, st.sampled_from(["", "m7"]))
+    since = st.none() | st.builds(RuleWait, times, st.sampled_from(["", "m7"]))
     return st.builds(Evidence, st.just("00ff"), bindings, lists, st.integers(0, 9), since)
 
 
@@ -48,7 +48,7 @@ def test_an_evidence_is_read_as_it_was_written(evidence: Evidence) -> None:
 @pytest.mark.parametrize(("text", "kept"), [("{\"',}\\\n", "{\"',}\\\n"), ("a\0\ud800", "a\0?")])
 def test_an_evidence_is_kept_with_its_alert(store: PostgresStore, text: str, kept: str) -> None:
     store.append([entry(1)])
-    evidence = Evidence("d", (("v", Literal(text)),), left_out=2, since=Since(5, "m1"))
+    evidence = Evidence("d", (("v", Literal(text)),), left_out=2, since=RuleWait(5, "m1"))
     raised = replace(alert("m1-1"), evidence=evidence)
     store.commit(effects(1, 1, alerts=[raised, alert("m1-2")]))
     database = engine(store.url, pool_size=1)

@@ -11,12 +11,12 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from sensorstream.alerts.records import AlertGroup, Silence, Webhook
+from sensorstream.alerts.alert_records import AlertGroup, Silence, Webhook
+from sensorstream.history.incident_clock import tell_groups, tend
 from sensorstream.history.incidents import PostgresIncidents, set_damping
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.store import PostgresStore
-from sensorstream.history.tending import tell_groups, tend
-from sensorstream.history.webhooks import PostgresWebhooks
+from sensorstream.history.webhook_store import PostgresWebhooks
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.webhook_definition import Grouping
 from sensorstream.settings.settings import AlertSettings

@@ -12,13 +12,13 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 from sqlalchemy import Engine, text
 
-from sensorstream.alerts.records import MOST_SILENCES, Incident, Silence, Webhook
+from sensorstream.alerts.alert_records import MOST_SILENCES, Incident, Silence, Webhook
 from sensorstream.errors import AlertError, UnknownAlert, UnknownSilence
+from sensorstream.history.incident_clock import tend
 from sensorstream.history.incidents import PostgresIncidents
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.store import PostgresStore
-from sensorstream.history.tending import tend
-from sensorstream.history.webhooks import PostgresWebhooks
+from sensorstream.history.webhook_store import PostgresWebhooks
 from sensorstream.settings.settings import AlertSettings
 from tests.history.alerting import START, change_of, commit, forget, told_now
 

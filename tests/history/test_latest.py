@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine
 
 from sensorstream.engine.outcome import Status
-from sensorstream.history.statements import RECENT, Latest, Member, last_members, latest_values
+from sensorstream.history.statements import RECENT, ClassMember, Latest, last_members, latest_values
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model import rdf, xsd
@@ -87,7 +87,7 @@ def test_the_latest_values_are_those_that_ended_last(
         for name in SUBJECTS
         if (own := [e for e in ended if e.triple == (name, rdf.TYPE, CLASS)])
     ]
-    pages: list[Member] = []
+    pages: list[ClassMember] = []
     before = FIRST
     while page := last_members(database, CLASS, before, 2, 30):
         pages += page

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, event, text
 
+from sensorstream.alerts.alert_records import Webhook
 from sensorstream.alerts.poster import Attempt
-from sensorstream.alerts.records import Webhook
 from sensorstream.alerts.signing import new_secret
 from sensorstream.history.outbox import _DUE, _PRUNE, PostgresOutbox
 from sensorstream.history.store import PostgresStore
-from sensorstream.history.webhooks import PostgresWebhooks
+from sensorstream.history.webhook_store import PostgresWebhooks
 from tests.alerts.bench import Bench
 from tests.history.alerting import commit
 

@@ -14,22 +14,22 @@ from typing import Any
 import pyoxigraph as ox
 import pytest
 
-from sensorstream.archive.asking import Archive, archive_answered
-from sensorstream.archive.moving import archive
+from sensorstream.archive.archive_moves import archive
+from sensorstream.archive.archive_queries import Archive, archive_answered
 from sensorstream.cache.cache import Cache
-from sensorstream.cache.protocol import CacheQuestion, Formats
+from sensorstream.cache.cache_messages import CacheQuestion, Formats
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import QueryError, UnsupportedQuery
-from sensorstream.history.asking.answer import Answer, Graph, Solutions
-from sensorstream.history.asking.question import read_question
-from sensorstream.history.asking.relations import FOREVER, Present, Standing
-from sensorstream.history.asking.run import Limits, answered
+from sensorstream.history.asking.checked_question import read_question
+from sensorstream.history.asking.history_relations import FOREVER, PresentStatements, StandingTriple
+from sensorstream.history.asking.query_answer import Answer, GraphAnswer, Solutions
+from sensorstream.history.asking.query_run import AskingLimits, answered
 from sensorstream.history.database import engine
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
 from sensorstream.journal.records import Effects, MessageStatus, Record
-from sensorstream.kb.graph import KnowledgeBase, Origin
-from sensorstream.kb.oxigraph import from_oxigraph
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
+from sensorstream.kb.oxigraph_terms import from_oxigraph
 from sensorstream.model import xsd
 from sensorstream.model.events import Ended, Message, Provenance
 from sensorstream.model.schema import Schema
@@ -40,7 +40,7 @@ from sensorstream.processes.stopping import Stop
 from tests.history import oddities
 
 LINE = Timeline.INTEGER
-LIMITS = Limits(60.0, 100_000)
+LIMITS = AskingLimits(60.0, 100_000)
 _START = datetime(2026, 1, 1, tzinfo=UTC)
 _JSON = "application/sparql-results+json"
 Ask = Callable[[str], AbstractContextManager[Answer]]
@@ -79,10 +79,10 @@ class Deployed:
         return answered(self.history, read_question(text, LINE), LIMITS)
 
     def of_all(self, text: str) -> AbstractContextManager[Answer]:
-        def live(fix: Callable[[], None]) -> Present:
+        def live(fix: Callable[[], None]) -> PresentStatements:
             fix()
-            return Present(
-                [Standing(each, int(Origin.WINDOW), FOREVER) for each in self.triples], []
+            return PresentStatements(
+                [StandingTriple(each, int(Origin.WINDOW), FOREVER) for each in self.triples], []
             )
 
         return answered(self.empty, read_question(text, LINE), LIMITS, live)
@@ -104,7 +104,7 @@ def _read(written: bytes) -> Answer:
             tuple(map(from_oxigraph, (each.subject, each.predicate, each.object)))
             for each in parsed
         ]
-        return Graph(iter(triples))
+        return GraphAnswer(iter(triples))
     found: Any = ox.parse_query_results(written, ox.QueryResultsFormat.JSON)
     if isinstance(found, ox.QueryBoolean):
         return bool(found)
@@ -136,7 +136,7 @@ def comparable(ask: Ask, text: str) -> Any:
     """An answer as plain data, or the refusal of the question."""
     try:
         with ask(text) as answer:
-            if isinstance(answer, Graph):
+            if isinstance(answer, GraphAnswer):
                 return frozenset(answer.triples)
             if not isinstance(answer, Solutions):
                 return answer

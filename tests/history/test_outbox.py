@@ -6,8 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import Engine, select, text
 
-from sensorstream.alerts.poster import Attempt
-from sensorstream.alerts.records import (
+from sensorstream.alerts.alert_records import (
     AlertChange,
     Backlog,
     Delivery,
@@ -16,8 +15,9 @@ from sensorstream.alerts.records import (
     Webhook,
     WebhookState,
 )
+from sensorstream.alerts.poster import Attempt
 from sensorstream.alerts.sender import DeliveryFailure
-from sensorstream.engine.live_queries import QueryReport
+from sensorstream.engine.engine_queries import EngineReport
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError, UnknownDelivery, UnknownWebhook
 from sensorstream.history.database import engine
@@ -25,10 +25,10 @@ from sensorstream.history.incidents import PostgresIncidents, alerts_after, aler
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.tables import deliveries
-from sensorstream.history.webhooks import PostgresWebhooks
+from sensorstream.history.webhook_store import PostgresWebhooks
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model.events import Alert, Message
-from sensorstream.streams.report import Operation, Report
+from sensorstream.streams.query_report import Report, RowOperation
 
 NOW = datetime(2014, 8, 1, 8, 5, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=1)
@@ -50,7 +50,7 @@ def raise_alert(store: PostgresStore, number: int) -> None:
 
 def report(store: PostgresStore, number: int, query: str, alerts: tuple[Alert, ...] = ()) -> bool:
     store.append([Record(number, Message(f"m{number}", b"<a/>", 0), NOW)])
-    told = QueryReport(query, number, Report(query, number, Operation.RESULT, answer=True))
+    told = EngineReport(query, number, Report(query, number, RowOperation.RESULT, answer=True))
     status = MessageStatus(number, Status.ACCEPTED)
     return store.commit(Effects(number, (), (), alerts, (status,), NOW, reports=(told,)))
 
@@ -216,7 +216,7 @@ def test_a_report_that_is_not_committed_is_not_queued(
     store: PostgresStore, outbox: PostgresOutbox, registered: PostgresWebhooks
 ) -> None:
     registered.put(webhook("a", "crowd"), 1)
-    told = QueryReport("crowd", 1, Report("crowd", 1, Operation.RESULT, answer=True))
+    told = EngineReport("crowd", 1, Report("crowd", 1, RowOperation.RESULT, answer=True))
     status = MessageStatus(1, Status.ACCEPTED)
     effects = Effects(1, (), (), (), (status,), NOW, reports=(told,))
     with pytest.raises(HistoryError, match="not in the journal"):

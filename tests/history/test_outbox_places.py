@@ -12,17 +12,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
+from sensorstream.alerts.alert_records import Webhook
 from sensorstream.alerts.poster import Attempt
-from sensorstream.alerts.records import Webhook
 from sensorstream.alerts.sender import DeliveryFailure
-from sensorstream.engine.live_queries import QueryReport
+from sensorstream.engine.engine_queries import EngineReport
 from sensorstream.engine.outcome import Status
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.store import PostgresStore
-from sensorstream.history.webhooks import PostgresWebhooks
+from sensorstream.history.webhook_store import PostgresWebhooks
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model.events import Alert, Message
-from sensorstream.streams.report import Operation, Report
+from sensorstream.streams.query_report import Report, RowOperation
 from tests.history.alerting import commit
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -169,7 +169,7 @@ def _take(
                 for n in range(alerts)
             )
             reports = tuple(
-                QueryReport(q, number, Report(q, number, Operation.RESULT, answer=True))
+                EngineReport(q, number, Report(q, number, RowOperation.RESULT, answer=True))
                 for q in queries
             )
             status = (MessageStatus(number, Status.ACCEPTED),)

@@ -15,8 +15,8 @@ from sensorstream.engine.outcome import Status
 from sensorstream.history.partitions import (
     END,
     FIRST,
-    Partition,
     Partitions,
+    StatementPartition,
     new_partition,
     partitions,
 )
@@ -34,9 +34,9 @@ DAY = UNITS[Timeline.DATETIME]
 
 def made(
     instants: Sequence[int], timeline: Timeline, full: frozenset[str] = frozenset()
-) -> list[Partition]:
+) -> list[StatementPartition]:
     """The partitions after each instant has asked for its own."""
-    there: list[Partition] = []
+    there: list[StatementPartition] = []
     for instant in instants:
         if not any(each.low <= instant < each.high for each in there):
             there.append(new_partition(instant, there, full, timeline))
@@ -54,7 +54,7 @@ def made(
 def test_every_instant_has_one_partition(
     timeline: Timeline, instants: list[int], dense: int
 ) -> None:
-    there: list[Partition] = []
+    there: list[StatementPartition] = []
     for number, instant in enumerate(instants):
         if not any(each.low <= instant < each.high for each in there):
             full = frozenset(each.name for each in there if hash(each.low) % 4 < dense)
@@ -70,11 +70,11 @@ def test_every_instant_has_one_partition(
 
 
 def test_a_day_of_much_traffic_has_a_partition_of_its_own() -> None:
-    there: list[Partition] = []
+    there: list[StatementPartition] = []
     for day in range(10):
         full = frozenset(each.name for each in there)
         there.append(new_partition(day * DAY + 5, there, full, Timeline.DATETIME))
-    assert there == [Partition(day * DAY, (day + 1) * DAY) for day in range(10)]
+    assert there == [StatementPartition(day * DAY, (day + 1) * DAY) for day in range(10)]
 
 
 def test_slow_traffic_shares_a_partition_of_a_month_at_most() -> None:

@@ -16,7 +16,7 @@ from sensorstream.history import backends
 from sensorstream.history.backends import end_in_time
 from sensorstream.history.database import engine
 from sensorstream.history.read_only_sql import SqlResult, run_sql
-from sensorstream.history.reader import ALLOWED, reader_url
+from sensorstream.history.reader_role import ALLOWED, reader_url
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
 from sensorstream.model.schema import Schema
@@ -292,7 +292,7 @@ def test_the_query_runs_as_the_reader(history: str) -> None:
 def test_a_superuser_never_answers_in_the_readers_place(
     history: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sensorstream.history.reader.reader_name", lambda _: "nobody_at_all")
+    monkeypatch.setattr("sensorstream.history.reader_role.reader_name", lambda _: "nobody_at_all")
     with pytest.raises(HistoryError, match="names a superuser"):
         ask(history, "select 1")
 

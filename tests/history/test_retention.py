@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import psycopg2
 
 from sensorstream.engine.outcome import Status
-from sensorstream.history.pipeline import Runner, Standings, claim
+from sensorstream.history.effects_writer import PipelineRunner, Standings, claim
 from sensorstream.history.store import PostgresStore
 from sensorstream.installation import bundled
 from sensorstream.journal.records import Effects, MessageStatus, Record
@@ -84,7 +84,7 @@ def test_the_writer_gives_terms_that_went_new_numbers(store: PostgresStore) -> N
 
 
 def test_where_the_engines_run_on_spark_the_last_batch_stays(store: PostgresStore) -> None:
-    claim(store.url, Runner("spark", "source", by_count=True))
+    claim(store.url, PipelineRunner("spark", "source", by_count=True))
     kinds = ("message", "query", "time", "message", "message", "message")
     store.append(
         [

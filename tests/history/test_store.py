@@ -12,14 +12,14 @@ import psycopg2
 import pytest
 from sqlalchemy.engine import make_url
 
-from sensorstream.alerts.records import Webhook
+from sensorstream.alerts.alert_records import Webhook
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import Contradiction, HistoryError
 from sensorstream.history.database import engine
-from sensorstream.history.kept_messages import Chosen, Quarantined, quarantined
+from sensorstream.history.kept_messages import QuarantineChoice, Quarantined, quarantined
 from sensorstream.history.outbox import PostgresOutbox
 from sensorstream.history.store import PostgresStore
-from sensorstream.history.webhooks import PostgresWebhooks
+from sensorstream.history.webhook_store import PostgresWebhooks
 from sensorstream.journal.records import Effects, MessageStatus, OntologyVersion, Record, Settled
 from sensorstream.model import rdf, xsd
 from sensorstream.model.events import (
@@ -365,7 +365,7 @@ def test_messages_carry_what_became_of_them(store: PostgresStore, url: str) -> N
         Quarantined(3, "m3", "rest", NOW, "rejected", "certainty is 'high'", b"<a/>"),
         Quarantined(2, "m2", "rest", NOW, "unmatched", "no rule: namespace?", b"<a/>"),
     ]
-    assert [each.seq for each in quarantined(database, 1, Chosen(before=3))] == [2]
+    assert [each.seq for each in quarantined(database, 1, QuarantineChoice(before=3))] == [2]
     database.dispose()
 
 
@@ -437,7 +437,7 @@ def test_a_checkpoint_ahead_of_the_watermark_is_refused(store: PostgresStore) ->
 def test_a_store_has_one_writer(
     store: PostgresStore, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sensorstream.history.pipeline._PATIENCE", 0.2)
+    monkeypatch.setattr("sensorstream.history.effects_writer._PATIENCE", 0.2)
     with pytest.raises(HistoryError, match="another process writes to"):
         PostgresStore.open(url, Timeline.INTEGER)
     store.close()

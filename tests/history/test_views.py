@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError, OntologyConflict
 from sensorstream.history.database import engine
-from sensorstream.history.reader import reader_url
+from sensorstream.history.reader_role import reader_url
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import check_views, install_views
 from sensorstream.journal.records import Effects, MessageStatus, Record

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from prometheus_client import CollectorRegistry
 
-from sensorstream.app.life.entry_queue import HERE, Sender
+from sensorstream.app.life.entry_queue import HERE, MessageSender
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import MalformedMessage, RepeatedMessage, Unavailable
 from sensorstream.inputs.inputs import RunningInput, reader_of
@@ -47,7 +47,7 @@ class Journal:
         origin: str = "",
         *,
         repeated: bool = True,
-        sender: Sender = HERE,
+        sender: MessageSender = HERE,
     ) -> Future[Outcome]:
         future: Future[Outcome] = Future()
         with self.lock:

@@ -18,7 +18,7 @@ from fastapi import FastAPI
 
 from sensorstream.app.application import Application
 from sensorstream.installation import bundled
-from sensorstream.server.main import create_app
+from sensorstream.server.web_application import create_app
 from sensorstream.settings.settings import HistorySettings, OntologySettings, RuleSettings, Settings
 
 RECIPES = Path(__file__).parents[2] / "docs" / "recipes"

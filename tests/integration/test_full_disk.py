@@ -24,7 +24,7 @@ from sensorstream.settings.settings import (
     Settings,
     WindowSettings,
 )
-from sensorstream.simulation.tracker import tracker_messages
+from sensorstream.simulation.tracker_messages import tracker_messages
 
 _MIB = 1 << 20
 _DETACH = 2  # MNT_DETACH of umount2(2)

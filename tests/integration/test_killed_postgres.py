@@ -20,7 +20,7 @@ from sensorstream.settings.settings import (
     Settings,
     WindowSettings,
 )
-from sensorstream.simulation.tracker import tracker_messages
+from sensorstream.simulation.tracker_messages import tracker_messages
 
 
 def rows_of(application: Application) -> Sequence[Sequence[object]]:

@@ -32,7 +32,7 @@ from sensorstream.model.events import Message
 from sensorstream.model.terms import Literal
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.webhook_definition import Grouping, WebhookDefinition
-from sensorstream.rules.memory import Answer
+from sensorstream.rules.rule_memory import Answer
 
 NOW = datetime(2014, 8, 1, 8, 5, tzinfo=UTC)
 MOMENT = (("last", Literal("a\n")), ("now", Literal("2", xsd.INTEGER)))

@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sensorstream.kb.changes import GraphIndex
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_changes import GraphIndex
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.vocabulary import GRAPH_INFERRED, GRAPH_STATIC, GRAPH_WINDOW

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sensorstream.errors import TermError
 from sensorstream.kb import graph_text
 from sensorstream.kb.graph_text import GraphReader
-from sensorstream.kb.oxigraph import from_oxigraph
+from sensorstream.kb.oxigraph_terms import from_oxigraph
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.xsd import XSD
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sensorstream.kb.occurrences import Occurrences, Scope, StreamElement
+from sensorstream.kb.occurrences import OccurrenceIndex, StreamElement, WindowScope
 from sensorstream.model.terms import IRI, Triple
 
 NAMES = [IRI(f"http://example.org/{name}") for name in "abc"]
@@ -18,7 +18,7 @@ triples = st.tuples(st.sampled_from(NAMES), st.just(NAMES[0]), st.sampled_from(N
 class Follower:
     """The content of a scope by what its watchers are told."""
 
-    scope: Scope
+    scope: WindowScope
     content: set[Triple] = field(default_factory=set)
 
     def added(self, triple: Triple) -> None:
@@ -42,7 +42,7 @@ class Follower:
 def test_each_scope_holds_what_its_definition_says(
     gaps: list[tuple[int, list[Triple]]], lengths: list[int], counts: list[int]
 ) -> None:
-    stream = Occurrences()
+    stream = OccurrenceIndex()
     stream.read(None, None)
     by_time = [(length, Follower(stream.open())) for length in lengths]
     by_count = [(count, Follower(stream.open())) for count in counts]
@@ -75,7 +75,7 @@ def test_each_scope_holds_what_its_definition_says(
 
 
 def test_what_no_scope_sees_is_not_stored() -> None:
-    stream = Occurrences()
+    stream = OccurrenceIndex()
     stream.read(None, None)
     short, long = stream.open(), stream.open()
     for time in range(100):
@@ -93,7 +93,7 @@ def test_what_no_scope_sees_is_not_stored() -> None:
 
 
 def test_only_what_a_pattern_reads_is_indexed_and_from_then_on_what_was_said_before() -> None:
-    stream = Occurrences()
+    stream = OccurrenceIndex()
     scope = stream.open()
     name, speed, colour = (IRI(f"http://example.org/{each}") for each in ("n", "speed", "colour"))
     for time in range(3):
@@ -112,7 +112,7 @@ def test_only_what_a_pattern_reads_is_indexed_and_from_then_on_what_was_said_bef
 
 
 def test_the_widest_of_the_scopes_of_a_length_of_time_decides_what_is_stored() -> None:
-    stream = Occurrences()
+    stream = OccurrenceIndex()
     stream.read(None, None)
     short, long = stream.open(5), stream.open(20)
     for time in range(100):

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sensorstream.errors import QueryError, TermError
-from sensorstream.kb.changes import ALL_GRAPHS, Changes
-from sensorstream.kb.graph import KnowledgeBase, Origin
-from sensorstream.kb.oxigraph import from_oxigraph, same_when_stored, stored_form, to_oxigraph
-from sensorstream.kb.snapshot import Results, Snapshot
+from sensorstream.kb.graph_changes import ALL_GRAPHS, Changes
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
+from sensorstream.kb.oxigraph_terms import from_oxigraph, same_when_stored, stored_form, to_oxigraph
+from sensorstream.kb.snapshot import OxigraphSnapshot, Results
 from sensorstream.model import xsd
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
@@ -81,7 +81,7 @@ def test_the_store_holds_what_the_knowledge_base_holds(
 ) -> None:
     kb = KnowledgeBase()
     kb.add(Origin.STATIC, first)
-    snapshot = Snapshot(kb)
+    snapshot = OxigraphSnapshot(kb)
     for origin, added, removed, look in steps:
         removed = [t for t in removed if t not in added]
         kb.apply(origin, Delta(0, added=tuple(added), removed=tuple(removed)))
@@ -120,10 +120,10 @@ def test_what_comes_and_goes_unasked_takes_no_memory() -> None:
 def test_a_worn_store_is_renewed_and_answers_under_way_keep_theirs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("sensorstream.kb.changes._WORN", 20)
+    monkeypatch.setattr("sensorstream.kb.graph_changes._WORN", 20)
     kb = KnowledgeBase()
     kb.add(Origin.STATIC, [(A, P, B)])
-    snapshot = Snapshot(kb)
+    snapshot = OxigraphSnapshot(kb)
     stores, answers = set(), []
     for number in range(40):
         gone = (IRI(f"http://e/{number - 3}"), P, A)
@@ -140,7 +140,7 @@ def test_a_triple_of_two_graphs_is_one_solution_of_the_union() -> None:
     kb = KnowledgeBase()
     kb.add(Origin.WINDOW, [(A, P, B)])
     kb.add(Origin.INFERRED, [(A, P, B)])
-    snapshot = Snapshot(kb)
+    snapshot = OxigraphSnapshot(kb)
     assert rows(snapshot.query("SELECT (COUNT(*) AS ?n) { ?s ?p ?o }")) == [
         [f'"1"^^<{xsd.INTEGER}>']
     ]
@@ -152,7 +152,7 @@ def test_the_protocol_may_choose_the_graphs() -> None:
     kb = KnowledgeBase()
     kb.add(Origin.STATIC, [(A, P, A)])
     kb.add(Origin.WINDOW, [(B, P, B)])
-    snapshot = Snapshot(kb)
+    snapshot = OxigraphSnapshot(kb)
     union, named = "SELECT ?s { ?s ?p ?o }", "SELECT ?s { GRAPH ?g { ?s ?p ?o } }"
     assert rows(snapshot.query(union, default_graphs=[GRAPH_WINDOW])) == [[f"<{B}>"]]
     assert rows(snapshot.query(named, default_graphs=[GRAPH_WINDOW])) == []
@@ -164,7 +164,7 @@ def test_a_value_from_outside_binds_a_variable_blank_nodes_included() -> None:
     kb = KnowledgeBase()
     node = BlankNode("_:m7b1")
     kb.add(Origin.WINDOW, [(A, P, node), (node, Q, integer("5")), (BlankNode("_:x"), Q, A)])
-    snapshot = Snapshot(kb)
+    snapshot = OxigraphSnapshot(kb)
     text = f"SELECT ?x ?v {{ ?x <{Q}> ?v }}"
     found = list(snapshot.solutions(text, {"x": node}))
     assert found == [{"x": node, "v": integer("5")}]
@@ -185,7 +185,7 @@ def test_a_value_from_outside_binds_a_variable_blank_nodes_included() -> None:
 )
 def test_a_syntax_error_says_where(text: str, place: str, said: str) -> None:
     with pytest.raises(QueryError) as caught:
-        Snapshot(KnowledgeBase()).query(text)
+        OxigraphSnapshot(KnowledgeBase()).query(text)
     assert str(caught.value.position) == place
     assert said in caught.value.message
 
@@ -206,37 +206,37 @@ def test_a_syntax_error_says_where(text: str, place: str, said: str) -> None:
 )
 def test_no_query_calls_out(text: str) -> None:
     with pytest.raises(QueryError, match="SERVICE"):
-        Snapshot(KnowledgeBase()).query(text)
+        OxigraphSnapshot(KnowledgeBase()).query(text)
 
 
 def test_the_word_service_may_stand_in_names_and_texts() -> None:
     kb = KnowledgeBase()
     kb.add(Origin.WINDOW, [(A, IRI("http://example.org/service"), Literal("service"))])
     text = "PREFIX e: <http://example.org/> SELECT ?x { ?x e:service ?y FILTER(?y = 'service') }"
-    assert rows(Snapshot(kb).query(text)) == [[f"<{A}>"]]
+    assert rows(OxigraphSnapshot(kb).query(text)) == [[f"<{A}>"]]
 
 
 def test_what_oxigraph_cannot_do_is_a_query_error() -> None:
     kb = KnowledgeBase()
     kb.add(Origin.WINDOW, [(A, P, B)])
     with pytest.raises(QueryError, match="function"):
-        Snapshot(kb).query("SELECT * { ?s ?p ?o FILTER(<http://example.org/f>(?s)) }")
+        OxigraphSnapshot(kb).query("SELECT * { ?s ?p ?o FILTER(<http://example.org/f>(?s)) }")
     with pytest.raises(QueryError, match=r"the query cannot be answered: .*IRI"):
-        Snapshot(kb).query("SELECT * { ?s ?p <http://[> }")
+        OxigraphSnapshot(kb).query("SELECT * { ?s ?p <http://[> }")
 
 
 def test_an_iri_that_is_none_is_named() -> None:
     kb = KnowledgeBase()
     kb.add(Origin.STATIC, [(IRI("http://example.org/a b"), P, B)])
     with pytest.raises(TermError, match="a b"):
-        Snapshot(kb).query("ASK { }")
+        OxigraphSnapshot(kb).query("ASK { }")
 
 
 def test_an_answer_that_began_keeps_to_its_state() -> None:
     kb = KnowledgeBase()
     things = [(IRI(f"http://example.org/{n}"), P, A) for n in range(500)]
     kb.add(Origin.WINDOW, things)
-    snapshot = Snapshot(kb)
+    snapshot = OxigraphSnapshot(kb)
     results = snapshot.query("SELECT ?s { ?s ?p ?o }")
     assert isinstance(results, ox.QuerySolutions)
     next(results)

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from sensorstream.installation import bundled
 from sensorstream.language import parse, parse_with_faults
-from sensorstream.language.parser import parse_with_recovery, rule_starts
+from sensorstream.language.rule_parser import parse_with_recovery, rule_starts
 
 TEXT = """\
 prefix : <http://example.org/t#>

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sensorstream.engine.arrival import Admission
+from sensorstream.engine.message_reading import TermCheck
 from sensorstream.errors import (
     LanguageError,
     MalformedMessage,
@@ -18,9 +18,9 @@ from sensorstream.errors import (
 )
 from sensorstream.installation import bundled
 from sensorstream.language import parse, print_rules
-from sensorstream.language.layout import format_rules
-from sensorstream.language.lexer import DEEPEST
-from sensorstream.mapping import Mapped, check, compile_mapping, parse_document
+from sensorstream.language.rule_layout import format_rules
+from sensorstream.language.rule_lexer import DEEPEST
+from sensorstream.mapping import MappedMessage, check, compile_mapping, parse_document
 from sensorstream.mapping.rml.from_rules import from_rules
 from sensorstream.mapping.rule_report import explain
 from sensorstream.model.events import Message
@@ -115,7 +115,7 @@ def messages(draw: st.DrawFn) -> bytes:
     return text.encode(draw(st.sampled_from(["utf-8", "utf-8", "utf-16"])), "replace")
 
 
-def map_with(rules: str, content: bytes) -> Mapped | SensorStreamError:
+def map_with(rules: str, content: bytes) -> MappedMessage | SensorStreamError:
     """What commands make of a rule file and a message, or the error that they tell."""
     try:
         file = parse(rules, "f")
@@ -139,11 +139,11 @@ def map_with(rules: str, content: bytes) -> Mapped | SensorStreamError:
         mapped = plan.apply(document, message)
     except MappingError as error:
         return error
-    Admission().check(mapped.events)
+    TermCheck().check(mapped.events)
     return mapped
 
 
-def told_or_works(result: Mapped | SensorStreamError) -> bool:
+def told_or_works(result: MappedMessage | SensorStreamError) -> bool:
     """There is an error, the name of a rule that matched, or a hint why none did."""
     if isinstance(result, SensorStreamError):
         return bool(result.message)

@@ -9,8 +9,8 @@ import pytest
 from sensorstream.installation import bundled
 from sensorstream.language import parse
 from sensorstream.language.syntax import RuleFile
-from sensorstream.mapping import Mapped, check, compile_mapping, parse_document
-from sensorstream.mapping.values import encode_segment
+from sensorstream.mapping import MappedMessage, check, compile_mapping, parse_document
+from sensorstream.mapping.mapped_values import encode_segment
 from sensorstream.model import rdf, xsd
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
@@ -18,8 +18,8 @@ from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.model.timeline import Timeline
 from sensorstream.reasoning.ontology import load_ontology
 from sensorstream.rules.rule_compiler import compile_rules
-from sensorstream.simulation.city import city_messages
-from sensorstream.simulation.tracker import PAPER_MESSAGE
+from sensorstream.simulation.city_messages import city_messages
+from sensorstream.simulation.tracker_messages import PAPER_MESSAGE
 
 TRACKING = "http://sensorstream.example/tracking#"
 CITY = "http://sensorstream.example/city#"
@@ -36,12 +36,12 @@ def schema(name: str) -> Schema:
     return load_ontology([bundled("ontologies") / f"{name}.ttl"]).schema
 
 
-def apply(name: str, content: bytes) -> Mapped:
+def apply(name: str, content: bytes) -> MappedMessage:
     plan = compile_mapping([rules(name)], schema(name), LINES[name])
     return plan.apply(parse_document(content, max_depth=16), Message("m1", content, received=0))
 
 
-def described(mapped: Mapped, subject: str) -> dict[str, Term]:
+def described(mapped: MappedMessage, subject: str) -> dict[str, Term]:
     """Property (or "a") by local name of what one individual is said to be."""
     (event,) = mapped.events
     return {

@@ -5,65 +5,67 @@ from __future__ import annotations
 import pytest
 
 from sensorstream.mapping.location_path import (
-    Condition,
+    ChildStep,
     LocationPath,
+    LocationTarget,
     Lookup,
-    Place,
-    Step,
+    PathCondition,
     lookup_of,
     only_root,
 )
 
 NAMESPACES = {"m": "urn:m"}
-M = Step("M", deep=False)
+M = ChildStep("M", deep=False)
 
 
-def where(place: Place, value: str | None = None) -> Lookup:
-    return Lookup((LocationPath((Step("M", deep=False, conditions=(Condition(place, value),)),)),))
+def where(place: LocationTarget, value: str | None = None) -> Lookup:
+    return Lookup(
+        (LocationPath((ChildStep("M", deep=False, conditions=(PathCondition(place, value),)),)),)
+    )
 
 
 @pytest.mark.parametrize(
     ("path", "steps"),
     [
         ("/M", (M,)),
-        (" / M / m:E ", (M, Step("{urn:m}E", deep=False))),
-        ("//E", (Step("E", deep=True),)),
-        ("/M//E", (M, Step("E", deep=True))),
-        ("/*/E", (Step("*", deep=False), Step("E", deep=False))),
-        ("E", (Step("*", deep=False), Step("E", deep=False))),
-        ("./E", (Step("*", deep=False), Step("E", deep=False))),
-        (".//E", (Step("*", deep=False), Step("E", deep=True))),
-        (".", (Step("*", deep=False),)),
-        ("/and/or", (Step("and", deep=False), Step("or", deep=False))),
+        (" / M / m:E ", (M, ChildStep("{urn:m}E", deep=False))),
+        ("//E", (ChildStep("E", deep=True),)),
+        ("/M//E", (M, ChildStep("E", deep=True))),
+        ("/*/E", (ChildStep("*", deep=False), ChildStep("E", deep=False))),
+        ("E", (ChildStep("*", deep=False), ChildStep("E", deep=False))),
+        ("./E", (ChildStep("*", deep=False), ChildStep("E", deep=False))),
+        (".//E", (ChildStep("*", deep=False), ChildStep("E", deep=True))),
+        (".", (ChildStep("*", deep=False),)),
+        ("/and/or", (ChildStep("and", deep=False), ChildStep("or", deep=False))),
     ],
 )
-def test_names_and_slashes_are_looked_up(path: str, steps: tuple[Step, ...]) -> None:
+def test_names_and_slashes_are_looked_up(path: str, steps: tuple[ChildStep, ...]) -> None:
     assert lookup_of(path, NAMESPACES) == Lookup((LocationPath(steps),))
 
 
 def test_so_are_attributes_and_texts_at_the_end() -> None:
     assert lookup_of("/M/@m:k", NAMESPACES).paths == (LocationPath((M,), "@{urn:m}k"),)
     assert lookup_of("/M/text()", {}).paths == (LocationPath((M,), "text()"),)
-    assert lookup_of("//@k", {}).paths == (LocationPath((Step("*", deep=True),), "@k"),)
+    assert lookup_of("//@k", {}).paths == (LocationPath((ChildStep("*", deep=True),), "@k"),)
 
 
 @pytest.mark.parametrize(
     ("predicate", "place", "value"),
     [
-        ("@k='x'", Place((), "@k"), "x"),
-        ("'x' = @k", Place((), "@k"), "x"),
-        ('@m:k="it\'s"', Place((), "@{urn:m}k"), "it's"),
-        ("K='x'", Place(("K",)), "x"),
-        ("m:K/L/@k='x'", Place(("{urn:m}K", "L"), "@k"), "x"),
-        ("K/text()='x'", Place(("K",), "text()"), "x"),
-        (".='x'", Place(()), "x"),
-        ("@k", Place((), "@k"), None),
-        ("K", Place(("K",)), None),
-        ("and", Place(("and",)), None),
+        ("@k='x'", LocationTarget((), "@k"), "x"),
+        ("'x' = @k", LocationTarget((), "@k"), "x"),
+        ('@m:k="it\'s"', LocationTarget((), "@{urn:m}k"), "it's"),
+        ("K='x'", LocationTarget(("K",)), "x"),
+        ("m:K/L/@k='x'", LocationTarget(("{urn:m}K", "L"), "@k"), "x"),
+        ("K/text()='x'", LocationTarget(("K",), "text()"), "x"),
+        (".='x'", LocationTarget(()), "x"),
+        ("@k", LocationTarget((), "@k"), None),
+        ("K", LocationTarget(("K",)), None),
+        ("and", LocationTarget(("and",)), None),
     ],
 )
 def test_conditions_on_a_value_are_looked_up(
-    predicate: str, place: Place, value: str | None
+    predicate: str, place: LocationTarget, value: str | None
 ) -> None:
     assert lookup_of(f"/M[{predicate}]", NAMESPACES) == where(place, value)
 
@@ -106,7 +108,7 @@ def test_what_begins_otherwise_may_be_in_every_message(path: str) -> None:
 
 def test_the_root_alone() -> None:
     assert only_root(lookup_of("/M[@k]/E/F", {})).paths == (LocationPath((M,)),)
-    assert only_root(lookup_of("//E/F", {})).paths == (LocationPath((Step("E", deep=True),)),)
+    assert only_root(lookup_of("//E/F", {})).paths == (LocationPath((ChildStep("E", deep=True),)),)
 
 
 def test_a_path_of_many_steps_is_looked_up_as_far_as_messages_are_deep() -> None:

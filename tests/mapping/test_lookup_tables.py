@@ -1,10 +1,10 @@
 import pytest
 
 from sensorstream.errors import LanguageError, Position
-from sensorstream.language.syntax import Table
+from sensorstream.language.syntax import LookupTable
 from sensorstream.mapping.reference_data import parse_table
 
-TABLE = Table("rooms", "rooms.csv", "code", "room", position=Position("f", 2, 7))
+TABLE = LookupTable("rooms", "rooms.csv", "code", "room", position=Position("f", 2, 7))
 
 
 def test_a_table_maps_its_key_column_to_its_value_column() -> None:
@@ -33,7 +33,7 @@ def test_a_table_that_cannot_be_read_is_named_with_its_line(text: str, message: 
 
 
 def test_of_a_file_that_is_no_table_nothing_is_repeated() -> None:
-    table = Table("rooms", "server.key", "code", "room", position=Position("f", 2, 7))
+    table = LookupTable("rooms", "server.key", "code", "room", position=Position("f", 2, 7))
     with pytest.raises(LanguageError, match="there is no column 'code': expected a line") as caught:
         parse_table(table, "ssk_secret,b\n")
     assert "ssk_secret" not in str(caught.value)

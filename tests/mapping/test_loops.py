@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sensorstream.app.control.wiring import read_deployment
-from sensorstream.engine.arrival import Arrived, Mapper
+from sensorstream.engine.message_reading import Arrived, Mapper
 from sensorstream.installation import bundled
 from sensorstream.model.events import Message
 from sensorstream.model.terms import IRI, Literal

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sensorstream.mapping.document import parse_document
 from sensorstream.mapping.location_path import lookup_of
 from sensorstream.mapping.path_index import PathIndex
+from sensorstream.mapping.xml_document import parse_document
 
 NAMESPACES = {"m": "urn:m", "n": "urn:n"}
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from sensorstream.installation import bundled
-from sensorstream.language.parser import parse
+from sensorstream.language.rule_parser import parse
 from sensorstream.mapping.rml import read_rml
-from sensorstream.mapping.rml.compile import steep_of_map
+from sensorstream.mapping.rml.rml_compiler import steep_of_map
 from sensorstream.mapping.rule_cost import STEPS, largest, size_of, steep_of
 
 RULE = "mapping r\non message {head} then insert individual <urn:i> a <urn:C> ; <urn:p> {value} .\n"

@@ -12,11 +12,11 @@ from lxml import etree
 
 from sensorstream.errors import LanguageError, MappingError
 from sensorstream.language import parse
-from sensorstream.mapping import Mapped, check, compile_mapping, parse_document
-from sensorstream.mapping.document import Element
-from sensorstream.mapping.parts import in_turn
+from sensorstream.mapping import MappedMessage, check, compile_mapping, parse_document
+from sensorstream.mapping.document_parts import in_turn
 from sensorstream.mapping.rml import compile_rml, read_rml
 from sensorstream.mapping.rule_report import explain
+from sensorstream.mapping.xml_document import Element
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal
@@ -39,13 +39,13 @@ TWO = "<Message time='3'>\n<p id='2' x='8'/></Message>"
 BAD = "<Message time='4'><p id='3' x='9'/>\n<p id='4' x='many'/></Message>"
 
 
-def apply(xml: str, rules: str = RULES) -> Mapped:
+def apply(xml: str, rules: str = RULES) -> MappedMessage:
     plan = compile_mapping([parse(rules, "f")], Schema(), Timeline.INTEGER)
     document = parse_document(xml.encode(), max_depth=9)
     return plan.apply(document, Message("m1", xml.encode(), received=100, source="cam"))
 
 
-def values(mapped: Mapped) -> list[tuple[int, str]]:
+def values(mapped: MappedMessage) -> list[tuple[int, str]]:
     return [
         (event.time, o.lexical)
         for event in mapped.events
@@ -187,7 +187,7 @@ def _elements(inside: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     )
 
 
-def said_of(mapped: Mapped) -> dict[str, dict[str, list[str]]]:
+def said_of(mapped: MappedMessage) -> dict[str, dict[str, list[str]]]:
     found: dict[str, dict[str, list[str]]] = {}
     for event in mapped.events:
         for s, p, o in event.triples:

@@ -6,7 +6,7 @@ import pytest
 
 from sensorstream.errors import InvalidValue, LanguageError, MappingError
 from sensorstream.language import parse
-from sensorstream.mapping import Mapped, check, compile_mapping, parse_document
+from sensorstream.mapping import MappedMessage, check, compile_mapping, parse_document
 from sensorstream.mapping.reference_data import ReferenceData, reference_data
 from sensorstream.model import rdf, xsd
 from sensorstream.model.events import Message
@@ -50,7 +50,7 @@ REFERENCE = reference_data(TABLES, STATIC)
 TABLE = 'table rooms from "rooms.csv" key "code" value "room"\n'
 
 
-def apply(rules: str, xml: str, reference: ReferenceData = REFERENCE) -> Mapped:
+def apply(rules: str, xml: str, reference: ReferenceData = REFERENCE) -> MappedMessage:
     plan = compile_mapping([parse(HEAD + rules, "f")], SCHEMA, Timeline.INTEGER, reference)
     document = parse_document(xml.encode(), max_depth=9)
     return plan.apply(document, Message("m1", xml.encode(), received=100))

@@ -11,10 +11,10 @@ import pytest
 from lxml import etree
 
 from sensorstream.app.control.wiring import read_deployment
-from sensorstream.engine.arrival import Mapper, Unmapped
+from sensorstream.engine.message_reading import Mapper, UnmappedMessage
 from sensorstream.errors import MappingError, Overrun
 from sensorstream.mapping import MappingPlan, parse_document
-from sensorstream.mapping.stylesheet import Failure, output_of, read_stylesheet
+from sensorstream.mapping.stylesheet import StylesheetFailure, output_of, read_stylesheet
 from sensorstream.mapping.transformer import Transformer
 from sensorstream.mapping.xslt import compile_stylesheet
 from sensorstream.model.events import Message
@@ -52,7 +52,7 @@ def test_the_process_gives_what_this_process_would(transformer: Transformer, ins
     patient = Transformer(STYLESHEET, "face.xsl", 60) if len(inside) > 1000 else transformer
     assert patient.transform(message(inside), inside[:9]) == here
     if inside == "<fail/>":
-        assert here == Failure("no good", None)
+        assert here == StylesheetFailure("no good", None)
 
 
 def test_one_without_end_is_ended_and_the_next_message_is_transformed(
@@ -107,5 +107,5 @@ def test_a_deployment_limits_its_stylesheets(tmp_path: Path) -> None:
         )
     )
     found = Mapper(deployment.mapping).map(Message("m1", b"<Message><endless/></Message>", 0))
-    assert isinstance(found, Unmapped)
+    assert isinstance(found, UnmappedMessage)
     assert isinstance(found.error, Overrun)

@@ -1,4 +1,4 @@
-"""The examples of docs/use/rml.md and docs/use/xslt.md do what the pages say."""
+"""The examples of docs/use/rml-and-xslt.md do what the page says."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from sensorstream.mapping import MappingPlan, parse_document
-from sensorstream.mapping.plan import PlannedRule
+from sensorstream.mapping.mapping_plan import PlannedRule
 from sensorstream.mapping.rml import compile_rml, read_rml
 from sensorstream.mapping.stylesheet import read_stylesheet
 from sensorstream.mapping.xslt import compile_stylesheet
@@ -15,12 +15,13 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Timeline
 
-DOCS = Path(__file__).parents[2] / "docs"
+PAGE = Path(__file__).parents[2] / "docs" / "use" / "rml-and-xslt.md"
+RML, XSLT = PAGE.read_text("utf-8").split("\n## XSLT\n")
 TRACKING = "http://example.org/tracking#"
 
 
 def block(page: str, language: str) -> str:
-    """The first block of a language on a page."""
+    """The first block of a language on a part of the page."""
     found = re.search(rf"^```{language}\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     assert found is not None
     return found[1]
@@ -37,8 +38,7 @@ def event(rules: tuple[PlannedRule, ...], page: str) -> Event:
 
 
 def test_the_example_of_rml() -> None:
-    page = (DOCS / "use" / "rml.md").read_text("utf-8")
-    found = event(compile_rml([read_rml(block(page, "turtle"))], Schema(), Timeline.INTEGER), page)
+    found = event(compile_rml([read_rml(block(RML, "turtle"))], Schema(), Timeline.INTEGER), RML)
     assert found.time == 2678
     names = {
         (str(s).removeprefix(TRACKING), str(p).removeprefix(TRACKING)) for s, p in found.replaces
@@ -51,8 +51,7 @@ def test_the_example_of_rml() -> None:
 
 
 def test_the_example_of_a_stylesheet() -> None:
-    page = (DOCS / "use" / "xslt.md").read_text("utf-8")
-    stylesheet = read_stylesheet(block(page, "xslt").encode(), "rooms.xsl")
-    found = event((compile_stylesheet(stylesheet, Timeline.INTEGER),), page)
+    stylesheet = read_stylesheet(block(XSLT, "xslt").encode(), "rooms.xsl")
+    found = event((compile_stylesheet(stylesheet, Timeline.INTEGER),), XSLT)
     assert found.time == 2678
     assert found.replaces == {(IRI(f"{TRACKING}human-7"), IRI(f"{TRACKING}hasXLocation"))}

@@ -8,7 +8,7 @@ import pytest
 
 from sensorstream.errors import LanguageError, MappingError
 from sensorstream.language import parse
-from sensorstream.mapping import Mapped, MappingPlan, compile_mapping, parse_document
+from sensorstream.mapping import MappedMessage, MappingPlan, compile_mapping, parse_document
 from sensorstream.mapping.stylesheet import read_stylesheet
 from sensorstream.mapping.xslt import compile_stylesheet
 from sensorstream.model import rdf, xsd
@@ -48,7 +48,7 @@ def plan(content: bytes, line: Timeline = Timeline.INTEGER) -> MappingPlan:
     return MappingPlan((compile_stylesheet(read_stylesheet(content, "rules/face.xsl"), line),))
 
 
-def apply(content: bytes, xml: str = XML, *, source: str = "") -> Mapped:
+def apply(content: bytes, xml: str = XML, *, source: str = "") -> MappedMessage:
     message = Message("m1", xml.encode(), received=100, source=source)
     return plan(content).apply(parse_document(xml.encode(), max_depth=9), message)
 
@@ -199,7 +199,7 @@ def test_rules_and_stylesheets_work_side_by_side() -> None:
 
 def test_a_stylesheet_works_in_another_thread() -> None:
     ready = plan(stylesheet(PEOPLE))
-    found: list[Mapped] = []
+    found: list[MappedMessage] = []
 
     def work() -> None:
         document = parse_document(XML.encode(), max_depth=9)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sensorstream.mapping import parse_document
-from sensorstream.mapping.plan import PlannedRule
+from sensorstream.mapping.mapping_plan import PlannedRule
 from sensorstream.mapping.rml import compile_maps, read_rml
 from sensorstream.mapping.rule_report import Yield, yields
 from sensorstream.mapping.stylesheet import read_stylesheet

@@ -8,7 +8,7 @@ import pytest
 
 from sensorstream.model.schema import missing_kinds
 from sensorstream.model.terms import BlankNode
-from sensorstream.reasoning.documents import parse_document
+from sensorstream.reasoning.ontology_documents import parse_document
 
 _PREFIXES = """@prefix : <urn:x:> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .

@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 from sensorstream.errors import TermError
 from sensorstream.model import xsd
 from sensorstream.model.timeline import parse_date_time
-from sensorstream.model.xsd import INTEGER_BOUNDS, INTEGER_TYPES, XSD, Moment, parse, parse_duration
+from sensorstream.model.xsd import (
+    INTEGER_BOUNDS,
+    INTEGER_TYPES,
+    XSD,
+    TimelineMoment,
+    parse,
+    parse_duration,
+)
 
 # Characters that number, boolean and time forms are made of, and some that they are not.
 forms = st.text("0123456789+-.eEINFNatrueflsPTHMDSZ: _٣", max_size=14)
@@ -62,8 +69,8 @@ def test_an_integer_type_takes_its_range(number: int, datatype: str) -> None:
         ("-INF", xsd.DOUBLE, -math.inf),
         ("1", xsd.BOOLEAN, True),
         ("false", xsd.BOOLEAN, False),
-        ("2014-08-01", xsd.DATE, Moment(Decimal(1406851200), None)),
-        ("2014-08-01Z", xsd.DATE, Moment(Decimal(1406851200), 0)),
+        ("2014-08-01", xsd.DATE, TimelineMoment(Decimal(1406851200), None)),
+        ("2014-08-01Z", xsd.DATE, TimelineMoment(Decimal(1406851200), 0)),
         ("anything", "http://example.org/own", "anything"),
     ],
 )

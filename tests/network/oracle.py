@@ -14,7 +14,7 @@ import pyoxigraph as ox
 from hypothesis import strategies as st
 
 from sensorstream.errors import TermError
-from sensorstream.kb.oxigraph import from_oxigraph, subject_to_oxigraph, to_oxigraph
+from sensorstream.kb.oxigraph_terms import from_oxigraph, subject_to_oxigraph, to_oxigraph
 from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal, Term, Triple
 from sensorstream.sparql.algebra import (
@@ -55,9 +55,9 @@ from sensorstream.sparql.algebra import (
     ZeroOrMore,
     ZeroOrOne,
 )
-from sensorstream.sparql.printing import query_text
-from sensorstream.sparql.scope import in_scope
+from sensorstream.sparql.query_printer import query_text
 from sensorstream.sparql.values import number
+from sensorstream.sparql.variable_scope import in_scope
 
 NODES: tuple[Any, ...] = tuple(IRI(f"http://example.org/{name}") for name in "abc")
 PROPERTIES: tuple[Any, ...] = tuple(IRI(f"http://example.org/{name}") for name in "pqr")

@@ -10,17 +10,17 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from sensorstream.errors import NotIncremental
-from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.network.build import build
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.plan.planner import anew, plan_in_step
+from sensorstream.network.query_sources import DEFAULT, Sources, TripleSource
 from sensorstream.network.rows import Row
-from sensorstream.network.sources import DEFAULT, Source, Sources
 from sensorstream.sparql.algebra import Pattern, Project, TriplePattern, Variable
-from sensorstream.sparql.scope import in_scope
+from sensorstream.sparql.variable_scope import in_scope
 from sensorstream.sparql.walk import nodes
 from tests.network.oracle import (
     GRAPHS,
@@ -42,7 +42,7 @@ changes = st.lists(
 )
 
 
-SOURCES = Sources(named={name: Source(name, name) for name in GRAPHS})
+SOURCES = Sources(named={name: TripleSource(name, name) for name in GRAPHS})
 
 
 class World:

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sensorstream.kb.oxigraph import from_oxigraph, to_oxigraph
+from sensorstream.kb.oxigraph_terms import from_oxigraph, to_oxigraph
 from sensorstream.model import xsd
 from sensorstream.model.numerals import double_text
 from sensorstream.model.terms import Literal, Term
-from sensorstream.network.aggregates import Numbers
+from sensorstream.network.aggregates import SumAndAverage
 
 INTEGERS = st.integers(-(10**30), 10**30).map(lambda n: Literal(str(n), xsd.INTEGER))
 DECIMALS = st.decimals(-(10**20), 10**20, places=7).map(
@@ -28,8 +28,8 @@ SPECIAL = st.sampled_from([Literal(text, xsd.DOUBLE) for text in ("INF", "-INF",
 BROKEN = st.sampled_from([None, Literal("five"), Literal("five", xsd.INTEGER)])
 
 
-def numbers(values: list[Any]) -> Numbers:
-    found = Numbers()
+def numbers(values: list[Any]) -> SumAndAverage:
+    found = SumAndAverage()
     for value in values:
         found.take(value, 1)
     return found
@@ -59,7 +59,7 @@ def test_a_sum_of_doubles_is_the_one_nearest_to_the_exact_sum(values: list[float
 def test_what_came_and_went_leaves_no_trace(
     staying: list[Any], leaving: list[Any], dice: Any
 ) -> None:
-    found = Numbers()
+    found = SumAndAverage()
     coming = [*staying, *leaving]
     dice.shuffle(coming)
     left = list(leaving)

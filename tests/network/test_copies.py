@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sensorstream.errors import TermError
-from sensorstream.kb import changes
-from sensorstream.kb.index import TripleIndex
+from sensorstream.kb import graph_changes
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, BlankNode, Literal
 from sensorstream.network.copies import Copies
-from sensorstream.network.exact import repeated
-from sensorstream.sparql.parser import parse_query
+from sensorstream.network.exact_values import repeated
+from sensorstream.sparql.query_parser import parse_query
 
 P = IRI("http://example.org/p")
 SUBJECTS: tuple[Any, ...] = (IRI("http://example.org/a"), BlankNode("_:b"))
@@ -45,7 +45,7 @@ def expected(index: TripleIndex) -> set[tuple[str, str]]:
 )
 def test_a_copy_is_kept_in_step(instants: list[list[tuple[bool, Any]]], worn: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(changes, "_WORN", worn)
+        patch.setattr(graph_changes, "_WORN", worn)
         indexes, copies = (TripleIndex(), TripleIndex()), Copies()
         names = [copies.use(each) for each in indexes]
         for instant in instants:

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.terms import IRI
-from sensorstream.network.budget import NO_LIMITS, Load
+from sensorstream.network.budget import NO_LIMITS, EngineLoad
 from sensorstream.network.dispatch import Dispatcher
-from sensorstream.network.operators.simple import Constant
+from sensorstream.network.operators.row_operators import ConstantOperator
 
 P, Q, BY, ONE, OTHER = (IRI(f"http://example.org/{name}") for name in ("p", "q", "by", "1", "2"))
 S, V = IRI("http://example.org/s"), IRI("http://example.org/v")
@@ -24,13 +24,13 @@ def fired() -> list[str]:
 def index(fired: list[str]) -> TripleIndex:
     """Watched for two sensors and, without a guard, for everybody."""
     index = TripleIndex()
-    dispatcher = Dispatcher(index, lambda node: None, Load(NO_LIMITS))
+    dispatcher = Dispatcher(index, lambda node: None, EngineLoad(NO_LIMITS))
 
     def named(name: str) -> Any:
         return lambda s, p, o, out: fired.append(name)
 
     for name, guard in (("one", (BY, ONE)), ("other", (BY, OTHER)), ("all", None)):
-        dispatcher.subscribe(Constant((name,), ()), P, None, named(name), guard)
+        dispatcher.subscribe(ConstantOperator((name,), ()), P, None, named(name), guard)
     return index
 
 
@@ -54,8 +54,8 @@ def test_of_patterns_with_a_subject_those_with_another_one_are_not_asked(
     fired: list[str],
 ) -> None:
     index = TripleIndex()
-    dispatcher = Dispatcher(index, lambda node: None, Load(NO_LIMITS))
-    nodes = [Constant((f"q{each}",), ()) for each in range(3)]
+    dispatcher = Dispatcher(index, lambda node: None, EngineLoad(NO_LIMITS))
+    nodes = [ConstantOperator((f"q{each}",), ()) for each in range(3)]
 
     def told(name: str, *_: object) -> None:
         fired.append(name)
@@ -81,8 +81,8 @@ def test_a_triple_that_goes_fires_alike(index: TripleIndex, fired: list[str]) ->
 
 def test_what_is_forgotten_fires_no_more() -> None:
     index, fired = TripleIndex(), []
-    dispatcher = Dispatcher(index, lambda node: None, Load(NO_LIMITS))
-    node, kept = Constant(("x",), ()), Constant(("y",), ())
+    dispatcher = Dispatcher(index, lambda node: None, EngineLoad(NO_LIMITS))
+    node, kept = ConstantOperator(("x",), ()), ConstantOperator(("y",), ())
     for each in (node, kept):
         for guard in ((BY, ONE), None):
             dispatcher.subscribe(each, P, None, lambda s, p, o, out: fired.append(p), guard)

@@ -7,16 +7,16 @@ from collections import Counter
 import pytest
 
 from sensorstream.errors import NotIncremental
-from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.xsd import XSD
 from sensorstream.network.build import build
 from sensorstream.network.network import Network
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.plan.planner import anew, plan_in_step
-from sensorstream.network.sources import DEFAULT, Sources
+from sensorstream.network.query_sources import DEFAULT, Sources
 from sensorstream.sparql.algebra import Select
-from sensorstream.sparql.parser import parse_query
+from sensorstream.sparql.query_parser import parse_query
 
 E = "http://example.org/"
 WRITTEN = (

@@ -17,7 +17,7 @@ import yaml
 
 from sensorstream.cli import main
 from sensorstream.installation import EXTRAS
-from sensorstream.server.protocol import HEALTH
+from sensorstream.server.http_connection import HEALTH
 from sensorstream.settings.settings import Settings
 from sensorstream.settings.settings_file import PREFIX, load_settings
 

@@ -14,9 +14,9 @@ from typing import Protocol
 
 import pytest
 
-from sensorstream.cli.init import TEMPLATES, make_workspace
+from sensorstream.cli.init_command import TEMPLATES, make_workspace
 from sensorstream.installation import EXTRAS, bundled
-from sensorstream.simulation.tracker import PAPER_MESSAGE
+from sensorstream.simulation.tracker_messages import PAPER_MESSAGE
 from tests.package.building import ROOT, Distributions, alone
 from tests.package.every_python import pythons
 

@@ -15,7 +15,7 @@ from sensorstream.installation import EXTRAS, require
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from sensorstream.spark.bulk_sql import run_spark_sql
-from sensorstream.spark.snapshot import Place
+from sensorstream.spark.history_snapshot import HistoryPlace
 
 OPTIONAL = sorted({module for modules in EXTRAS.values() for module in modules})
 
@@ -35,15 +35,15 @@ import sensorstream
 from sensorstream.cli import main
 for name in main.list_commands(None):
     main.get_command(None, name)
-import sensorstream.app.application, sensorstream.server.main, sensorstream.spark.bulk_sql
-[getattr(sensorstream, name) for name in sensorstream.__all__]
+import sensorstream.app.application, sensorstream.server.web_application,
+sensorstream.spark.bulk_sql [getattr(sensorstream, name) for name in sensorstream.__all__]
 print(*sys.modules)
 """
     told = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     loaded = set(told.stdout.split())
-    assert "sensorstream.server.main" in loaded
+    assert "sensorstream.server.web_application" in loaded
     assert not loaded & {*OPTIONAL, "numpy"}
 
 
@@ -57,7 +57,7 @@ def test_an_extra_that_is_installed_is_found_whole(extra: str) -> None:
 def test_sql_on_spark_without_spark_says_what_to_install(without: str) -> None:
     with pytest.raises(MissingExtra) as raised:
         run_spark_sql(
-            Place("postgresql://", Path("archive")),
+            HistoryPlace("postgresql://", Path("archive")),
             "SELECT 1",
             schema=Schema(),
             timeline=Timeline.INTEGER,

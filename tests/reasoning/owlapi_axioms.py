@@ -10,7 +10,7 @@ import json
 import sys
 from pathlib import Path
 
-from sensorstream.reasoning.dl.worker import start_java
+from sensorstream.reasoning.dl.reasoner_worker import start_java
 
 
 def main() -> None:

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from sensorstream.clock import SystemClock
 from sensorstream.reasoning.dl.datatypes import with_values_denied_by_class
-from sensorstream.reasoning.dl.process import JavaProcess
-from sensorstream.reasoning.dl.worker import Served
+from sensorstream.reasoning.dl.reasoner_process import JavaProcess
+from sensorstream.reasoning.dl.reasoner_worker import Served
 from sensorstream.reasoning.ontology import Ontology, parse_ontology, to_ntriples
-from sensorstream.reasoning.survey import clashes
+from sensorstream.reasoning.ontology_survey import clashes
 
 HEAD = """@prefix : <http://x.example/#> .
 @prefix owl: <http://www.w3.org/2002/07/owl#> .

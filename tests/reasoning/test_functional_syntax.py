@@ -6,7 +6,7 @@ from sensorstream.errors import OntologyError
 from sensorstream.model import rdf, rdfs
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.vocabulary import OWL
-from sensorstream.reasoning.documents import parse_document
+from sensorstream.reasoning.ontology_documents import parse_document
 
 A, B = IRI("http://x.example/o#A"), IRI("http://x.example/o#B")
 HEAD = "Prefix(:=<http://x.example/o#>)\n# a note (with a sign\nOntology(<http://x.example/o>\n"

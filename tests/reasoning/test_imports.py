@@ -5,8 +5,8 @@ import pytest
 from sensorstream.errors import OntologyError
 from sensorstream.model import owl
 from sensorstream.model.terms import IRI
-from sensorstream.reasoning.documents import surroundings
 from sensorstream.reasoning.ontology import Ontology, load_ontology, parse_ontology
+from sensorstream.reasoning.ontology_documents import surroundings
 
 OWL = "http://www.w3.org/2002/07/owl#"
 CATALOG = """<?xml version="1.0"?>

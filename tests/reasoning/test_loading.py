@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from sensorstream.app.control.faults import faults
+from sensorstream.app.control.file_faults import faults
 from sensorstream.cli import main
 from sensorstream.errors import OntologyError
 from sensorstream.reasoning.ontology import load_ontology
+from sensorstream.reasoning.ontology_survey import without_rules
 from sensorstream.reasoning.profiles import make_reasoner
-from sensorstream.reasoning.survey import without_rules
 from sensorstream.settings.settings import ReasoningSettings
 from sensorstream.settings.settings_file import load_settings
 

@@ -10,8 +10,8 @@ from sensorstream.errors import OntologyError
 from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.vocabulary import OWL
-from sensorstream.reasoning.documents import parse_document, read_document
 from sensorstream.reasoning.ontology import to_ntriples
+from sensorstream.reasoning.ontology_documents import parse_document, read_document
 
 HERE = Path(__file__).parent
 HEAD = '<Ontology xmlns="http://www.w3.org/2002/07/owl#" ontologyIRI="http://x.example/o">'

@@ -6,9 +6,9 @@ import pytest
 
 from sensorstream.errors import QueryError, SettingsError
 from sensorstream.reasoning.ontology import Ontology, load_ontology
+from sensorstream.reasoning.ontology_survey import rules_left, started
 from sensorstream.reasoning.profiles import check_profile, make_reasoner
-from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
-from sensorstream.reasoning.survey import rules_left, started
+from sensorstream.reasoning.rulesets.rule_reasoner import RuleReasoner
 
 
 @pytest.fixture

@@ -14,15 +14,15 @@ from psutil import STATUS_STOPPED
 
 from sensorstream.clock import SystemClock
 from sensorstream.errors import Inconsistent, ReasonerError
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model import rdf, xsd
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.reasoning.dl.contradictions import Explainer
-from sensorstream.reasoning.dl.gap import twins
-from sensorstream.reasoning.dl.process import Worker
-from sensorstream.reasoning.dl.protocol import IslandFacts, Types
-from sensorstream.reasoning.dl.reasoner import DlReasoner, ResilientReasoner
+from sensorstream.reasoning.dl.dl_reasoner import DlReasoner, ResilientReasoner
+from sensorstream.reasoning.dl.gap import twin_individuals
+from sensorstream.reasoning.dl.reasoner_messages import IslandFacts, Types
+from sensorstream.reasoning.dl.reasoner_process import Worker
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.ontology import Ontology, load_ontology
 from sensorstream.reasoning.reasoner import Aside, SchemaClosure
@@ -197,7 +197,7 @@ def test_questions_that_always_hang_are_left_open_and_others_are_answered(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Nothing is asked about more than two who are alike.
-    monkeypatch.setattr(twins, "_LARGEST", 0)
+    monkeypatch.setattr(twin_individuals, "_LARGEST", 0)
     machine = make(kind=Poisoned)
     machine.add(*person("a"))
     restarts = []

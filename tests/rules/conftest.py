@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import pytest
 
-from sensorstream.kb.graph import KnowledgeBase, Origin
-from sensorstream.kb.snapshot import Snapshot
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
+from sensorstream.kb.snapshot import OxigraphSnapshot
 from sensorstream.language import parse
 from sensorstream.model import rdf
 from sensorstream.model.events import (
@@ -28,10 +28,10 @@ from sensorstream.model.terms import IRI, Subject, Triple, term
 from sensorstream.model.timeline import Timeline
 from sensorstream.rules.conditions import ConditionEvaluator, SnapshotEvaluator
 from sensorstream.rules.continuous import NetworkEvaluator
-from sensorstream.rules.effects import Run
-from sensorstream.rules.memory import News, RuleMemory
-from sensorstream.rules.rounds import RuleIndex, run_rules
 from sensorstream.rules.rule_compiler import CompiledRule, compile_rules
+from sensorstream.rules.rule_effects import RulesRun
+from sensorstream.rules.rule_memory import RuleMemory, RuleMemoryChange
+from sensorstream.rules.rule_rounds import RuleIndex, run_rules
 
 HEAD = """\
 prefix : <http://example.org/>
@@ -51,7 +51,7 @@ class Host:
     evaluator: ConditionEvaluator = field(init=False)
 
     def __post_init__(self) -> None:
-        self.evaluator = SnapshotEvaluator(Snapshot(self.kb))
+        self.evaluator = SnapshotEvaluator(OxigraphSnapshot(self.kb))
         if self.keeps_in_step:
             self.evaluator = NetworkEvaluator(self.kb, self.evaluator)
 
@@ -92,7 +92,7 @@ class Host:
 class RuleResult(NamedTuple):
     """What the rules made of one message."""
 
-    news: News
+    news: RuleMemoryChange
     fired: tuple[str, ...]
     alerts: tuple[Alert, ...]
     replies: tuple[str, ...]
@@ -142,7 +142,7 @@ class Play:
         self.host.departures = departures
         delta = self.host.change(Delta(time, tuple(triple(t) for t in triples), tuple(gone)))
         said = {triple(t)[0] for t in triples}
-        work = Run(self.host, message, time, self.memory, said=said)
+        work = RulesRun(self.host, message, time, self.memory, said=said)
         run_rules(RuleIndex(self.rules), work, delta, tuple(departures), max_rounds=self.rounds)
         if lost:
             after = set(self.host.kb.triples(Origin.WINDOW))

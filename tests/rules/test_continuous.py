@@ -12,8 +12,8 @@ from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 
 from sensorstream.errors import Overrun, QueryError
-from sensorstream.kb.graph import KnowledgeBase, Origin
-from sensorstream.kb.snapshot import Snapshot
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
+from sensorstream.kb.snapshot import OxigraphSnapshot
 from sensorstream.model import xsd
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Term, Triple
@@ -24,9 +24,9 @@ from sensorstream.rules.conditions import ConditionQuery, SnapshotEvaluator, con
 from sensorstream.rules.continuous import NetworkEvaluator
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Comparison, Exists, Pattern, Project, Select, Variable
-from sensorstream.sparql.parser import parse_query
-from sensorstream.sparql.printing import query_text
-from sensorstream.sparql.scope import certain, expressions, in_scope, names_in
+from sensorstream.sparql.query_parser import parse_query
+from sensorstream.sparql.query_printer import query_text
+from sensorstream.sparql.variable_scope import certain, expressions, in_scope, names_in
 from sensorstream.sparql.walk import nodes, replaced
 from tests.network.oracle import GRAPHS, LITERALS, NODES, patterns, spelled_out, triples, values
 
@@ -54,7 +54,7 @@ class Both:
         anchors = [(NODES[0], ANCHOR, term) for term in (*NODES, *LITERALS)]
         for origin in (Origin.WINDOW, Origin.INFERRED, Origin.STATIC):
             self.kb.add(origin, anchors)
-        self.anew = SnapshotEvaluator(Snapshot(self.kb))
+        self.anew = SnapshotEvaluator(OxigraphSnapshot(self.kb))
         self.network = NetworkEvaluator(self.kb, self.anew)
 
     def toggle(self, change: Sequence[Change]) -> None:
@@ -181,7 +181,7 @@ def test_a_condition_that_a_fault_has_broken_is_evaluated_anew(
 def test_rules_whose_conditions_are_too_much_to_begin_leave_those_before(text: str) -> None:
     kb = KnowledgeBase()
     kb.add(Origin.WINDOW, [(IRI(f"n:{n}"), IRI("p:"), IRI(f"n:{n + 1}")) for n in range(100)])
-    network = NetworkEvaluator(kb, SnapshotEvaluator(Snapshot(kb)), Limits(rows=1000))
+    network = NetworkEvaluator(kb, SnapshotEvaluator(OxigraphSnapshot(kb)), Limits(rows=1000))
     before = condition_query(parse_query("SELECT ?a WHERE { ?a <p:> ?x }"), ())
     costly = condition_query(parse_query(text), ())
     network.check([[before]])

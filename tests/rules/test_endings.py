@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.rules.conftest import E
-from tests.rules.test_edges import COLD, HOT, said
+from tests.rules.test_condition_edges import COLD, HOT, said
 
 Play = Callable[..., Any]
 

@@ -11,11 +11,11 @@ from sensorstream.model.events import Delta, Departure, Individual, Message, Pro
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.timeline import Timeline
-from sensorstream.rules.effects import Run
-from sensorstream.rules.memory import RuleMemory
-from sensorstream.rules.rounds import RuleIndex
 from sensorstream.rules.rule_compiler import CompiledRule, compile_rules
-from sensorstream.rules.triggers import Moment
+from sensorstream.rules.rule_effects import RulesRun
+from sensorstream.rules.rule_memory import RuleMemory
+from sensorstream.rules.rule_rounds import RuleIndex
+from sensorstream.rules.triggers import RoundChange
 from tests.rules.conftest import Host
 
 E = "http://example.org/"
@@ -67,8 +67,8 @@ def test_a_rule_that_sleeps_would_have_had_no_solution(
 ) -> None:
     rules = compiled(triggers)
     departures = [departure(IRI(f"{E}x"), told, inferred)]
-    run = Run(Host(), Message("m1", b"", time), time, RuleMemory({}, {"r0": 1}))
-    moment = Moment(
+    run = RulesRun(Host(), Message("m1", b"", time), time, RuleMemory({}, {"r0": 1}))
+    moment = RoundChange(
         run,
         is_first,
         Delta(time, added=tuple(sorted(added))),

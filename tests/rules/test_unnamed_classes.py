@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sensorstream.errors import LanguageError, Position
-from sensorstream.language.parser import parse
-from sensorstream.rules.notes import check_classes_named, unnamed_class_faults
+from sensorstream.language.rule_parser import parse
+from sensorstream.rules.rule_notes import check_classes_named, unnamed_class_faults
 
 HEAD = """prefix : <urn:x:>
 prefix owl: <http://www.w3.org/2002/07/owl#>

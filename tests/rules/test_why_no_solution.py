@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import sensorstream.rules.why_not as why_no_solution_module
 from sensorstream.errors import Position
-from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.network.budget import Limits
 from sensorstream.network.network import Network
@@ -28,10 +28,10 @@ from sensorstream.sparql.algebra import (
     Window,
     WindowDefinition,
 )
-from sensorstream.sparql.parser import read_query
-from sensorstream.sparql.scope import in_scope
+from sensorstream.sparql.query_parser import read_query
+from sensorstream.sparql.variable_scope import in_scope
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
-from sensorstream.streams.report import Report
+from sensorstream.streams.query_report import Report
 from tests.network.oracle import GRAPHS, patterns, triples
 from tests.rules.conftest import E, triple
 from tests.streams.test_random_queries import STREAMS, over_windows

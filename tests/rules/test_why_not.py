@@ -6,14 +6,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sensorstream.kb.snapshot import Snapshot
+from sensorstream.kb.snapshot import OxigraphSnapshot
 from sensorstream.language import parse
 from sensorstream.model.events import Individual
 from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Timeline
 from sensorstream.rules.conditions import SnapshotEvaluator
 from sensorstream.rules.continuous import NetworkEvaluator
-from sensorstream.rules.why_not import Present, WhyNot, why_not
+from sensorstream.rules.why_not import PresentState, WhyNot, why_not
 from tests.rules.conftest import HEAD, E, Play
 
 FACTS = (
@@ -30,10 +30,10 @@ FACTS = (
 def asked(stage: Play, text: str, name: str, *, time: int = 0, variable: str = "") -> WhyNot:
     file = parse(HEAD + text, "test.rules")
     kb = stage.host.kb
-    evaluator = NetworkEvaluator(kb, SnapshotEvaluator(Snapshot(kb)))
+    evaluator = NetworkEvaluator(kb, SnapshotEvaluator(OxigraphSnapshot(kb)))
     one = Individual(IRI(E + name), 1, 0, 0, 0, "m1")
     try:
-        present = Present(kb, evaluator, time, Timeline.INTEGER, stage.memory, one)
+        present = PresentState(kb, evaluator, time, Timeline.INTEGER, stage.memory, one)
         return why_not(
             file.semantic_rules[0], file, stage.rules[0], IRI(E + name), present, variable
         )

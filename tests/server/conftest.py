@@ -15,7 +15,7 @@ import pytest
 
 from sensorstream.app.application import Application
 from sensorstream.history.read_only_sql import SqlResult
-from sensorstream.kb.graph import Origin
+from sensorstream.kb.graph_index import Origin
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.server.listening import Server
 from sensorstream.settings.settings import LimitSettings

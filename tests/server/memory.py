@@ -13,19 +13,19 @@ from typing import IO
 
 from prometheus_client import CollectorRegistry, Counter
 
-from sensorstream.alerts.feed import AlertFeed
-from sensorstream.alerts.records import (
+from sensorstream.alerts.alert_records import (
     RaisedAlert,
 )
+from sensorstream.alerts.feed import AlertFeed
 from sensorstream.app.application import Application, InForce
-from sensorstream.app.life.access import Rates
-from sensorstream.app.life.entry_queue import HERE, Sender
-from sensorstream.app.life.health import Health, Part
+from sensorstream.app.life.access_control import Rates
+from sensorstream.app.life.entry_queue import HERE, MessageSender
+from sensorstream.app.life.health import Health, HealthPart
 from sensorstream.app.life.metrics import Metrics
-from sensorstream.app.questions.asking import Asking, Running
 from sensorstream.app.questions.individuals import IndividualView, WindowView
+from sensorstream.app.questions.one_time_questions import Asking, RunningQuestions
 from sensorstream.cache.cache import Cache
-from sensorstream.cache.protocol import Answered, CacheQuestion
+from sensorstream.cache.cache_messages import Answered, CacheQuestion
 from sensorstream.clock import SystemClock
 from sensorstream.engine.outcome import Outcome, Status, Timings
 from sensorstream.errors import (
@@ -37,14 +37,18 @@ from sensorstream.errors import (
     Unavailable,
     UnknownAlert,
 )
-from sensorstream.history.asking.answer import Answer, Graph, Solutions
-from sensorstream.history.asking.question import Question, QuestionPlan, question_plan
+from sensorstream.history.asking.checked_question import (
+    CheckedQuestion,
+    QuestionPlan,
+    question_plan,
+)
+from sensorstream.history.asking.query_answer import Answer, GraphAnswer, Solutions
 from sensorstream.history.incidents import Behind
-from sensorstream.history.kept_messages import EVERY, Chosen, Quarantined
-from sensorstream.history.read_only_sql import Column, SqlResult, SqlStream
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.history.kept_messages import EVERY, QuarantineChoice, Quarantined
+from sensorstream.history.read_only_sql import AnswerColumn, SqlResult, SqlStream
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.kb.snapshot import read_answerable
-from sensorstream.mapping.document import parse_document
+from sensorstream.mapping.xml_document import parse_document
 from sensorstream.model.events import Alert, Message
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.timeline import Timeline
@@ -76,7 +80,7 @@ class MemoryAsking(Asking):
 
     def __init__(self, cache: Cache) -> None:
         self.of_window = cache
-        self.asked: list[tuple[Question, bool | str]] = []
+        self.asked: list[tuple[CheckedQuestion, bool | str]] = []
         self.rows = 1
         self.table = SqlResult(("n",), ((1,),))
         self.streams_closed = 0
@@ -88,7 +92,7 @@ class MemoryAsking(Asking):
 
     @contextmanager
     def history(
-        self, question: Question, *, live: bool, stop: Stop | None = None
+        self, question: CheckedQuestion, *, live: bool, stop: Stop | None = None
     ) -> Iterator[Answer]:
         self.asked.append((question, live))
         if isinstance(question.query.form, Select):
@@ -96,22 +100,22 @@ class MemoryAsking(Asking):
         elif isinstance(question.query.form, Ask):
             yield True
         else:
-            yield Graph(iter([(IRI("urn:a"), IRI("urn:p"), Literal("Ada"))]))
+            yield GraphAnswer(iter([(IRI("urn:a"), IRI("urn:p"), Literal("Ada"))]))
 
     def cache_plan(
         self, text: str, default_graphs: Sequence[str], named_graphs: Sequence[str]
     ) -> QuestionPlan:
         return question_plan(read_answerable(text, default_graphs, named_graphs), "", text)
 
-    def history_plan(self, question: Question, live: bool, stop: Stop) -> QuestionPlan:
+    def history_plan(self, question: CheckedQuestion, live: bool, stop: Stop) -> QuestionPlan:
         self.asked.append((question, live))
         return question_plan(question.query, "select 1", "Result")
 
-    def archive_plan(self, question: Question, stop: Stop) -> QuestionPlan:
+    def archive_plan(self, question: CheckedQuestion, stop: Stop) -> QuestionPlan:
         return question_plan(question.query, "select 2", "PARQUET")
 
     @contextmanager
-    def archive(self, question: Question, stop: Stop | None = None) -> Iterator[Answer]:
+    def archive(self, question: CheckedQuestion, stop: Stop | None = None) -> Iterator[Answer]:
         self.asked.append((question, "archive"))
         yield Solutions(("name",), iter([(Literal("Ada"),)]))
 
@@ -138,7 +142,7 @@ class MemoryAsking(Asking):
                 raise QueryError("division by zero")
 
         try:
-            yield SqlStream(tuple(Column(name, 25) for name in table.columns), batches())
+            yield SqlStream(tuple(AnswerColumn(name, 25) for name in table.columns), batches())
         finally:
             self.streams_closed += 1
 
@@ -148,16 +152,16 @@ class MemoryHealth(Health):
 
     def __init__(self) -> None:
         self.alive = True
-        self.found = (Part("pipeline", True), Part("history", True, age=0.31))
-        self.probes: list[Callable[[], Sequence[Part]]] = []
+        self.found = (HealthPart("pipeline", True), HealthPart("history", True, age=0.31))
+        self.probes: list[Callable[[], Sequence[HealthPart]]] = []
 
-    def watch(self, probe: Callable[[], Sequence[Part]]) -> None:
+    def watch(self, probe: Callable[[], Sequence[HealthPart]]) -> None:
         self.probes.append(probe)
 
     def ailment(self) -> str:
         return "" if self.alive else "the pipeline has stopped"
 
-    def parts(self) -> Sequence[Part]:
+    def parts(self) -> Sequence[HealthPart]:
         return self.found
 
 
@@ -196,7 +200,7 @@ class MemoryApplication(Application):
         self._count = messages.inc
         for origin, name in ((Origin.WINDOW, "Ada"), (Origin.STATIC, "Room")):
             self.kb.add(origin, [(IRI(f"{EX}{name.lower()}"), IRI(f"{EX}name"), Literal(name))])
-        self.running = Running(SystemClock(), Metrics().observe_question)
+        self.running = RunningQuestions(SystemClock(), Metrics().observe_question)
         self.cache = Cache(self.kb, threading.Lock(), QuestionLimits(30, 512, 1000))
         self.asking = MemoryAsking(self.cache)
 
@@ -212,7 +216,7 @@ class MemoryApplication(Application):
         self,
         content: bytes,
         source: str,
-        sender: Sender = HERE,
+        sender: MessageSender = HERE,
         *,
         origin: str = "",
         early: bool = False,
@@ -283,7 +287,7 @@ class MemoryApplication(Application):
         definition = ("sliding", "individuals", "individuals", "5", "1", "", "")
         return WindowView(*definition, 1, 5, 0, 2, 25, 10, 4, page)
 
-    def quarantine(self, limit: int, chosen: Chosen = EVERY) -> Sequence[Quarantined]:
+    def quarantine(self, limit: int, chosen: QuarantineChoice = EVERY) -> Sequence[Quarantined]:
         kept = [
             Quarantined(
                 2,

@@ -13,10 +13,9 @@ from typing import Any
 import pyarrow
 import pyarrow.parquet
 
-from sensorstream.access.audit import Change
-from sensorstream.access.keys import Key
-from sensorstream.alerts.poster import Attempt
-from sensorstream.alerts.records import (
+from sensorstream.access.api_keys import Key
+from sensorstream.access.audit import AuditedChange
+from sensorstream.alerts.alert_records import (
     AlertChange,
     Incident,
     LoggedDelivery,
@@ -25,26 +24,31 @@ from sensorstream.alerts.records import (
     Webhook,
     WebhookState,
 )
+from sensorstream.alerts.poster import Attempt
 from sensorstream.alerts.signing import check_secret, new_secret
 from sensorstream.alerts.targets import read_url
-from sensorstream.app.control.exchange import ServedOntology
-from sensorstream.app.control.queries import Queries, QueryView, ReportLog
-from sensorstream.app.control.rulebook import Ontologies, Rulebook
-from sensorstream.app.control.versions import Match, Version, Versions
-from sensorstream.app.control.webhooks import Webhooks
-from sensorstream.app.life.access import Access
-from sensorstream.app.questions.individuals import Individuals, KnownIndividual, KnownIndividuals
+from sensorstream.app.control.query_control import Queries, QueryView, ReportLog
+from sensorstream.app.control.rule_exchange import ServedOntology
+from sensorstream.app.control.rulebook import OntologyControl, Rulebook
+from sensorstream.app.control.versions import Match, ResourceVersions, TextVersion
+from sensorstream.app.control.webhook_control import Webhooks
+from sensorstream.app.life.access_control import Access
+from sensorstream.app.questions.individuals import (
+    IndividualQuestions,
+    KnownIndividual,
+    KnownIndividuals,
+)
 from sensorstream.app.questions.jobs import Job, JobAnswer, Jobs
-from sensorstream.app.questions.messages import Life, Messages
+from sensorstream.app.questions.message_questions import Life, Messages
+from sensorstream.app.why.message_trials import DeploymentTrial, MessageTrial, QueryTrial
 from sensorstream.app.why.present_state import (
-    Holding,
     Unmet,
     WhyHeld,
+    WhyHolds,
     read_statement,
 )
 from sensorstream.app.why.reasons import Applied, Because, Reason, Reasons, RuleText, Why
-from sensorstream.app.why.trials import DeploymentTrial, MessageTrial, QueryTrial
-from sensorstream.engine.live_queries import QueryReport
+from sensorstream.engine.engine_queries import EngineReport
 from sensorstream.errors import (
     AlertError,
     Contradiction,
@@ -64,39 +68,39 @@ from sensorstream.errors import (
     UnknownSilence,
     UnknownWebhook,
 )
-from sensorstream.history.access import PostgresAuditLog, PostgresKeys
-from sensorstream.history.asking.answer import Answer
+from sensorstream.history.access_store import PostgresAuditLog, PostgresKeys
+from sensorstream.history.asking.query_answer import Answer
 from sensorstream.history.incidents import PostgresIncidents
-from sensorstream.history.kept_messages import Choice, Chosen, KeptMessage, Left
+from sensorstream.history.kept_messages import Choice, KeptMessage, Left, QuarantineChoice
 from sensorstream.history.statements import Latest
-from sensorstream.mapping.places import Expression, Node, Place
+from sensorstream.mapping.statement_places import Expression, Node, StatementPlace
 from sensorstream.model import rdf, rdfs
-from sensorstream.model.events import Alert, Basis, Evidence, Matched, Provenance, Since
+from sensorstream.model.events import Alert, Basis, Evidence, Matched, Provenance, RuleWait
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.model.webhook_definition import Telling, WebhookDefinition
-from sensorstream.rules.unmet import Step
+from sensorstream.model.webhook_definition import WebhookContent, WebhookDefinition
+from sensorstream.rules.unmet_parts import TriedPart
 from sensorstream.rules.why_not import WhyNot
-from sensorstream.spark.jobs.protocol import JobText
+from sensorstream.spark.jobs.spark_messages import JobText
 from sensorstream.testing import ManualClock
 
 EX = "http://example.org/"
 
 
 @dataclass(frozen=True)
-class MemoryVersions(Versions):
+class MemoryVersions(ResourceVersions):
     """The versions that a function has of a name; it may raise."""
 
-    found: Callable[[str], Iterable[Version]] = lambda _: ()
+    found: Callable[[str], Iterable[TextVersion]] = lambda _: ()
 
-    def all(self, name: str = "") -> Iterator[Version]:
+    def all(self, name: str = "") -> Iterator[TextVersion]:
         yield from self.found(name)
 
 
-def versions_of(found: Callable[[str], Iterable[Version]]) -> MemoryVersions:
+def versions_of(found: Callable[[str], Iterable[TextVersion]]) -> MemoryVersions:
     return MemoryVersions(str, (), str, found=found)
 
 
-class MemoryOntologies(Ontologies):
+class MemoryOntologies(OntologyControl):
     """Takes every text except one with "clash", and has no versions."""
 
     def __init__(self) -> None:
@@ -137,7 +141,7 @@ class NoQueries(Queries):
     def runs(self, entry: str) -> bool:
         return False
 
-    def reports(self, entry: str, after: int) -> Sequence[QueryReport]:
+    def reports(self, entry: str, after: int) -> Sequence[EngineReport]:
         return ()
 
     def put(self, name: str, text: str, by: str = "", match: Match = None) -> QueryView:
@@ -146,7 +150,7 @@ class NoQueries(Queries):
     def try_put(self, name: str, text: str) -> QueryTrial:
         return QueryTrial(messages=3)
 
-    def _none(self, name: str) -> Iterator[Version]:
+    def _none(self, name: str) -> Iterator[TextVersion]:
         self.view(name)
         return iter(())
 
@@ -191,12 +195,12 @@ class MemoryAuditLog(PostgresAuditLog):
     """Changes in a list."""
 
     def __init__(self) -> None:
-        self.kept: list[Change] = []
+        self.kept: list[AuditedChange] = []
 
-    def add(self, change: Change) -> None:
+    def add(self, change: AuditedChange) -> None:
         self.kept.append(replace(change, seq=len(self.kept) + 1))
 
-    def before(self, seq: int | None, limit: int) -> list[Change]:
+    def before(self, seq: int | None, limit: int) -> list[AuditedChange]:
         older = (each for each in reversed(self.kept) if seq is None or each.seq < seq)
         return list(itertools.islice(older, limit))
 
@@ -214,7 +218,7 @@ class OneMessage(Messages):
     def __init__(self) -> None:
         pass
 
-    def page(self, wanted: Chosen, limit: int) -> Sequence[KeptMessage]:
+    def page(self, wanted: QuarantineChoice, limit: int) -> Sequence[KeptMessage]:
         return [self.life("m42").message]
 
     def content(self, name: str) -> bytes:
@@ -226,10 +230,10 @@ class OneMessage(Messages):
         message = KeptMessage(42, "m42", "rest", NOW, 7, 4, None, "", None, None)
         return Life(message, None, [], [], (0, 0), Left())
 
-    def choose(self, chosen: Chosen, limit: int) -> Choice:
+    def choose(self, chosen: QuarantineChoice, limit: int) -> Choice:
         return Choice((), 0, 0)
 
-    def dismiss_all(self, chosen: Chosen) -> tuple[int, int]:
+    def dismiss_all(self, chosen: QuarantineChoice) -> tuple[int, int]:
         return 0, 0
 
 
@@ -253,10 +257,10 @@ class MemoryRulebook(Rulebook):
     def _origin(self) -> str:
         return "settings"
 
-    def _kept_versions(self, name: str) -> Iterator[Version]:
+    def _kept_versions(self, name: str) -> Iterator[TextVersion]:
         text = self.file(name).text.encode()
-        yield Version("m9", NOW, "key me", "d1", text, "text/plain")
-        yield Version("m11", NOW, "", "", None, "text/plain")
+        yield TextVersion("m9", NOW, "key me", "d1", text, "text/plain")
+        yield TextVersion("m11", NOW, "", "", None, "text/plain")
 
     def _try(self, texts: Mapping[str, str]) -> DeploymentTrial:
         return DeploymentTrial(messages=2, different=0)
@@ -278,7 +282,7 @@ class MemoryRulebook(Rulebook):
         return "m9"
 
 
-class OneIndividual(Individuals):
+class OneIndividual(IndividualQuestions):
     """Knows one individual, which has left the window, by any IRI."""
 
     def __init__(self) -> None:
@@ -310,7 +314,7 @@ class OneReason(Reasons):
             raise UnknownAlert(f"there is no alert '{id_}'")
         ann, kitchen = IRI(f"{EX}ann"), IRI(f"{EX}kitchen")
         at = Node("/t", 1, "")
-        place = Place("thing", at, (Expression("{@in}", (Node("/t/@in", 1, "kitchen"),)),))
+        place = StatementPlace("thing", at, (Expression("{@in}", (Node("/t/@in", 1, "kitchen"),)),))
         said = Matched((ann, IRI(f"{EX}in"), kitchen), Basis.SAID, "m41")
         ruled = Matched((kitchen, IRI(f"{EX}is"), Literal("full")), Basis.RULE, "m42", "watch")
         inner = Because(Evidence("d", (("r", kitchen),)), ())
@@ -318,12 +322,12 @@ class OneReason(Reasons):
             Reason(said, "door", NOW.isoformat(), (place,)),
             Reason(ruled, rules=("watch",), because=inner),
         )
-        because = Because(Evidence("d", (("p", ann),), (), 3, Since(5, "m40")), reasons)
+        because = Because(Evidence("d", (("p", ann),), (), 3, RuleWait(5, "m40")), reasons)
         rule = RuleText("crowded", "r.rules", Position("r.rules", 3, 6), "rule crowded …", "m9")
         return Why(RaisedAlert(1, self.known, NOW), rule, because, "plain", ("a note",))
 
 
-class OneHolding(Holding):
+class OneHolding(WhyHolds):
     """Knows why one statement holds: that :ann is a :Person."""
 
     def __init__(self) -> None:
@@ -336,7 +340,7 @@ class OneHolding(Holding):
             return WhyHeld(triple, None, "rdfs")
         below = (guest, rdfs.SUBCLASS_OF, person)
         said = Matched((ann, rdf.TYPE, guest), Basis.SAID, "m41")
-        place = Place("thing", Node("/t", 1, ""))
+        place = StatementPlace("thing", Node("/t", 1, ""))
         by = Applied(
             "rdfs9",
             Position("rdfs", 58, 1),
@@ -366,8 +370,8 @@ class OneUnmet(Unmet):
         if name != "too-hot":
             raise UnknownRules(f"there is no semantic rule or query '{name}'")
         steps = (
-            Step("pattern", "?s :value ?v", True, 1, ("?v = 29",)),
-            Step("filter", "FILTER(?v > 30)", False, 0, (), "?v is 29"),
+            TriedPart("pattern", "?s :value ?v", True, 1, ("?v = 29",)),
+            TriedPart("filter", "FILTER(?v > 30)", False, 0, (), "?v is 29"),
         )
         answer = "rule too-hot does not fire for :s1: FILTER(?v > 30): ?v is 29"
         return WhyNot(name, IRI(individual), variable or "s", False, answer, steps)
@@ -496,7 +500,7 @@ class ListedWebhooks(Webhooks):
         self, webhook_id: str, definition: WebhookDefinition, by: str = "", match: Match = None
     ) -> Webhook | None:
         read_url(definition.url)
-        told = {each.name: getattr(definition, each.name) for each in fields(Telling)}
+        told = {each.name: getattr(definition, each.name) for each in fields(WebhookContent)}
         webhook = Webhook(webhook_id, definition.url, new_secret(), NOW, definition.queries, **told)
         new = webhook_id not in self.listed
         self.listed[webhook_id] = WebhookState(webhook)
@@ -505,7 +509,7 @@ class ListedWebhooks(Webhooks):
     def try_put(self, webhook_id: str, definition: WebhookDefinition) -> SensorStreamError | None:
         return None
 
-    def _none(self, webhook_id: str) -> Iterator[Version]:
+    def _none(self, webhook_id: str) -> Iterator[TextVersion]:
         self.one(webhook_id)
         return iter(())
 

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.app.life.access import Rates
+from sensorstream.app.life.access_control import Rates
 from sensorstream.server.addresses import client_of, is_in, with_mapped
 from sensorstream.settings.settings import HttpSettings, LimitSettings
 

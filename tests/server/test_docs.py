@@ -14,8 +14,8 @@ import httpx
 import pytest
 from standardwebhooks import WebhookVerificationError
 
+from sensorstream.alerts.alert_records import Delivery, RaisedAlert, Webhook
 from sensorstream.alerts.dispatcher import SCHEDULE
-from sensorstream.alerts.records import Delivery, RaisedAlert, Webhook
 from sensorstream.alerts.signing import new_secret, signed_headers
 from sensorstream.errors import SensorStreamError
 from sensorstream.model.events import Alert

@@ -27,7 +27,7 @@ from sensorstream.settings.settings import (
     RuleSettings,
     Settings,
 )
-from sensorstream.simulation.tracker import tracker_messages
+from sensorstream.simulation.tracker_messages import tracker_messages
 
 XML = {"content-type": "application/xml"}
 DIGITS = "1" * 5000

@@ -21,9 +21,9 @@ import pyarrow.parquet
 import pytest
 
 from sensorstream.cli.demo.server_process import ServerProcess
-from sensorstream.cli.init import TEMPLATES, make_workspace
+from sensorstream.cli.init_command import TEMPLATES, make_workspace
 from sensorstream.client.clients import Client
-from sensorstream.simulation.tracker import tracker_messages
+from sensorstream.simulation.tracker_messages import tracker_messages
 from tests.waiting import command_of
 
 DEADLINE = 240.0
@@ -76,7 +76,7 @@ def computes(found: dict[str, Any]) -> bool:
 
 
 def workers(server: psutil.Process) -> list[psutil.Process]:
-    worker = "sensorstream.spark.jobs.worker"
+    worker = "sensorstream.spark.jobs.spark_worker"
     return [each for each in server.children() if worker in command_of(each)]
 
 

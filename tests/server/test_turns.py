@@ -8,7 +8,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sensorstream.server.questions import Turns
+from sensorstream.server.client_questions import ClientTurns
 
 clients = st.sampled_from("abc")
 steps = st.lists(st.tuples(st.sampled_from(["take", "end", "leave"]), clients), max_size=60)
@@ -51,7 +51,7 @@ class Naive:
 @given(st.integers(1, 6), steps)
 def test_turns_are_given_as_their_definition_says(most: int, steps: list[tuple[str, str]]) -> None:
     async def both() -> None:
-        turns, naive = Turns(most), Naive(most)
+        turns, naive = ClientTurns(most), Naive(most)
         waiting: dict[str, list[asyncio.Task[None]]] = {each: [] for each in "abc"}
         for what, client in steps:
             before = {each: naive.held[each] for each in "abc"}
@@ -79,7 +79,7 @@ def test_turns_are_given_as_their_definition_says(most: int, steps: list[tuple[s
 
 def test_one_client_alone_has_half_of_the_turns_and_a_second_finds_one() -> None:
     async def ask() -> None:
-        turns = Turns(4)
+        turns = ClientTurns(4)
         hostile = [asyncio.create_task(turns.take("a")) for _ in range(100)]
         await asyncio.sleep(0)
         assert turns.held("a") == 2
@@ -93,7 +93,7 @@ def test_one_client_alone_has_half_of_the_turns_and_a_second_finds_one() -> None
 
 def test_a_turn_that_comes_as_its_client_leaves_is_given_to_the_next() -> None:
     async def ask() -> None:
-        turns = Turns(1)
+        turns = ClientTurns(1)
         await turns.take("a")
         first, second = (asyncio.create_task(turns.take(each)) for each in "bc")
         await asyncio.sleep(0)

@@ -30,7 +30,7 @@ from sensorstream.settings.settings import (
     WebhookSettings,
     WindowSettings,
 )
-from sensorstream.simulation.tracker import tracker_messages
+from sensorstream.simulation.tracker_messages import tracker_messages
 from tests.waiting import eventually
 
 XML = {"content-type": "application/xml"}

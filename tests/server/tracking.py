@@ -26,7 +26,7 @@ from sensorstream.settings.settings import (
     WebhookSettings,
     WindowSettings,
 )
-from sensorstream.simulation.tracker import tracker_messages
+from sensorstream.simulation.tracker_messages import tracker_messages
 
 XML = {"content-type": "application/xml"}
 SPARQL = {"content-type": "application/sparql-query"}

@@ -5,8 +5,8 @@ from decimal import Decimal
 
 from lxml import etree
 
-from sensorstream.simulation.applications import NAMESPACE, auction_messages
-from sensorstream.simulation.city import read_time
+from sensorstream.simulation.application_streams import NAMESPACE, auction_messages
+from sensorstream.simulation.city_messages import read_time
 
 NAMES = {"e": NAMESPACE}
 

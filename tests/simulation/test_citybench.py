@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sensorstream.errors import SimulationError
-from sensorstream.simulation.city import beside_the_source, read_time, recorded
+from sensorstream.simulation.city_messages import beside_the_source, read_time, recorded
 from tests.recordings import needs_recordings
 
 TRAFFIC = (

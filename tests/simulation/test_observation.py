@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from sensorstream.simulation.city import NAMESPACE, Observation, merge, read_time
+from sensorstream.simulation.city_messages import NAMESPACE, Observation, merge, read_time
 
 EIGHT = read_time("2014-08-01T08:00:00")
 

@@ -25,8 +25,8 @@ from sensorstream.model.events import (
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.timeline import Timeline
+from sensorstream.spark.history_snapshot import HistoryPlace
 from sensorstream.spark.launch import spark_session
-from sensorstream.spark.snapshot import Place
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -132,9 +132,9 @@ def make(url: str) -> None:
 
 
 @pytest.fixture(scope="session")
-def place(url: str, tmp_path_factory: pytest.TempPathFactory) -> Place:
+def place(url: str, tmp_path_factory: pytest.TempPathFactory) -> HistoryPlace:
     """The same history; its archive is empty."""
-    return Place(url, tmp_path_factory.mktemp("archive"))
+    return HistoryPlace(url, tmp_path_factory.mktemp("archive"))
 
 
 @pytest.fixture(scope="session")

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sensorstream.archive.erasing import erase
+from sensorstream.archive.archive_moves import archive, restore
+from sensorstream.archive.erasure import erase
 from sensorstream.archive.manifest import State, kept_parts
-from sensorstream.archive.moving import archive, restore
 from sensorstream.engine.checkpoint import dump
 from sensorstream.errors import ArchiveError
 from sensorstream.history.database import connect
@@ -21,12 +21,12 @@ from sensorstream.history.read_only_sql import SqlResult, run_sql
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.view_definitions import view_definitions
 from sensorstream.model.terms import IRI
-from sensorstream.spark import bulk_sql, relations
+from sensorstream.spark import bulk_sql, spark_relations
 from sensorstream.spark.bulk_sql import answering, ask, prepare
-from sensorstream.spark.reading import HistoryReader, Range
-from sensorstream.spark.snapshot import Place
+from sensorstream.spark.copy_reader import HistoryReader, Range
+from sensorstream.spark.history_snapshot import HistoryPlace
 from tests.archive.conftest import DAY, EX, LINE, SCHEMA, START, make
-from tests.archive.test_erasing import state
+from tests.archive.test_erasure import state
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -73,16 +73,18 @@ TEXTS = (
 
 
 @pytest.fixture(scope="module")
-def before(new_database: Callable[[], str], tmp_path_factory: pytest.TempPathFactory) -> Place:
+def before(
+    new_database: Callable[[], str], tmp_path_factory: pytest.TempPathFactory
+) -> HistoryPlace:
     """A history of four days, of which three are archived; see ``recorded``."""
     url = new_database()
     make(url)
     # A folder whose name means something in a pattern.
-    return Place(url, tmp_path_factory.mktemp("archive") / "[of] {this}, 50% *")
+    return HistoryPlace(url, tmp_path_factory.mktemp("archive") / "[of] {this}, 50% *")
 
 
 @pytest.fixture(scope="module")
-def recorded(before: Place) -> Sequence[SqlResult]:
+def recorded(before: HistoryPlace) -> Sequence[SqlResult]:
     """What PostgreSQL answered when it had all; then the first days were archived."""
     told = [run_sql(before.url, text, timeout=300, row_limit=10_000) for text in TEXTS]
     assert archive(before.url, before.archive, HALF, LINE)
@@ -90,12 +92,12 @@ def recorded(before: Place) -> Sequence[SqlResult]:
 
 
 @pytest.fixture
-def place(before: Place, recorded: Sequence[SqlResult]) -> Place:
+def place(before: HistoryPlace, recorded: Sequence[SqlResult]) -> HistoryPlace:
     assert len(recorded) == len(TEXTS)
     return before
 
 
-def asked(spark: SparkSession, place: Place, text: str) -> SqlResult:
+def asked(spark: SparkSession, place: HistoryPlace, text: str) -> SqlResult:
     return ask(spark, place, VIEWS, prepare(place.url, text, timeout=300), row_limit=10_000)
 
 
@@ -103,7 +105,7 @@ def asked(spark: SparkSession, place: Place, text: str) -> SqlResult:
 def read(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
     """The partitions and the files that are read, and the conditions, by table."""
     found: dict[str, list[str]] = {}
-    plain, files = HistoryReader.relation, relations._archived
+    plain, files = HistoryReader.relation, spark_relations._archived
 
     def relation(self: HistoryReader, spark: SparkSession, ranges: Sequence[Range]) -> DataFrame:
         told = found.setdefault(self.table.name, [])
@@ -115,13 +117,13 @@ def read(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
         return files(spark, table, paths)
 
     monkeypatch.setattr(HistoryReader, "relation", relation)
-    monkeypatch.setattr(relations, "_archived", archived)
+    monkeypatch.setattr(spark_relations, "_archived", archived)
     return found
 
 
 @pytest.mark.parametrize("number", range(len(TEXTS)))
 def test_an_answer_is_the_same_when_days_are_archived(
-    number: int, spark: SparkSession, place: Place, recorded: Sequence[SqlResult]
+    number: int, spark: SparkSession, place: HistoryPlace, recorded: Sequence[SqlResult]
 ) -> None:
     expected = recorded[number]
     assert expected.rows or "nobody" in TEXTS[number]
@@ -130,7 +132,7 @@ def test_an_answer_is_the_same_when_days_are_archived(
 
 
 def test_a_span_of_time_is_read_from_its_partitions_and_files_only(
-    spark: SparkSession, place: Place, read: dict[str, list[str]]
+    spark: SparkSession, place: HistoryPlace, read: dict[str, list[str]]
 ) -> None:
     with closing(connect(place.url)) as connection, connection.cursor() as cursor:
         (left,) = (each.name for each in partitions(cursor))
@@ -151,7 +153,7 @@ def test_a_span_of_time_is_read_from_its_partitions_and_files_only(
 
 
 def test_terms_and_stays_that_are_looked_up_for_nothing_are_not_read(
-    spark: SparkSession, place: Place, read: dict[str, list[str]]
+    spark: SparkSession, place: HistoryPlace, read: dict[str, list[str]]
 ) -> None:
     for text, tables in (
         ("select count(*), max(number) from statements", {"statements"}),
@@ -167,7 +169,7 @@ def test_terms_and_stays_that_are_looked_up_for_nothing_are_not_read(
 
 
 def test_a_subject_is_read_by_its_number_and_only_the_columns_that_are_needed(
-    spark: SparkSession, place: Place, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, place: HistoryPlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[HistoryReader] = []
     plain = HistoryReader.relation
@@ -193,7 +195,7 @@ def test_a_subject_is_read_by_its_number_and_only_the_columns_that_are_needed(
 
 def test_a_file_that_goes_while_it_is_read_is_an_error_and_the_question_is_repeated(
     spark: SparkSession,
-    place: Place,
+    place: HistoryPlace,
     recorded: Sequence[SqlResult],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -223,14 +225,14 @@ def test_a_file_that_goes_while_it_is_read_is_an_error_and_the_question_is_repea
     archive(place.url, place.archive, HALF, LINE)
 
 
-def test_a_file_that_is_missing_is_an_error(spark: SparkSession, place: Place) -> None:
+def test_a_file_that_is_missing_is_an_error(spark: SparkSession, place: HistoryPlace) -> None:
     with pytest.raises(ArchiveError, match="is missing: expected the files"):
-        asked(spark, Place(place.url, place.archive / "elsewhere"), COUNT)
+        asked(spark, HistoryPlace(place.url, place.archive / "elsewhere"), COUNT)
 
 
 # The last tests of this module change the history.
 def test_counts_are_equal_while_an_archive_runs_beside(
-    spark: SparkSession, place: Place, recorded: Sequence[SqlResult]
+    spark: SparkSession, place: HistoryPlace, recorded: Sequence[SqlResult]
 ) -> None:
     moved: list[object] = []
     beside = Thread(target=lambda: moved.extend(archive(place.url, place.archive, ALL, LINE)))
@@ -243,7 +245,7 @@ def test_counts_are_equal_while_an_archive_runs_beside(
     assert asked(spark, place, COUNT) == recorded[0]
 
 
-def test_an_individual_that_is_erased_is_gone(spark: SparkSession, place: Place) -> None:
+def test_an_individual_that_is_erased_is_gone(spark: SparkSession, place: HistoryPlace) -> None:
     with PostgresStore.open(place.url, LINE) as store:
         store.save_checkpoint(store.last_seq(), dump(state(IRI(f"{EX}human-8"))))
     text = "select subject, count(*) from statements group by 1 order by 1"

@@ -14,7 +14,7 @@ from sensorstream.history.view_definitions import View, view_definitions
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from sensorstream.spark.bulk_sql import answering, ask, prepare
-from sensorstream.spark.snapshot import Place
+from sensorstream.spark.history_snapshot import HistoryPlace
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -51,7 +51,7 @@ def views(schema: Schema) -> tuple[View, ...]:
     ],
 )
 def test_spark_answers_as_postgresql_does(
-    spark: SparkSession, place: Place, views: Sequence[View], text: str
+    spark: SparkSession, place: HistoryPlace, views: Sequence[View], text: str
 ) -> None:
     expected = run_sql(place.url, text, timeout=300, row_limit=1000)
     answer = ask(spark, place, views, prepare(place.url, text, timeout=300), row_limit=1000)
@@ -64,7 +64,7 @@ def _kinds(row: tuple[object, ...]) -> list[type]:
 
 
 def test_the_row_limit_cuts_off_and_says_so(
-    spark: SparkSession, place: Place, views: Sequence[View]
+    spark: SparkSession, place: HistoryPlace, views: Sequence[View]
 ) -> None:
     prepared = prepare(place.url, "select seq from messages order by seq", timeout=300)
     answer = ask(spark, place, views, prepared, row_limit=2)
@@ -72,7 +72,7 @@ def test_the_row_limit_cuts_off_and_says_so(
 
 
 def test_no_relation_of_unknown_size_is_copied_to_every_task(
-    spark: SparkSession, place: Place, views: Sequence[View]
+    spark: SparkSession, place: HistoryPlace, views: Sequence[View]
 ) -> None:
     prepared = prepare(place.url, "select class, count(*) from individuals group by 1", timeout=300)
     with answering(spark, place, views, prepared) as frame:
@@ -99,7 +99,7 @@ def test_what_is_wrong_with_a_text_is_said_by_postgresql(url: str) -> None:
     ],
 )
 def test_what_postgresql_refuses_for_its_values_spark_refuses_too(
-    spark: SparkSession, place: Place, views: Sequence[View], text: str, reason: str
+    spark: SparkSession, place: HistoryPlace, views: Sequence[View], text: str, reason: str
 ) -> None:
     with pytest.raises(QueryError):
         run_sql(place.url, text, timeout=300, row_limit=100)

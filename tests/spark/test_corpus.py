@@ -13,8 +13,8 @@ from sensorstream.history.view_definitions import view_definitions
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from sensorstream.spark.bulk_sql import collected, define_views, prepare, prepare_session
-from sensorstream.spark.snapshot import Place, snapshot_of
-from sensorstream.sql.postgres.reading import view_name
+from sensorstream.spark.history_snapshot import HistoryPlace, snapshot_of
+from sensorstream.sql.postgres.postgres_reader import view_name
 from tests.spark.corpus import Text, sql_texts
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ CLOSE = 1e-12
 
 
 @pytest.fixture(scope="module")
-def tables(spark: SparkSession, place: Place, schema: Schema) -> None:
+def tables(spark: SparkSession, place: HistoryPlace, schema: Schema) -> None:
     """All views, held by Spark: reading them from PostgreSQL is tested elsewhere."""
     views = view_definitions(schema, Timeline.DATETIME)
     prepare_session(spark)

@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from sensorstream.errors import UnsupportedQuery
-from sensorstream.history.asking.answer import Answer
-from sensorstream.history.asking.question import read_question
+from sensorstream.history.asking.checked_question import read_question
+from sensorstream.history.asking.query_answer import Answer
 from sensorstream.spark.bulk_sql import prepare_session
-from sensorstream.spark.relations import over_tables
-from sensorstream.spark.snapshot import Place, snapshot_of
+from sensorstream.spark.history_snapshot import HistoryPlace, snapshot_of
 from sensorstream.spark.source_tables import SOURCE_TABLES
-from sensorstream.spark.sparql import run
-from sensorstream.spark.sparql.run import ask, check
+from sensorstream.spark.spark_relations import over_tables
+from sensorstream.spark.sparql import spark_query
+from sensorstream.spark.sparql.spark_query import ask, check
 from tests.history import oddities
 from tests.history.test_one_meaning import LIMITS, LINE, Ask, Deployed, comparable
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from sensorstream.spark.snapshot import Snapshot
+    from sensorstream.spark.history_snapshot import HistorySnapshot
     from sensorstream.spark.source_tables import SourceTable
 
 TOGETHER: Final = 3
@@ -72,7 +72,7 @@ def deployed(new_database: Callable[[], str], folder: Path) -> Iterator[Deployed
 @pytest.fixture(scope="module")
 def of_spark(spark: SparkSession, deployed: Deployed, folder: Path) -> Iterator[Ask]:
     """Asks Spark, which reads the archive once: how it does is tested elsewhere."""
-    place = Place(deployed.moved, folder)
+    place = HistoryPlace(deployed.moved, folder)
     prepare_session(spark)
     tables: dict[str, DataFrame] = {}
     with snapshot_of(place) as snapshot:
@@ -81,7 +81,7 @@ def of_spark(spark: SparkSession, deployed: Deployed, folder: Path) -> Iterator[
             tables[name] = spark.createDataFrame(rows.toArrow()).coalesce(1)
 
     def over_held(
-        spark: SparkSession, _: Snapshot, text: str, names: Mapping[str, SourceTable]
+        spark: SparkSession, _: HistorySnapshot, text: str, names: Mapping[str, SourceTable]
     ) -> DataFrame:
         for name, table in names.items():
             tables[table.name].createOrReplaceTempView(name)
@@ -91,7 +91,7 @@ def of_spark(spark: SparkSession, deployed: Deployed, folder: Path) -> Iterator[
         return nullcontext(ask(spark, place, read_question(text, LINE), row_limit=LIMITS.rows))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run, "over_tables", over_held)
+        patch.setattr(spark_query, "over_tables", over_held)
         yield asked
 
 
@@ -105,7 +105,7 @@ def test_what_spark_cannot_plan_is_refused_before_it_starts(text: str) -> None:
 def test_what_spark_finds_that_it_cannot_plan_is_told_with_the_way_out(
     spark: SparkSession, of_spark: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run, "over_snapshot", lambda *_: spark.sql("select nothing"))
+    monkeypatch.setattr(spark_query, "over_snapshot", lambda *_: spark.sql("select nothing"))
     with pytest.raises(UnsupportedQuery, match=r"cannot plan it: .*nothing.*--on history"):
         of_spark("ASK {}")
 

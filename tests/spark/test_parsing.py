@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from sqlglot import parse_one
 
-from sensorstream.sql.spark import simplify
+from sensorstream.sql.spark_dialect import simplify
 
 
 @pytest.mark.parametrize(

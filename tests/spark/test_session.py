@@ -18,7 +18,7 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from sensorstream.spark import session
 from sensorstream.spark.bulk_sql import run_spark_sql
-from sensorstream.spark.snapshot import Place
+from sensorstream.spark.history_snapshot import Place
 
 url, settings = sys.argv[1:]
 with session(settings, url=url, master="local[1]") as history:

@@ -10,26 +10,26 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.archive.moving import archive
+from sensorstream.archive.archive_moves import archive
 from sensorstream.errors import Overrun, QueryError
-from sensorstream.history.asking.answer import Solutions
-from sensorstream.history.asking.question import read_question
-from sensorstream.history.asking.run import Limits, answered
+from sensorstream.history.asking.checked_question import read_question
+from sensorstream.history.asking.query_answer import Solutions
+from sensorstream.history.asking.query_run import AskingLimits, answered
 from sensorstream.model.terms import Literal
 from sensorstream.model.timeline import Timeline
 from sensorstream.spark.bulk_sql import prepare_session
-from sensorstream.spark.relations import over_tables
-from sensorstream.spark.snapshot import Place, snapshot_of
+from sensorstream.spark.history_snapshot import HistoryPlace, snapshot_of
 from sensorstream.spark.source_tables import SOURCE_TABLES
-from sensorstream.spark.sparql import run
-from sensorstream.spark.sparql.run import ask, check, plan_of
+from sensorstream.spark.spark_relations import over_tables
+from sensorstream.spark.sparql import spark_query
+from sensorstream.spark.sparql.spark_query import ask, check, plan_of
 from tests.history import house
 from tests.spark.conftest import UNCOMPILED
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from sensorstream.spark.snapshot import Snapshot
+    from sensorstream.spark.history_snapshot import HistorySnapshot
     from sensorstream.spark.source_tables import SourceTable
 
 ROWS = 10_000
@@ -49,9 +49,9 @@ def history(new_database: Callable[[], str]) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def place(history: str, tmp_path_factory: pytest.TempPathFactory) -> Place:
+def place(history: str, tmp_path_factory: pytest.TempPathFactory) -> HistoryPlace:
     """The history, and a folder for its archive."""
-    return Place(history, tmp_path_factory.mktemp("archive"))
+    return HistoryPlace(history, tmp_path_factory.mktemp("archive"))
 
 
 @pytest.fixture
@@ -61,18 +61,18 @@ def held(
     """Spark with the history's tables held by Spark: that they are read is tested below."""
 
     def over_tables(
-        spark: SparkSession, _: Snapshot, text: str, names: Mapping[str, SourceTable]
+        spark: SparkSession, _: HistorySnapshot, text: str, names: Mapping[str, SourceTable]
     ) -> DataFrame:
         for name, table in names.items():
             tables[table.name].createOrReplaceTempView(name)
         return spark.sql(text)
 
-    monkeypatch.setattr(run, "over_tables", over_tables)
+    monkeypatch.setattr(spark_query, "over_tables", over_tables)
     return spark
 
 
 @pytest.fixture(scope="module")
-def tables(spark: SparkSession, place: Place) -> Mapping[str, DataFrame]:
+def tables(spark: SparkSession, place: HistoryPlace) -> Mapping[str, DataFrame]:
     """All rows of the history."""
     prepare_session(spark)
     found = {}
@@ -86,7 +86,7 @@ def tables(spark: SparkSession, place: Place) -> Mapping[str, DataFrame]:
 
 @pytest.mark.parametrize("case", house.cases(), ids=lambda case: case.name)
 def test_an_answer_is_that_of_oxigraph(
-    held: SparkSession, history: str, place: Place, case: house.Case
+    held: SparkSession, history: str, place: HistoryPlace, case: house.Case
 ) -> None:
     store = house.exported(history, case.question.time)
     answer = ask(held, place, case.question, row_limit=ROWS)
@@ -119,11 +119,11 @@ MORE = (
 
 @pytest.mark.parametrize("text", MORE)
 def test_an_answer_is_that_of_postgresql(
-    held: SparkSession, history: str, place: Place, text: str
+    held: SparkSession, history: str, place: HistoryPlace, text: str
 ) -> None:
     prefix = "PREFIX : <http://example.org/house#> "
     case = house.Case("", read_question(prefix + text, Timeline.INTEGER))
-    with answered(history, case.question, Limits(60.0, ROWS)) as answer:
+    with answered(history, case.question, AskingLimits(60.0, ROWS)) as answer:
         expected = house.comparable(answer, case)
     found = house.comparable(ask(held, place, case.question, row_limit=ROWS), case)
     assert found == expected
@@ -186,12 +186,12 @@ EXPRESSIONS = (
 
 @pytest.mark.parametrize("first", range(0, len(EXPRESSIONS), TOGETHER))
 def test_expressions_mean_the_same_as_in_postgresql(
-    held: SparkSession, history: str, place: Place, first: int
+    held: SparkSession, history: str, place: HistoryPlace, first: int
 ) -> None:
     expressions = EXPRESSIONS[first : first + TOGETHER]
     parts = " ".join(f"({text} AS ?e{n})" for n, text in enumerate(expressions))
     question = read_question(f"{XSD} SELECT {parts} {{}}", Timeline.INTEGER)
-    with answered(history, question, Limits(60.0, 10)) as answer:
+    with answered(history, question, AskingLimits(60.0, 10)) as answer:
         (expected,) = rows(answer)
     (found,) = rows(ask(held, place, question, row_limit=10))
     assert dict(zip(expressions, found, strict=True)) == dict(
@@ -204,10 +204,12 @@ def rows(answer: object) -> list[tuple[object, ...]]:
     return list(answer.rows)
 
 
-def test_compiled_code_computes_the_same(spark: SparkSession, history: str, place: Place) -> None:
+def test_compiled_code_computes_the_same(
+    spark: SparkSession, history: str, place: HistoryPlace
+) -> None:
     text = f"{XSD} SELECT (SUM(?v * 0.5) AS ?s) {{ ?a <http://example.org/house#value> ?v }}"
     question = read_question(text, Timeline.INTEGER)
-    with answered(history, question, Limits(60.0, 10)) as answer:
+    with answered(history, question, AskingLimits(60.0, 10)) as answer:
         expected = rows(answer)
     for name in UNCOMPILED:
         spark.conf.unset(name)
@@ -220,7 +222,7 @@ def test_compiled_code_computes_the_same(spark: SparkSession, history: str, plac
     assert isinstance(found[0][0], Literal)
 
 
-def test_an_answer_with_too_many_rows_is_an_error(spark: SparkSession, place: Place) -> None:
+def test_an_answer_with_too_many_rows_is_an_error(spark: SparkSession, place: HistoryPlace) -> None:
     question = read_question("SELECT * { ?s ?p ?o } LIMIT 3", Timeline.INTEGER)
     with pytest.raises(Overrun, match="more than 2 rows"):
         rows(ask(spark, place, question, row_limit=2))
@@ -240,14 +242,16 @@ def test_what_holds_now_is_refused_with_the_way_out(text: str) -> None:
     assert told.value.position.line == 2
 
 
-def test_the_plan_shows_the_sql_and_what_spark_does(spark: SparkSession, place: Place) -> None:
+def test_the_plan_shows_the_sql_and_what_spark_does(
+    spark: SparkSession, place: HistoryPlace
+) -> None:
     text = "SELECT ?f { <http://example.org/house#sensor-1> (<urn:p>|<urn:q>)+ ?f }"
     found = plan_of(spark, place, read_question(text, Timeline.INTEGER))
     assert "with its new rows until there are none" in found.sql
     assert "== Physical Plan ==" in found.plan
 
 
-def test_what_is_archived_is_asked_with_the_rest(spark: SparkSession, place: Place) -> None:
+def test_what_is_archived_is_asked_with_the_rest(spark: SparkSession, place: HistoryPlace) -> None:
     names = ("three-patterns", "path-plus", "grouped", "describe", "during")
     cases = [each for each in house.cases() if each.name in names]
     assert len(cases) == len(names)

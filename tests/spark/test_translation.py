@@ -12,8 +12,8 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from sensorstream.spark.bulk_sql import with_views
 from sensorstream.spark.launch import java_home
-from sensorstream.sql.postgres.reading import Catalog, translate
-from sensorstream.sql.postgres.scope import BIGINT, DOUBLE, MOMENT, TEXT
+from sensorstream.sql.postgres.postgres_reader import Catalog, translate
+from sensorstream.sql.postgres.sql_scope import BIGINT, DOUBLE, MOMENT, TEXT
 
 HUMAN = {"iri": TEXT, "x": BIGINT, "speed": DOUBLE, "time": MOMENT}
 CATALOG = Catalog({"human": HUMAN, "room": {"iri": TEXT}, "messages": {"id": TEXT}}, True)

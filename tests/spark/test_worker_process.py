@@ -14,9 +14,9 @@ _SERVER = """
 import sys
 from pathlib import Path
 from sensorstream.model.timeline import Timeline
-from sensorstream.spark.jobs.protocol import Task
-from sensorstream.spark.jobs.worker_process import WorkerProcess
-from sensorstream.spark.snapshot import Place
+from sensorstream.spark.jobs.spark_messages import Task
+from sensorstream.spark.jobs.spark_worker_process import WorkerProcess
+from sensorstream.spark.history_snapshot import Place
 
 task = Task(Place("postgresql://", Path("archive")), Timeline.INTEGER, "local[1]", 5.0)
 worker = WorkerProcess(task, Path(sys.argv[1]))

@@ -8,7 +8,7 @@ from sensorstream.model import owl, rdf
 from sensorstream.model.terms import IRI
 from sensorstream.sparql.algebra import BGP, Graph, Query, TriplePattern, Variable
 from sensorstream.sparql.described import NAMES, described, descriptions
-from sensorstream.sparql.parser import parse_query
+from sensorstream.sparql.query_parser import parse_query
 from sensorstream.sparql.walk import nodes
 
 _PREFIXES = """

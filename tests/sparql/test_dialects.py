@@ -8,8 +8,8 @@ import pytest
 
 from sensorstream.errors import QueryError
 from sensorstream.sparql.algebra import Query, Relation, ReportKind
-from sensorstream.sparql.parser import parse_query
-from sensorstream.sparql.printing import query_text
+from sensorstream.sparql.query_parser import parse_query
+from sensorstream.sparql.query_printer import query_text
 
 W = "<urn:sensorstream:window:1>"
 F = "PREFIX f: <http://larkc.eu/csparql/sparql/jena/ext#> "

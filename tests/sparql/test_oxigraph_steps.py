@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from sensorstream.sparql.oxigraph import steps_of
-from sensorstream.sparql.parser import parse_query
+from sensorstream.sparql.oxigraph_query import steps_of
+from sensorstream.sparql.query_parser import parse_query
 
 
 @pytest.mark.parametrize(

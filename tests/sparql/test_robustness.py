@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sensorstream.errors import QueryError
-from sensorstream.sparql.parser import parse_query, parse_update
-from sensorstream.sparql.printing import query_text, update_text
+from sensorstream.sparql.query_parser import parse_query, parse_update
+from sensorstream.sparql.query_printer import query_text, update_text
 
 _Meaning = TypeVar("_Meaning")
 

@@ -38,8 +38,8 @@ from sensorstream.sparql.algebra import (
     WindowKind,
     WindowUnit,
 )
-from sensorstream.sparql.parser import parse_query
-from sensorstream.sparql.printing import query_text
+from sensorstream.sparql.query_parser import parse_query
+from sensorstream.sparql.query_printer import query_text
 
 W, STREAM = IRI("w"), IRI("s")
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from sensorstream.errors import Position, QueryError, UnsupportedQuery
-from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.vocabulary import GRAPH_PERSISTENT
 from sensorstream.sparql.algebra import Query, ValidTime, Variable
 from sensorstream.sparql.answerable import check_answerable, check_graphs
-from sensorstream.sparql.parser import Parsed, parse_query, read_query
-from sensorstream.sparql.printing import query_text
+from sensorstream.sparql.query_parser import Parsed, parse_query, read_query
+from sensorstream.sparql.query_printer import query_text
 from sensorstream.streams.event_lines import SECOND, instant_of
 from sensorstream.streams.processor import StreamProcessor
 

@@ -11,7 +11,7 @@ from sensorstream.sparql.algebra import (
     TriplePattern,
     Variable,
 )
-from sensorstream.sparql.parser import parse_query
+from sensorstream.sparql.query_parser import parse_query
 from sensorstream.sparql.walk import aggregates, depth, nodes, replaced, variables, visible
 
 S, P, OBJECT, X = map(Variable, "spox")

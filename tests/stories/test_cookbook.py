@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sensorstream.stories.playing import Stage, standing_alone
-from sensorstream.stories.reading import Story, read_stories, stories_of
+from sensorstream.stories.story_player import StoryStage, standing_alone
+from sensorstream.stories.story_reader import Story, read_stories, stories_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "start" / "cookbook.md"
 STORIES = read_stories(PAGE)
@@ -38,8 +38,8 @@ then not ask { ASK { ?d :at ?t FILTER(HOURS(ss:local(?t, "UTC")) = 21) } }
 
 
 @pytest.fixture(scope="module")
-def stage() -> Iterator[Stage]:
-    with closing(Stage(standing_alone(PAGE.parent))) as stage:
+def stage() -> Iterator[StoryStage]:
+    with closing(StoryStage(standing_alone(PAGE.parent))) as stage:
         yield stage
 
 
@@ -48,10 +48,10 @@ def test_there_are_twenty_alerts_under_names_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: story.name)
-def test_the_recipe_raises_its_alert(stage: Stage, story: Story) -> None:
+def test_the_recipe_raises_its_alert(stage: StoryStage, story: Story) -> None:
     assert stage.play(story).differences == ()
 
 
-def test_local_times_are_the_same_in_rules_that_are_evaluated_anew(stage: Stage) -> None:
+def test_local_times_are_the_same_in_rules_that_are_evaluated_anew(stage: StoryStage) -> None:
     (story,) = stories_of(ON_OXIGRAPH, "anew.md")
     assert stage.play(story).differences == ()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
-from sensorstream.stories.playing import Stage, standing_alone
-from sensorstream.stories.reading import read_stories
+from sensorstream.stories.story_player import StoryStage, standing_alone
+from sensorstream.stories.story_reader import read_stories
 
 PAGE = Path(__file__).parents[2] / "docs" / "use" / "stories.md"
 
@@ -14,6 +14,6 @@ PAGE = Path(__file__).parents[2] / "docs" / "use" / "stories.md"
 def test_every_story_of_the_page_comes_true() -> None:
     stories = read_stories(PAGE)
     assert len(stories) == 2
-    with closing(Stage(standing_alone(PAGE.parent))) as stage:
+    with closing(StoryStage(standing_alone(PAGE.parent))) as stage:
         verdicts = [stage.play(story) for story in stories]
     assert [each.differences for each in verdicts] == [(), ()]

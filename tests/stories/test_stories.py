@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from sensorstream.cli import main
 from sensorstream.errors import StoryError
-from sensorstream.stories.reading import blocks, stories_of
+from sensorstream.stories.story_reader import blocks, stories_of
 
 Play = Callable[..., Result]
 

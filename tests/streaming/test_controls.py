@@ -14,7 +14,7 @@ from sensorstream.journal.registration import RegisterQuery
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import Settings
 from sensorstream.streaming.engine_host import EngineHost
-from sensorstream.streaming.work import Done, EnginePlace, Work, pack
+from sensorstream.streaming.worker_messages import Done, EnginePlace, Work, pack
 from tests.streaming.conftest import seen
 
 QUERY = b"PREFIX : <http://example.org/t#> SELECT ?p ?x { ?p :x ?x }"

@@ -15,11 +15,11 @@ import pytest
 from sensorstream.app.control.wiring import read_deployment
 from sensorstream.errors import SparkError
 from sensorstream.history.journal_rows import JournalRow, record_of
-from sensorstream.journal.effects import merged
+from sensorstream.journal.entry_effects import merged
 from sensorstream.journal.records import Effects
 from sensorstream.settings.settings import Settings
 from sensorstream.streaming.host_client import HostClient
-from sensorstream.streaming.work import Done, EnginePlace, HostTask, Work, pack
+from sensorstream.streaming.worker_messages import Done, EnginePlace, HostTask, Work, pack
 from tests.streaming.conftest import START, seen
 from tests.streaming.test_keyed_engines import of_one_engine, told
 

@@ -21,7 +21,7 @@ from sensorstream.errors import SparkError
 from sensorstream.processes.own_folders import own_folder
 from sensorstream.settings.settings import Settings
 from sensorstream.streaming.host_client import HostClient, start_hosts
-from sensorstream.streaming.work import Done, HostTask, Work, pack
+from sensorstream.streaming.worker_messages import Done, HostTask, Work, pack
 from tests.streaming.conftest import START, seen
 from tests.waiting import command_of, eventually
 

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from sensorstream.history.pipeline import Standing, Standings
+from sensorstream.history.effects_writer import EngineStanding, Standings
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.message import PassTime
 from sensorstream.journal.records import Record
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.waits import Waits
-from sensorstream.streaming.work import unpack
+from sensorstream.streaming.worker_messages import unpack
 from tests.streaming.conftest import seen
 
 pytest.importorskip("pyspark", reason="the extra spark is not installed")
@@ -57,7 +57,9 @@ def test_a_batch_has_the_entries_by_key_and_wakes_who_waits_for_the_time_that_it
     assert first == {"seq": 4, "controls": 0}
     assert read(source, NOTHING, first) == {"=cam1": [1, 3], "=cam0": [2, 4]}
 
-    changed = [Standing(f"=cam{n}", 1, Waits(moved=moved), 4, 4) for n, moved in ((0, 9), (1, 20))]
+    changed = [
+        EngineStanding(f"=cam{n}", 1, Waits(moved=moved), 4, 4) for n, moved in ((0, 9), (1, 20))
+    ]
     store.place(Standings(4, changed))
     time = PassTime(9, 9).encode()[0]
     store.append([record(5, time, kind="time"), record(6, seen("x", 6, (1, 1)), "cam2")])
@@ -65,7 +67,7 @@ def test_a_batch_has_the_entries_by_key_and_wakes_who_waits_for_the_time_that_it
     assert second == {"seq": 6, "controls": 5}
     expected: Batch = {"": [5], "=cam2": [6], "=cam0": []}
     assert read(source, first, second) == expected
-    store.place(Standings(6, [Standing("=cam0", 0, Waits(), 9, None)]))
+    store.place(Standings(6, [EngineStanding("=cam0", 0, Waits(), 9, None)]))
     assert read(source, first, second) == expected, "a repeated batch is the same"
 
     store.append([record(7, b"ASK {}", "q", kind="query"), record(8, time, kind="time")])

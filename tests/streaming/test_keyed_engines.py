@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import settings as profile
 from hypothesis import strategies as st
 
-from sensorstream.app.control.exchange import Exchange
+from sensorstream.app.control.rule_exchange import Exchange
 from sensorstream.app.control.wiring import Deployment, build_machine, read_deployment
+from sensorstream.history.effects_writer import EngineStanding
 from sensorstream.history.journal_rows import JournalRow, record_of
-from sensorstream.history.pipeline import Standing
-from sensorstream.journal.effects import effects_of, merged
+from sensorstream.journal.entry_effects import effects_of, merged
 from sensorstream.journal.kinds import replay
 from sensorstream.journal.message import PassTime
 from sensorstream.journal.records import Effects, Record
@@ -25,9 +25,9 @@ from sensorstream.model.events import Alert
 from sensorstream.settings.settings import Settings
 from sensorstream.streaming import engine_host
 from sensorstream.streaming.engine_host import EngineHost
+from sensorstream.streaming.key_routing import CONTROLS, key_reader
 from sensorstream.streaming.keyed_engine import Controls
-from sensorstream.streaming.routing import CONTROLS, key_reader
-from sensorstream.streaming.work import Done, EnginePlace, Work, pack
+from sensorstream.streaming.worker_messages import Done, EnginePlace, Work, pack
 from tests.streaming.conftest import START, seen, write_deployment
 
 SOURCES: Final = ("north", "south", "")
@@ -76,7 +76,7 @@ class Keys:
         self._state: dict[str, tuple[EnginePlace, tuple[int, bytes] | None, list[bytes]]] = {}
         self._key_of = key_reader("source", {}, 64)
         self._rows: list[JournalRow] = []
-        self.standings: dict[str, Standing] = {}
+        self.standings: dict[str, EngineStanding] = {}
         self._start()
 
     def _start(self) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sensorstream.app.control.wiring import Deployment, read_deployment
 from sensorstream.history.journal_rows import JournalRow, record_of
-from sensorstream.journal.effects import merged
+from sensorstream.journal.entry_effects import merged
 from sensorstream.journal.message import PassTime
 from sensorstream.journal.records import Effects
 from sensorstream.model.events import Alert, Cleared

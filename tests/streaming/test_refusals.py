@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from sensorstream.errors import HistoryError, MissingExtra, SettingsError
-from sensorstream.history.pipeline import Writes
+from sensorstream.history.effects_writer import Writes
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Record
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import PipelineSettings, Settings
-from sensorstream.streaming.stream import check_folder, running_stream
+from sensorstream.streaming.spark_stream import check_folder, running_stream
 
 
 def test_without_spark_it_says_what_to_install(

@@ -9,7 +9,7 @@ import pytest
 
 from sensorstream.app.control.wiring import read_deployment
 from sensorstream.history.database import engine
-from sensorstream.history.pipeline import Writes
+from sensorstream.history.effects_writer import Writes
 from sensorstream.history.views import install_views
 from sensorstream.journal.records import Record
 from sensorstream.model.timeline import Timeline
@@ -17,7 +17,7 @@ from sensorstream.settings.settings import Settings
 from sensorstream.settings.settings_file import load_settings
 from tests.streaming.conftest import seen, write_deployment
 from tests.streaming.test_keyed_engines import of_one_engine
-from tests.streaming.test_stream import finished, raised, rows, started, write
+from tests.streaming.test_spark_stream import finished, raised, rows, started, write
 
 ENTAILED = """
 :by a owl:ObjectProperty ; rdfs:range :Camera . :Camera a owl:Class .

@@ -9,13 +9,13 @@ from typing import Any
 import pyarrow as pa
 
 from sensorstream.engine.outcome import Status
-from sensorstream.history.pipeline import PositionReader, Standing, Writes
+from sensorstream.history.effects_writer import EngineStanding, PositionReader, Writes
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model.events import Alert
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.waits import Waits
-from sensorstream.streaming.stream import HistorySink
+from sensorstream.streaming.spark_stream import HistorySink
 from tests.streaming.conftest import START
 
 
@@ -27,7 +27,7 @@ class Frame:
 
     def toArrow(self) -> pa.Table:  # noqa: N802 - Spark's name
         keys = range(len(self._rows))
-        said = [pickle.dumps(Standing(f"={key}", 1, Waits(), 5, 5)) for key in keys]
+        said = [pickle.dumps(EngineStanding(f"={key}", 1, Waits(), 5, 5)) for key in keys]
         columns = {"effects": self._rows, "standing": said}
         return pa.table({name: pa.array(each, pa.binary()) for name, each in columns.items()})
 

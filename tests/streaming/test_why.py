@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.app.control.exchange import Exchange
+from sensorstream.app.control.rule_exchange import Exchange
 from sensorstream.app.control.wiring import Deployment, build_machine, read_deployment
-from sensorstream.app.handle import Handle
+from sensorstream.app.deployment_handle import Handle
 from sensorstream.app.why.reasons import Reasons
 from sensorstream.errors import RunsOnSpark, UnknownAlert
 from sensorstream.history.database import engine
+from sensorstream.history.effects_writer import Writes
 from sensorstream.history.journal_rows import JournalRow, record_of
-from sensorstream.history.pipeline import Writes
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import Effects
 from sensorstream.model.events import Alert

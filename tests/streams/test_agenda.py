@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.timeline import Instant
 from sensorstream.network.agenda import Agenda
 from sensorstream.network.node import Node
 from sensorstream.network.rows import Row
-from sensorstream.sparql.parser import parse_query
+from sensorstream.sparql.query_parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
 
 S, A, P = (IRI(f"http://example.org/{name}") for name in "sap")

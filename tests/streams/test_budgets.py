@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sensorstream.errors import Overrun
-from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model import xsd
 from sensorstream.model.regex import LONGEST_TEXT
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.network.budget import Limits, Meter
-from sensorstream.sparql.parser import parse_query
+from sensorstream.sparql.query_parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
-from sensorstream.streams.report import Report
+from sensorstream.streams.query_report import Report
 
 WINDOW = "REPORT ON CHANGE FROM NAMED WINDOW <w:> [RANGE PT5S]"
 QUERIES = {

@@ -11,15 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sensorstream.engine.codec import decode, encode
-from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal
-from sensorstream.network.operators.delayed import Delayed
-from sensorstream.network.operators.group import Group
-from sensorstream.sparql.parser import parse_query
+from sensorstream.network.operators.delayed_groups import DelayedOperator
+from sensorstream.network.operators.group_by import GroupOperator
+from sensorstream.sparql.query_parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
-from sensorstream.streams.report import Report
-from sensorstream.streams.state import ProcessorState
+from sensorstream.streams.query_report import Report
+from sensorstream.streams.query_state import ProcessorState
 
 NAMES = [IRI(f"http://example.org/{name}") for name in "abc"]
 VALUE = IRI("http://example.org/value")
@@ -150,8 +150,8 @@ def test_every_instant_sees_each_group_as_it_was(
 def test_one_group_serves_all_times_in_the_past() -> None:
     machine = Machine()
     machine.start("q", Asked(10, 2, (0, 20, 4, 6), keyed=True).text)
-    assert len(machine.operators(Group)) == 1
-    assert len(machine.operators(Delayed)) == 3
+    assert len(machine.operators(GroupOperator)) == 1
+    assert len(machine.operators(DelayedOperator)) == 3
     assert len(list(machine.processor.queries["q"].windows)) == 1
     machine.processor.unregister("q")
     assert not list(machine.processor.network.nodes())
@@ -162,7 +162,7 @@ def test_what_waits_is_the_changes_of_groups_and_no_events() -> None:
     machine.start("q", Asked(10, 10, (0, 100), keyed=True).text)
     for time in range(1000):
         machine.say(time, NAMES[0], time)
-    (delayed,) = machine.operators(Delayed)
+    (delayed,) = machine.operators(DelayedOperator)
     # Ten changes of one row, each of which replaces one, and the row as it is.
     assert delayed.size() <= 21
 
@@ -172,7 +172,7 @@ def test_a_leap_over_the_present_leaves_the_last_change() -> None:
     machine.start("q", Asked(1, 0, (5,), keyed=False).text)
     for time in range(10):
         machine.say(time, NAMES[0], time)
-    (delayed,) = machine.operators(Delayed)
+    (delayed,) = machine.operators(DelayedOperator)
     before = delayed.counters.added
     machine.processor.complete(LAST, most=2)
     machine.processor.advance(LAST)

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from sensorstream.errors import InternalFault
-from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.terms import IRI
 from sensorstream.network.copies import Copies
-from sensorstream.network.operators.group import Group
+from sensorstream.network.operators.group_by import GroupOperator
 from sensorstream.network.operators.scoped_join import InScope
-from sensorstream.sparql.parser import parse_query
+from sensorstream.sparql.query_parser import parse_query
 from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
-from sensorstream.streams.report import Report
+from sensorstream.streams.query_report import Report
 from sensorstream.streams.stream_window import StreamWindow, WindowedStream
 
 A, P = IRI("http://example.org/a"), IRI("http://example.org/p")
@@ -38,7 +38,7 @@ def test_a_query_over_a_broken_operator_is_stopped_and_the_others_go_on(
     machine, found = processor(), list[Report]()
     machine.register("counted", COUNT, parse_query(COUNT), found.append)
     machine.register("plain", PLAIN, parse_query(PLAIN), found.append)
-    monkeypatch.setattr(Group, "flush", broken)
+    monkeypatch.setattr(GroupOperator, "flush", broken)
     assert machine.push(StreamEvent(1, ((A, P, B),)))
     assert [name for name, _ in machine.faults] == ["counted"]
     assert list(machine.queries) == ["plain"]
@@ -79,15 +79,15 @@ CASES: dict[str, tuple[str, Any, str]] = {
     "a window that lets go": (WINDOWED, InScope, "elapse"),
     "a window of individuals that lets go": (INDIVIDUALS, StreamWindow, "elapse"),
     "a window with a step": (STEPS, WindowedStream, "elapse"),
-    "an operator": (COUNT, Group, "flush"),
-    "whom an operator concerns": (COUNT, Group, "concerned"),
+    "an operator": (COUNT, GroupOperator, "flush"),
+    "whom an operator concerns": (COUNT, GroupOperator, "concerned"),
     "whether a report is due": (WINDOWED, ContinuousQuery, "is_due"),
     "a report": (WINDOWED, ContinuousQuery, "report"),
     "a template": (BUILT, ContinuousQuery, "_of_graph"),
     "the order": (ORDERED, ContinuousQuery, "result"),
     "whether a step is told": (STEPS, ContinuousQuery, "tells_at_step"),
     "evaluation anew": (ANEW, Copies, "select"),
-    "an operator that cannot even be dropped": (COUNT, Group, "flush release"),
+    "an operator that cannot even be dropped": (COUNT, GroupOperator, "flush release"),
 }
 OUTSIDE = "SELECT ?x WHERE { ?x <http://example.org/p> ?y }"
 
@@ -152,7 +152,7 @@ def test_a_sink_or_a_record_that_fails_stops_its_query(monkeypatch: pytest.Monke
     machine.register("traced", PLAIN, parse_query(PLAIN), found.append)
     machine.register("plain", PLAIN, parse_query(PLAIN), found.append)
     machine.trace("traced", str)
-    monkeypatch.setattr("sensorstream.streams.trace._step", broken)
+    monkeypatch.setattr("sensorstream.streams.query_trace._step", broken)
     machine.push(StreamEvent(1, ((A, P, B),)))
     assert sorted(name for name, _ in machine.faults) == ["sink", "traced"]
     assert list(machine.queries) == ["plain"]
@@ -164,8 +164,8 @@ def test_a_sink_or_a_record_that_fails_stops_its_query(monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("text", "broken_at"),
     [
-        (COUNT, "sensorstream.network.operators.group.Group.load"),
-        (COUNT, "sensorstream.network.operators.group.Group.__init__"),
+        (COUNT, "sensorstream.network.operators.group_by.GroupOperator.load"),
+        (COUNT, "sensorstream.network.operators.group_by.GroupOperator.__init__"),
         (PLAIN, "sensorstream.network.operators.scoped_join.ScopedJoin.load"),
         (PLAIN, "sensorstream.network.operators.scoped_join.InScope.load"),
         (PLAIN, "sensorstream.network.operators.delta_join.JoinWriter.trigger"),
@@ -174,7 +174,7 @@ def test_a_sink_or_a_record_that_fails_stops_its_query(monkeypatch: pytest.Monke
         (ANEW, "sensorstream.network.reevaluate.one_shot"),
         (BUILT, "sensorstream.streams.continuous_query.instantiated"),
         (WINDOWED, "sensorstream.streams.stream_window.WindowedStream.open"),
-        (PLAIN, "sensorstream.streams.planning.plan"),
+        (PLAIN, "sensorstream.streams.query_planning.plan"),
     ],
 )
 def test_a_fault_at_registration_refuses_the_query_and_leaves_nothing_of_it(
@@ -197,8 +197,8 @@ def test_a_fault_at_registration_refuses_the_query_and_leaves_nothing_of_it(
 @pytest.mark.parametrize(
     ("text", "broken_at"),
     [
-        (COUNT, "sensorstream.network.operators.group.Group.load"),
-        (COUNT, "sensorstream.network.operators.group.Group.flush"),
+        (COUNT, "sensorstream.network.operators.group_by.GroupOperator.load"),
+        (COUNT, "sensorstream.network.operators.group_by.GroupOperator.flush"),
         (BUILT, "sensorstream.streams.continuous_query.ContinuousQuery.restore"),
         (PLAIN, "sensorstream.streams.stream_window.WindowedStream.restore"),
     ],

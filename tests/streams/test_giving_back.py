@@ -8,20 +8,20 @@ from typing import Any, Final
 
 import pytest
 
-from sensorstream.kb.index import TripleIndex
-from sensorstream.kb.occurrences import Occurrences, Scope
+from sensorstream.kb.occurrences import OccurrenceIndex, WindowScope
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.agenda import Agenda
 from sensorstream.network.dispatch import Dispatcher
 from sensorstream.network.node import Node
-from sensorstream.network.operators.group import Group
-from sensorstream.sparql.parser import parse_query
+from sensorstream.network.operators.group_by import GroupOperator
+from sensorstream.sparql.query_parser import parse_query
 from sensorstream.streams.continuous_query import ContinuousQuery
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
-from sensorstream.streams.report import Report
+from sensorstream.streams.query_report import Report
+from sensorstream.streams.query_trace import InstantTrace
 from sensorstream.streams.stream_window import StreamWindow, WindowedStream
-from sensorstream.streams.trace import Trace
 
 PREFIX: Final = "PREFIX : <http://example.org/> "
 P, Q, S = (IRI(f"http://example.org/{name}") for name in "pqs")
@@ -45,8 +45,8 @@ BODIES: Final = (
     "SELECT ?x WHERE {{ ?x :q ?y MINUS {{ ?y :q ?x }} }}",
 )
 GONE: Final = (
-    *(StreamWindow, WindowedStream, Occurrences, Scope, Node),
-    *(ContinuousQuery, Trace, Dispatcher, Report),
+    *(StreamWindow, WindowedStream, OccurrenceIndex, WindowScope, Node),
+    *(ContinuousQuery, InstantTrace, Dispatcher, Report),
 )
 
 
@@ -145,7 +145,7 @@ def test_nothing_is_left_of_queries_that_a_fault_has_stopped(
     def broken(*_: object) -> Any:
         raise RuntimeError("a fault")
 
-    monkeypatch.setattr(Group, "flush", broken)
+    monkeypatch.setattr(GroupOperator, "flush", broken)
     monkeypatch.setattr(ContinuousQuery, "is_due", broken)
     for _ in range(20):
         machine.take()

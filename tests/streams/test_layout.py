@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from sensorstream.dotr.reader import is_rules, read_program
+from sensorstream.dotr.dotr_reader import is_rules, read_program
 from sensorstream.errors import Position
-from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.terms import IRI, Triple
-from sensorstream.sparql.parser import parse_query
+from sensorstream.sparql.query_parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
-from sensorstream.streams.report import Report
-from sensorstream.streams.state import ProcessorState
+from sensorstream.streams.query_report import Report
+from sensorstream.streams.query_state import ProcessorState
 
 PREFIX = "PREFIX : <http://example.org/> "
 SEQUENCE = PREFIX + "SELECT ?x ?y { { ?x :p ?y } SEQ { ?y :q ?z } }"

@@ -16,12 +16,12 @@ import pyoxigraph as ox
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sensorstream.kb.index import TripleIndex
-from sensorstream.kb.oxigraph import subject_to_oxigraph, to_oxigraph
+from sensorstream.kb.oxigraph_terms import subject_to_oxigraph, to_oxigraph
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.terms import IRI, Triple
-from sensorstream.sparql.parser import parse_query
+from sensorstream.sparql.query_parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
-from sensorstream.streams.report import Operation, Report
+from sensorstream.streams.query_report import Report, RowOperation
 
 NAMES = [IRI(f"http://example.org/{name}") for name in "abc"]
 PROPERTIES = [IRI(f"http://example.org/{name}") for name in "pq"]
@@ -198,12 +198,12 @@ class Oracle:
 
 def reported(reports: list[Report]) -> dict[int, tuple[Counter[Any], Counter[Any]]]:
     found: dict[int, tuple[Counter[Any], Counter[Any]]] = {}
-    seen: set[tuple[int, Operation]] = set()
+    seen: set[tuple[int, RowOperation]] = set()
     for each in reports:
         assert (each.time, each.operation) not in seen, f"two reports at {each.time}"
         seen.add((each.time, each.operation))
         added, removed = found.setdefault(each.time, (Counter(), Counter()))
-        into = removed if each.operation is Operation.REMOVED else added
+        into = removed if each.operation is RowOperation.REMOVED else added
         into.update(
             tuple(None if term is None else getattr(term, "lexical", str(term)) for term in row)
             for row in each.rows
@@ -300,6 +300,6 @@ def test_a_delayed_window_that_is_empty_for_a_moment_lets_go_in_time() -> None:
         processor.push(StreamEvent(time, (triple,), IRI("http://example.org/s")))
     processor.advance(LAST)
     assert [(each.time, each.operation) for each in found] == [
-        (3, Operation.ADDED),
-        (4, Operation.REMOVED),
+        (3, RowOperation.ADDED),
+        (4, RowOperation.REMOVED),
     ]

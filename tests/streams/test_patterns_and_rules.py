@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sensorstream.dotr.reader import read_program
+from sensorstream.dotr.dotr_reader import read_program
 from sensorstream.errors import Position, UnsupportedQuery
-from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.sparql.parser import parse_query
+from sensorstream.sparql.query_parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
-from sensorstream.streams.report import Report
+from sensorstream.streams.query_report import Report
 
 E = "http://example.org/"
 PREFIX = f"PREFIX : <{E}>\n"

@@ -12,17 +12,17 @@ from typing import Any
 
 import pytest
 
-from sensorstream.analysis import Known, query_notes
+from sensorstream.analysis import QueryContext, query_notes
 from sensorstream.errors import Overrun, Position, UnsupportedQuery
-from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model import xsd
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.network.budget import Limits
-from sensorstream.sparql.parser import parse_query, read_query
+from sensorstream.sparql.query_parser import parse_query, read_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
-from sensorstream.streams.report import Report
+from sensorstream.streams.query_report import Report
 from tests.sparql.test_streams import EP_SPARQL
 
 PREFIX = "PREFIX : <http://example.org/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>\n"
@@ -206,7 +206,7 @@ def test_nothing_is_remarkable_in_the_queries_of_the_paper_but_what_it_misspells
     number: int,
 ) -> None:
     parsed = read_query(PREFIX + EP_SPARQL[number], start=Position("query", 1, 1))
-    notes = query_notes(parsed, Known(Schema.of(()), continuous=True))
+    notes = query_notes(parsed, QueryContext(Schema.of(()), continuous=True))
     told = [note.text for note in notes if note.code != "unbounded-state"]
     # Query (6) selects what its pattern does not bind.
     assert bool(told) is (number == 6), told

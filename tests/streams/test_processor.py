@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sensorstream.errors import SensorStreamError
-from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, Term, Triple
-from sensorstream.sparql.parser import parse_query
+from sensorstream.sparql.query_parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
-from sensorstream.streams.report import Operation, Report
+from sensorstream.streams.query_report import Report, RowOperation
 
 S, OTHER = IRI("http://example.org/s"), IRI("http://example.org/other")
 C = IRI("http://example.org/C")
@@ -61,7 +61,7 @@ def reports(text: str, stream: list[StreamEvent]) -> list[Report]:
     return found
 
 
-def by_time(found: list[Report], operation: Operation) -> dict[int, Content]:
+def by_time(found: list[Report], operation: RowOperation) -> dict[int, Content]:
     content: dict[int, set[Any]] = {}
     for each in found:
         if each.operation is operation:
@@ -88,7 +88,7 @@ def test_a_window_with_a_step_reports_its_content_at_the_multiples_of_the_step(
         for boundary in range(first, last + 1, step):
             if found := content(stream, boundary - span, boundary):
                 expected[boundary] = found
-    assert by_time(reports(text, stream), Operation.RESULT) == expected
+    assert by_time(reports(text, stream), RowOperation.RESULT) == expected
 
 
 @settings(max_examples=150)
@@ -119,7 +119,7 @@ def net(found: list[Report]) -> dict[Any, int]:
     weights: Counter[Any] = Counter()
     for each in found:
         for row in each.rows:
-            weights[each.time, row] += 1 if each.operation is Operation.ADDED else -1
+            weights[each.time, row] += 1 if each.operation is RowOperation.ADDED else -1
     return {key: weight for key, weight in weights.items() if weight}
 
 
@@ -131,7 +131,7 @@ def test_a_window_of_triples_holds_the_last_ones(
     stream = in_order(gaps)
     found = reports(query(f"TRIPLES {size}", "REGISTER RSTREAM :out AS"), stream)
     said = [t for e in stream for t in e.triples]
-    last = [each for each in found if each.operation is Operation.RESULT][-1:]
+    last = [each for each in found if each.operation is RowOperation.RESULT][-1:]
     assert [frozenset(each.rows) for each in last] == ([frozenset(said[-size:])] if said else [])
 
 
@@ -192,7 +192,7 @@ def test_windows_over_several_streams_keep_one_clock(
         rows = {(x, y, z) for x, _, y in left for again, _, z in right if y == again}
         if rows and boundary >= stream[0].time:
             expected[boundary] = frozenset(rows)
-    assert by_time(reports(text, stream), Operation.RESULT) == expected
+    assert by_time(reports(text, stream), RowOperation.RESULT) == expected
 
 
 def test_a_landmark_window_only_grows() -> None:

@@ -16,7 +16,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from sensorstream.engine.reorder import Disorder, ReorderBuffer
-from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.sparql.algebra import (
     Dataset,
@@ -32,10 +32,10 @@ from sensorstream.sparql.algebra import (
     Window,
     WindowDefinition,
 )
-from sensorstream.sparql.scope import in_scope
+from sensorstream.sparql.variable_scope import in_scope
 from sensorstream.sparql.walk import replaced
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
-from sensorstream.streams.report import Operation, Report
+from sensorstream.streams.query_report import Report, RowOperation
 from tests.network.oracle import GRAPHS, Oracle, patterns, subtract, triples, values
 
 STREAMS = (IRI("http://example.org/stream1"), IRI("http://example.org/stream2"))
@@ -138,7 +138,7 @@ def test_after_every_event_the_result_is_that_of_the_contents(
 
     def sink(report: Report) -> None:
         found = values(report.rows)
-        (totals.update if report.operation is Operation.ADDED else totals.subtract)(found)
+        (totals.update if report.operation is RowOperation.ADDED else totals.subtract)(found)
 
     query = Query(Select(project), Dataset(windows=windows), report=ReportClause(ReportKind.CHANGE))
     running = processor.register("q", "", query, sink)

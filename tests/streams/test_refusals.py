@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from sensorstream.app.control.deployment_folder import check_query_files
 from sensorstream.app.control.file_texts import based, placed
-from sensorstream.app.control.folder import check_query_files
-from sensorstream.dotr.reader import read_program
+from sensorstream.dotr.dotr_reader import read_program
 from sensorstream.errors import Position, QueryError, UnsupportedQuery
-from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.schema import Schema
 from sensorstream.network.plan.nodes import Anew
 from sensorstream.sparql.functions import UNREPEATABLE
-from sensorstream.sparql.parser import parse_query
+from sensorstream.sparql.query_parser import parse_query
 from sensorstream.streams.processor import StreamProcessor
 
 PREFIX = "PREFIX : <http://e/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>\n"

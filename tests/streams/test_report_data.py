@@ -6,7 +6,7 @@ import pytest
 
 from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, BlankNode, Literal
-from sensorstream.streams.report import Operation, Report
+from sensorstream.streams.query_report import Report, RowOperation
 from sensorstream.streams.report_data import report_lines, report_text
 
 A, B = IRI("http://example.org/a"), BlankNode("_:b")
@@ -17,14 +17,14 @@ ROWS = [(A, text) for text in TEXTS] + [(B, None), (None, None), (A, TEXTS[0])]
 @pytest.mark.parametrize(
     "report",
     [
-        Report("q", 3, Operation.ADDED, ("x", "naïve"), ROWS),
-        Report('a "name"', 3, Operation.REMOVED, ("x", "y"), ROWS * 1000),
-        Report("q", 3, Operation.RESULT, (), [(), ()]),
-        Report("q", 3, Operation.RESULT, ("x",), []),
-        Report("q", 3, Operation.ADDED, triples=[(A, A, TEXTS[0]), (B, A, A)]),
-        Report("q", 3, Operation.RESULT, answer=True),
-        Report("q", 3, Operation.ADDED, ("x", "y"), ROWS[:1], intervals=[(1, 3)]),
-        Report("q", 3, Operation.ADDED, triples=[(A, A, TEXTS[0])], intervals=[(1, 3)]),
+        Report("q", 3, RowOperation.ADDED, ("x", "naïve"), ROWS),
+        Report('a "name"', 3, RowOperation.REMOVED, ("x", "y"), ROWS * 1000),
+        Report("q", 3, RowOperation.RESULT, (), [(), ()]),
+        Report("q", 3, RowOperation.RESULT, ("x",), []),
+        Report("q", 3, RowOperation.ADDED, triples=[(A, A, TEXTS[0]), (B, A, A)]),
+        Report("q", 3, RowOperation.RESULT, answer=True),
+        Report("q", 3, RowOperation.ADDED, ("x", "y"), ROWS[:1], intervals=[(1, 3)]),
+        Report("q", 3, RowOperation.ADDED, triples=[(A, A, TEXTS[0])], intervals=[(1, 3)]),
     ],
 )
 @pytest.mark.parametrize("time", [3, 0.5, "2014-08-01T08:00:00Z"])

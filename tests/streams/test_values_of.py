@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.sparql.algebra import TriplePattern, Variable
-from sensorstream.streams.selections import values_of
+from sensorstream.streams.selection_rules import values_of
 
 NAMES = [IRI(f"http://e/{each}") for each in "pq"]
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from sensorstream.errors import QueryError
 from sensorstream.sparql.algebra import OrderBy, Query, Update
-from sensorstream.sparql.parser import parse_query, parse_update
-from sensorstream.sparql.printing import query_text, update_text
+from sensorstream.sparql.query_parser import parse_query, parse_update
+from sensorstream.sparql.query_printer import query_text, update_text
 from sensorstream.sparql.walk import nodes
 from tests.w3c.deviations import DEVIATIONS
 from tests.w3c.manifests import Case, QueryCase, SyntaxCase, UpdateCase

@@ -13,16 +13,16 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final
 
-from sensorstream.app.questions.ontology import answers
-from sensorstream.history.asking import answer as answering
-from sensorstream.history.asking.answer import Answer
-from sensorstream.kb.graph import KnowledgeBase, Origin
-from sensorstream.kb.oxigraph import to_oxigraph
+from sensorstream.app.questions.ontology_questions import answers
+from sensorstream.history.asking import query_answer as answering
+from sensorstream.history.asking.query_answer import Answer
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
+from sensorstream.kb.oxigraph_terms import to_oxigraph
 from sensorstream.model.terms import Triple
 from sensorstream.reasoning.ontology import load_ontology
-from sensorstream.reasoning.rulesets.reader import bundled_rules
-from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
+from sensorstream.reasoning.rulesets.rule_reasoner import RuleReasoner
 from sensorstream.reasoning.rulesets.rule_set import RuleSet, combined
+from sensorstream.reasoning.rulesets.rule_set_reader import bundled_rules
 from sensorstream.settings.settings import ReasoningSettings
 from sensorstream.sparql.algebra import Query
 from sensorstream.streams.event_lines import instant_of

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Final
 
 from tests.w3c import entailment, rdf_mt
 from tests.w3c.manifests import entailment_cases
+from tests.w3c.page_tables import counted, reasons
 
 _ENTAILMENT: Final = """
 ## Entailment
 
-The rule sets (docs/use/rulesets.md), HermiT and Pellet on the W3C's tests of entailment. The data
-of a test are the static graph, closed by the rule sets of the regime:
+The [rule sets](../use/rulesets.md), HermiT and Pellet on the W3C's tests of entailment. The data of
+a test are the static graph, closed by the rule sets of the regime:
 
 | regime | rule sets |
 |---|---|"""
@@ -21,31 +21,24 @@ of a test are the static graph, closed by the rule sets of the regime:
 _QUERIES: Final = """
 ### SPARQL 1.1 entailment regimes
 
-The network of incremental operators answers the query over what is stated and what follows. Under
-OWL-Direct each of HermiT and Pellet must give the stated answer, as `sensorstream query --on
-ontology` does ([reasoning](../use/reasoning.md#questions-to-the-ontology)); under OWL-RDF-Based the
-rules of OWL 2 RL, which are not complete for it. A test passes if the answer is the stated one
-under each regime that it names. It is counted once: as the first that it names of OWL-RDF-Based, D, RDFS, RDF,
-or else as OWL-Direct or RIF. An open test must not pass: one that begins to is reported.
-
-| regime | tests | passed | of them without any rule | open |
-|---|---:|---:|---:|---:|"""
+The network answers the query over what is stated and what follows. Under OWL-Direct each of HermiT
+and Pellet must give the stated answer, as `sensorstream query --on ontology` does
+([reasoning](../use/reasoning.md#questions-to-the-ontology)); under OWL-RDF-Based the rules of OWL 2
+RL, which are not complete for it. A test passes if the answer is the stated one under each regime
+that it names, and is counted once, under the strongest. An open test must not pass: one that
+begins to is reported.
+"""
 
 _SEMANTICS: Final = """
 ### RDF 1.1 Semantics
 
 A graph entails another (with blank nodes as variables) or contradicts itself: that holds, or does
-not. Most that does not hold is not concluded without rules either. Where a test recognises
-datatypes, the sets `rdf-literals`, `rdf-values` and `rdfs-unsatisfiable` are used too; they know
-most of XSD, and values are asked for in their canonical form.
+not. Where a test recognises datatypes, the sets `rdf-literals`, `rdf-values` and
+`rdfs-unsatisfiable` are used too; they know most of XSD, and values are asked for in their
+canonical form.
+"""
 
-| regime | tests | passed | of them without any rule | open |
-|---|---:|---:|---:|---:|"""
-
-_OPEN: Final = """
-| open | reason |
-|---|---|"""
-
+_COLUMNS: Final = ("tests", "passed", "of them without any rule", "open")
 _STRENGTH: Final = ("OWL-RDF-Based", "D", "RDFS", "RDF", "OWL-Direct", "RIF")
 
 
@@ -63,38 +56,23 @@ def section(failed: Mapping[str, str]) -> Iterator[str]:
         yield f"| {regime} | {', '.join(f'`{each}`' for each in sets) or 'none'} |"
     yield "| OWL-Direct | none: the profiles `hermit` and `pellet` |"
     yield _QUERIES
-    yield from _table(
-        (
-            next(regime for regime in _STRENGTH if regime in case.regimes),
-            _outcome(case.name in entailment.OPEN, case.label in failed),
-            entailment.passes_without_rules(case),
-        )
-        for case in entailment_cases()
-    )
-    yield _OPEN
-    yield from (f"| {name} | {reason} |" for name, reason in entailment.OPEN.items())
-    yield _SEMANTICS
-    yield from _table(
-        (
-            f"{case.regime}, {'holds' if case.holds else 'does not hold'}",
-            _outcome(False, case.name in failed),
-            rdf_mt.passes_without_rules(case),
-        )
-        for case in rdf_mt.semantics_cases()
-    )
+    rows: list[tuple[str, Iterator[str]]] = []
+    for each in entailment_cases():
+        regime = next(regime for regime in _STRENGTH if regime in each.regimes)
+        is_open, has_failed = each.name in entailment.OPEN, each.label in failed
+        rows.append((regime, _labels(is_open, has_failed, entailment.passes_without_rules(each))))
+    yield from counted("regime", _COLUMNS, rows)
+    yield from ("", *reasons("open", entailment.OPEN), _SEMANTICS)
+    rows = []
+    for case in rdf_mt.semantics_cases():
+        regime = f"{case.regime}, {'holds' if case.holds else 'does not hold'}"
+        without = rdf_mt.passes_without_rules(case)
+        rows.append((regime, _labels(False, case.name in failed, without)))
+    yield from counted("regime", _COLUMNS, rows)
 
 
-def _outcome(is_open: bool, has_failed: bool) -> str:
-    return "failed" if has_failed else "open" if is_open else "passed"
-
-
-def _table(outcomes: Iterator[tuple[str, str, bool]]) -> Iterator[str]:
-    counts: dict[str, Counter[str]] = {}
-    for regime, outcome, without in outcomes:
-        count = counts.setdefault(regime, Counter())
-        count.update(("tests", outcome))
-        count["without"] += without and outcome == "passed"
-    counts["**all**"] = sum(counts.values(), Counter())
-    for regime, count in counts.items():
-        columns = (count[each] for each in ("tests", "passed", "without", "open"))
-        yield f"| {regime} | {' | '.join(map(str, columns))} |"
+def _labels(is_open: bool, has_failed: bool, without: bool) -> Iterator[str]:
+    outcome = "failed" if has_failed else "open" if is_open else "passed"
+    yield from ("tests", outcome)
+    if without and outcome == "passed":
+        yield "of them without any rule"

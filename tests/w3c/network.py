@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import pyoxigraph as ox
 
-from sensorstream.kb.index import TripleIndex
-from sensorstream.kb.oxigraph import from_oxigraph, to_oxigraph
+from sensorstream.kb.oxigraph_terms import from_oxigraph, to_oxigraph
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.sparql.algebra import Ask, Construct, Query
 from sensorstream.streams.continuous_query import ContinuousQuery

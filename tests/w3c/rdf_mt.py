@@ -12,7 +12,7 @@ from typing import Final
 from sensorstream.errors import OntologyError
 from sensorstream.model.terms import Triple
 from sensorstream.sparql.algebra import Query
-from sensorstream.sparql.parser import parse_query
+from sensorstream.sparql.query_parser import parse_query
 from tests.w3c.entailment import RULE_SETS, answer_of, closed
 from tests.w3c.manifests import SUITES, Manifest, SemanticsCase
 from tests.w3c.network import triple_of

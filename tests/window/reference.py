@@ -15,8 +15,8 @@ from typing import Final, TypeAlias
 from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI, BlankNode, Subject, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.window.partition import owners_of
-from sensorstream.window.spec import Elements, Kind, Partition, WindowSpec
+from sensorstream.window.window_partition import owners_of
+from sensorstream.window.window_spec import Elements, WindowMove, WindowPartitioning, WindowSpec
 
 Unit: TypeAlias = Subject | Triple
 _Age: TypeAlias = tuple[Instant, int]
@@ -90,9 +90,9 @@ class ReferenceWindow:
         begun = spec.start is None
         if spec.start is not None and instant < spec.start:
             low = instant + 1
-        elif spec.kind is Kind.LANDMARK:
+        elif spec.kind is WindowMove.LANDMARK:
             low = _EVER if begun else t0
-        elif spec.kind is Kind.FILLING:
+        elif spec.kind is WindowMove.FILLING:
             if not begun and instant < t0 + w:
                 low = t0
             else:
@@ -113,10 +113,10 @@ class ReferenceWindow:
         assert self._now is not None
         self._enter(self._now)
         ages = self._ages()
-        if spec.kind is Kind.LANDMARK:
+        if spec.kind is WindowMove.LANDMARK:
             self._select({u for u in ages if self._numbers[u] >= (spec.start or 1)})
             return
-        size = (self.entered - 1) % spec.size + 1 if spec.kind is Kind.FILLING else spec.size
+        size = (self.entered - 1) % spec.size + 1 if spec.kind is WindowMove.FILLING else spec.size
         self._select(set(sorted(ages, key=ages.__getitem__)[-size:]))
 
     def _unit(self, said: _Said) -> Unit:
@@ -243,7 +243,7 @@ class ReferenceWindow:
 class ReferencePartitions:
     """A partitioned window: a window of its own for each key, and one clock for all."""
 
-    def __init__(self, spec: WindowSpec, partition: Partition) -> None:
+    def __init__(self, spec: WindowSpec, partition: WindowPartitioning) -> None:
         self.spec = spec
         self.partition = partition
         self.windows: dict[str | None, ReferenceWindow] = {}
@@ -267,7 +267,9 @@ class ReferencePartitions:
                 window.wait_until(self._now)
             self.departed.extend(window.departed)
             window.departed.clear()
-            counts_on = self.spec.kind is Kind.LANDMARK and window.entered < (self.spec.start or 1)
+            counts_on = self.spec.kind is WindowMove.LANDMARK and window.entered < (
+                self.spec.start or 1
+            )
             if not window.stream and not window.waiting and not counts_on:
                 del self.windows[key]
 

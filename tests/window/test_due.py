@@ -9,19 +9,19 @@ from hypothesis import strategies as st
 
 from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI
-from sensorstream.window.spec import Elements, Kind, Unit, WindowSpec
 from sensorstream.window.window import Window, make_window
+from sensorstream.window.window_spec import Elements, WindowMove, WindowSpec, WindowUnitKind
 
 _SPECS = st.builds(
     lambda kind, size, step, start, elements: WindowSpec(
         kind,
-        Unit.TIME,
-        0 if kind is Kind.LANDMARK else size,
-        step if kind is Kind.SLIDING else 1,
+        WindowUnitKind.TIME,
+        0 if kind is WindowMove.LANDMARK else size,
+        step if kind is WindowMove.SLIDING else 1,
         start,
         elements,
     ),
-    st.sampled_from(Kind),
+    st.sampled_from(WindowMove),
     st.integers(1, 7),
     st.integers(1, 4),
     st.none() | st.integers(0, 12),
@@ -76,7 +76,7 @@ def test_it_changes_at_the_instant_it_says_and_not_before(
 
 
 def test_time_alone_leaves_a_window_by_count_as_it_is() -> None:
-    window = make_window(WindowSpec(Kind.SLIDING, Unit.INDIVIDUALS, 2, 2))
+    window = make_window(WindowSpec(WindowMove.SLIDING, WindowUnitKind.INDIVIDUALS, 2, 2))
     window.insert(said(1, 1))
     state = window.state()
     assert window.due is None

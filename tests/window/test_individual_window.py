@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple
-from sensorstream.window.spec import Kind, Unit, WindowSpec
 from sensorstream.window.window import IndividualWindow
+from sensorstream.window.window_spec import WindowMove, WindowSpec, WindowUnitKind
 
 P = IRI("http://e/p")
 Q = IRI("http://e/q")
@@ -30,7 +30,7 @@ def content(window: IndividualWindow) -> set[Triple]:
 
 
 def sliding(size: int) -> IndividualWindow:
-    return IndividualWindow(WindowSpec(Kind.SLIDING, Unit.INDIVIDUALS, size))
+    return IndividualWindow(WindowSpec(WindowMove.SLIDING, WindowUnitKind.INDIVIDUALS, size))
 
 
 def test_an_individual_leaves_with_all_it_was_the_subject_of() -> None:
@@ -129,7 +129,7 @@ def test_many_updates_of_few_individuals_take_no_memory() -> None:
 
 
 def test_a_step_beyond_the_size_leaves_out_what_lies_between() -> None:
-    window = IndividualWindow(WindowSpec(Kind.SLIDING, Unit.INDIVIDUALS, 2, 5))
+    window = IndividualWindow(WindowSpec(WindowMove.SLIDING, WindowUnitKind.INDIVIDUALS, 2, 5))
     for subject in range(1, 5):
         assert not window.insert(event(subject, triple(subject))).delta
     change = window.insert(event(5, triple(5)))
@@ -139,7 +139,7 @@ def test_a_step_beyond_the_size_leaves_out_what_lies_between() -> None:
 
 
 def test_a_landmark_window_keeps_all_from_its_beginning_on() -> None:
-    window = IndividualWindow(WindowSpec(Kind.LANDMARK, Unit.TIME, start=10))
+    window = IndividualWindow(WindowSpec(WindowMove.LANDMARK, WindowUnitKind.TIME, start=10))
     early = window.insert(event(9, triple(1)))
     assert [gone.name for gone in early.departures] == [name(1)]
     assert not early.delta
@@ -149,7 +149,7 @@ def test_a_landmark_window_keeps_all_from_its_beginning_on() -> None:
 
 
 def test_a_physical_landmark_window_begins_with_the_individual_of_that_number() -> None:
-    window = IndividualWindow(WindowSpec(Kind.LANDMARK, Unit.INDIVIDUALS, start=3))
+    window = IndividualWindow(WindowSpec(WindowMove.LANDMARK, WindowUnitKind.INDIVIDUALS, start=3))
     window.insert(event(1, triple(1), triple(2)))
     assert len(window) == 0
     window.insert(event(2, triple(1), triple(4)))
@@ -157,7 +157,7 @@ def test_a_physical_landmark_window_begins_with_the_individual_of_that_number() 
 
 
 def test_a_window_with_a_start_is_empty_before_it_and_steps_from_it() -> None:
-    window = IndividualWindow(WindowSpec(Kind.SLIDING, Unit.TIME, 10, 5, start=3))
+    window = IndividualWindow(WindowSpec(WindowMove.SLIDING, WindowUnitKind.TIME, 10, 5, start=3))
     assert window.insert(event(1, triple(1))).departures
     window.insert(event(3, triple(3)))
     window.insert(event(7, triple(7)))

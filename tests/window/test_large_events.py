@@ -7,8 +7,8 @@ from itertools import pairwise
 
 from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple
-from sensorstream.window.spec import Kind, Unit, WindowSpec
 from sensorstream.window.window import make_window
+from sensorstream.window.window_spec import WindowMove, WindowSpec, WindowUnitKind
 
 AT = IRI("http://example.org/at")
 
@@ -40,7 +40,7 @@ def update(people: int, time: int, value: int) -> tuple[Event, Counted, CountedP
 
 def passes(people: int) -> list[tuple[int, int]]:
     """Of an update of new individuals, of known ones, and of one that comes late for all."""
-    window = make_window(WindowSpec(Kind.SLIDING, Unit.INDIVIDUALS, size=1000))
+    window = make_window(WindowSpec(WindowMove.SLIDING, WindowUnitKind.INDIVIDUALS, size=1000))
     found = []
     for time, value in ((10, 1), (20, 2), (15, 3)):
         event, triples, pairs = update(people, time, value)
@@ -58,7 +58,7 @@ def test_a_chain_of_blank_nodes_longer_than_the_stack_leaves_with_its_reference(
     nodes: list[IRI | BlankNode] = [name]
     nodes += (BlankNode(f"_:b{number}") for number in range(5000))
     chain: list[Triple] = [(one, AT, other) for one, other in pairwise(nodes)]
-    window = make_window(WindowSpec(Kind.SLIDING, Unit.INDIVIDUALS, size=10))
+    window = make_window(WindowSpec(WindowMove.SLIDING, WindowUnitKind.INDIVIDUALS, size=10))
     window.insert(Event(tuple(chain), 10, "m1"))
     replaced = Event(((name, AT, value),), 20, "m2", frozenset({(name, AT)}))
     change = window.insert(replaced)
@@ -70,7 +70,7 @@ def test_a_chain_of_blank_nodes_longer_than_the_stack_leaves_with_its_reference(
 
 
 def test_what_an_update_of_thousands_leaves_to_be_remembered_is_what_it_replaced_of_each() -> None:
-    window = make_window(WindowSpec(Kind.SLIDING, Unit.INDIVIDUALS, size=1000))
+    window = make_window(WindowSpec(WindowMove.SLIDING, WindowUnitKind.INDIVIDUALS, size=1000))
     event, *_ = update(300, 10, 1)
     window.insert(event)
     remembered = window.state().past.updates

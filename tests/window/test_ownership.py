@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI, BlankNode, Subject, Triple
-from sensorstream.window.partition import owners_of
+from sensorstream.window.window_partition import owners_of
 
 REFERS = IRI("http://example.org/refers")
 NODES = [IRI("http://example.org/a"), *(BlankNode(f"_:b{n}") for n in range(6))]

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple
-from sensorstream.window.spec import Elements, Kind, Unit, WindowSpec
 from sensorstream.window.window import TripleWindow
+from sensorstream.window.window_spec import Elements, WindowMove, WindowSpec, WindowUnitKind
 
 P = IRI("http://e/p")
 Q = IRI("http://e/q")
@@ -30,11 +30,13 @@ def content(window: TripleWindow) -> set[Triple]:
 
 
 def sliding(size: int) -> TripleWindow:
-    return TripleWindow(WindowSpec(Kind.SLIDING, Unit.TRIPLES, size))
+    return TripleWindow(WindowSpec(WindowMove.SLIDING, WindowUnitKind.TRIPLES, size))
 
 
 def lasting(size: int) -> TripleWindow:
-    return TripleWindow(WindowSpec(Kind.SLIDING, Unit.TIME, size, elements=Elements.TRIPLES))
+    return TripleWindow(
+        WindowSpec(WindowMove.SLIDING, WindowUnitKind.TIME, size, elements=Elements.TRIPLES)
+    )
 
 
 def test_the_oldest_triple_leaves_and_its_individual_stays() -> None:

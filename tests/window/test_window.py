@@ -18,20 +18,31 @@ from sensorstream.engine.notices import Notices
 from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple
 from sensorstream.model.timeline import Timeline
-from sensorstream.rules.memory import RuleMemory
-from sensorstream.window.partition import WindowState
-from sensorstream.window.spec import Elements, Kind, Partition, Unit, WindowSpec
+from sensorstream.rules.rule_memory import RuleMemory
 from sensorstream.window.window import Window, make_window
+from sensorstream.window.window_partition import WindowState
+from sensorstream.window.window_spec import (
+    Elements,
+    WindowMove,
+    WindowPartitioning,
+    WindowSpec,
+    WindowUnitKind,
+)
 from tests.window.reference import ReferencePartitions, ReferenceWindow
 
 P = IRI("http://e/p")
 Q = IRI("http://e/q")
 ROOM = IRI("http://e/room")
-ALL = [(kind, unit, elements) for kind in Kind for unit in Unit for elements in Elements]
+ALL = [
+    (kind, unit, elements)
+    for kind in WindowMove
+    for unit in WindowUnitKind
+    for elements in Elements
+]
 COMBINATIONS = [
     (kind, unit, elements)
     for kind, unit, elements in ALL
-    if unit is Unit.TIME or unit.value == elements.value
+    if unit is WindowUnitKind.TIME or unit.value == elements.value
 ]
 
 
@@ -40,7 +51,7 @@ class Definition:
     """A window to make."""
 
     spec: WindowSpec
-    partition: Partition | None = None
+    partition: WindowPartitioning | None = None
 
     def window(self) -> Window:
         return make_window(self.spec, self.partition)
@@ -52,17 +63,19 @@ class Definition:
 
 
 @st.composite
-def definitions(draw: st.DrawFn, combinations: Sequence[tuple[Kind, Unit, Elements]]) -> Definition:
+def definitions(
+    draw: st.DrawFn, combinations: Sequence[tuple[WindowMove, WindowUnitKind, Elements]]
+) -> Definition:
     kind, unit, elements = draw(st.sampled_from(combinations))
     starts: st.SearchStrategy[int | None] = st.none()
-    if unit is Unit.TIME:
+    if unit is WindowUnitKind.TIME:
         starts = st.none() | st.integers(-3, 9)
-    elif kind is Kind.LANDMARK:
+    elif kind is WindowMove.LANDMARK:
         starts = st.none() | st.integers(1, 6)
     spec = WindowSpec(
         kind, unit, draw(st.integers(1, 7)), draw(st.integers(1, 9)), draw(starts), elements
     )
-    partitions = st.sampled_from([None, Partition(), Partition(ROOM)])
+    partitions = st.sampled_from([None, WindowPartitioning(), WindowPartitioning(ROOM)])
     return Definition(spec, draw(partitions))
 
 
@@ -124,7 +137,7 @@ def saved(state: WindowState) -> WindowState:
     "combination", COMBINATIONS, ids=lambda c: " ".join(each.value for each in c)
 )
 def test_every_window_is_what_the_equations_define(
-    combination: tuple[Kind, Unit, Elements],
+    combination: tuple[WindowMove, WindowUnitKind, Elements],
 ) -> None:
     @settings(max_examples=60, deadline=None)
     @given(definitions([combination]), streams())
@@ -219,8 +232,10 @@ def saying(time: int, *values: object, update: bool = False) -> Event:
 @example(
     # The new window takes in what waited, and revokes in one change what it ends in it: 1 is
     # replaced at 6 and then, by the update that comes late, at 5.
-    Definition(WindowSpec(Kind.SLIDING, Unit.TIME, 1, 4)),
-    Definition(WindowSpec(Kind.SLIDING, Unit.TIME, 1, 1, elements=Elements.TRIPLES)),
+    Definition(WindowSpec(WindowMove.SLIDING, WindowUnitKind.TIME, 1, 4)),
+    Definition(
+        WindowSpec(WindowMove.SLIDING, WindowUnitKind.TIME, 1, 1, elements=Elements.TRIPLES)
+    ),
     [saying(3, 0, 1), saying(6, 0), saying(5, 0, update=True)],
     2,
 )
@@ -249,7 +264,9 @@ def test_a_state_of_another_window_is_sorted_anew_and_loses_nothing(
 @settings(max_examples=80)
 @given(
     # A gradually filling window is computed at every instant, and dates have more of them.
-    definitions([c for c in COMBINATIONS if c[1] is Unit.TIME and c[0] is not Kind.FILLING]),
+    definitions(
+        [c for c in COMBINATIONS if c[1] is WindowUnitKind.TIME and c[0] is not WindowMove.FILLING]
+    ),
     streams(),
 )
 def test_dates_are_only_longer_numbers(definition: Definition, events: list[Event]) -> None:
@@ -282,5 +299,5 @@ def test_no_trace_is_left_of_what_has_gone(definition: Definition, events: list[
     assert not state.owners
     assert not state.ages
     assert not any(pane.names for pane in state.panes)
-    if window.partition is not None and definition.spec.kind is not Kind.LANDMARK:
+    if window.partition is not None and definition.spec.kind is not WindowMove.LANDMARK:
         assert all(pane.pending for pane in state.panes), "an empty partition is forgotten"

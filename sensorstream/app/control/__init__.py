@@ -1,1 +1,1 @@
-"""What is in force and how it is changed: rules, ontology, queries, webhooks, and their files."""
+"""The rules, ontology, queries, webhooks and files in force, and their changes."""

@@ -1,4 +1,4 @@
-"""What settings say of the engine: its window, the stages before it, and schemas of messages."""
+"""The engine's part of the settings: its window, the stages before it, and schemas of messages."""
 
 from __future__ import annotations
 
@@ -12,19 +12,25 @@ from urllib.parse import unquote, urlsplit
 
 from lxml import etree
 
-from sensorstream.engine.filters import Condition, Filter
+from sensorstream.engine.message_filters import EntryFilter, FilterCondition
 from sensorstream.engine.reorder import Disorder
-from sensorstream.engine.shedding import First, Keep, Policy, Sample, Shedding
+from sensorstream.engine.shedding import First, Keep, NameSample, Shedding, SheddingPolicy
 from sensorstream.errors import SettingsError, TermError
-from sensorstream.mapping.xsd import MessageSchema, MessageSchemas, SchemaFiles
+from sensorstream.mapping.xml_schema import MessageSchema, MessageSchemas, SchemaFiles
 from sensorstream.model import rdf
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.xsd import parse_duration
 from sensorstream.settings.settings import FilterSettings, Settings, WindowSettings
-from sensorstream.window.partition import SOURCE, partition_of
-from sensorstream.window.spec import Elements, Kind, Partition, Unit, WindowSpec
+from sensorstream.window.window_partition import SOURCE, partition_of
+from sensorstream.window.window_spec import (
+    Elements,
+    WindowMove,
+    WindowPartitioning,
+    WindowSpec,
+    WindowUnitKind,
+)
 
 _FAR: Final = "P3660D"
 """Ten years: no clock that is wrong by less makes a server refuse all, nor do simulated times."""
@@ -32,7 +38,7 @@ _SAMPLE: Final = re.compile(r"sample 1/([1-9][0-9]*)")
 
 
 def disorder_spec(settings: Settings) -> Disorder | None:
-    """How messages are put in order; None, if no lateness is set: in order of arrival.
+    """The lateness of sources; None, if none is set: messages count in order of arrival.
 
     Raises:
         SettingsError: a lateness is not a length of the time line.
@@ -57,20 +63,20 @@ def disorder_spec(settings: Settings) -> Disorder | None:
 
 
 def ahead_of(settings: Settings) -> int | None:
-    """How far a message's time may be ahead of its arrival; None: by the spacing of those before.
+    """The bound of a message's time after its arrival; None: by the spacing of those before.
 
     Raises:
         SettingsError: ``time.ahead`` is not a length of the time line.
     """
     time = settings.time
     if not time.ahead:
-        # Integers need not be seconds since 1970, which the time of arrival is.
+        # The time of arrival is in seconds since 1970; integers need not be.
         return None if time.timeline is Timeline.INTEGER else time.timeline.span(_FAR)
     return _read("time.ahead", time.ahead, time.timeline.span)
 
 
 def kept_for(settings: Settings) -> tuple[int | None, timedelta | None]:
-    """How long statements stay after their end, and messages after their arrival; None: for ever.
+    """The times that statements stay after their end, and messages after arrival; None: for ever.
 
     Raises:
         SettingsError: not a length of the time line, or no duration.
@@ -85,7 +91,7 @@ def kept_for(settings: Settings) -> tuple[int | None, timedelta | None]:
     return length, messages
 
 
-def filters_of(settings: Settings, schema: Schema) -> tuple[Filter, ...]:
+def filters_of(settings: Settings, schema: Schema) -> tuple[EntryFilter, ...]:
     """The filters, in the order of the settings file.
 
     Raises:
@@ -93,7 +99,7 @@ def filters_of(settings: Settings, schema: Schema) -> tuple[Filter, ...]:
             length, or there is a condition without a property, or a property without a condition.
     """
     return tuple(
-        Filter(
+        EntryFilter(
             name,
             _classes(f"filters.{name}.class", each.class_, schema),
             _condition(f"filters.{name}", each, settings, schema),
@@ -105,7 +111,7 @@ def filters_of(settings: Settings, schema: Schema) -> tuple[Filter, ...]:
 
 
 def shedding_of(settings: Settings, schema: Schema) -> Shedding | None:
-    """How load is shed; None if no budget is set.
+    """The settings of load shedding; None if no budget is set.
 
     Raises:
         SettingsError: a class is not in the ontology, a policy cannot be read, or the period is not
@@ -117,7 +123,7 @@ def shedding_of(settings: Settings, schema: Schema) -> Shedding | None:
     minute = "60" if line is line.INTEGER else "PT1M"
     period = _read("shedding.period", spec.period or minute, line.duration)
     policies = tuple(
-        Policy(
+        SheddingPolicy(
             _classes(f"policies.{name}.class", each.class_, schema),
             IRI(each.class_),
             _keep(f"policies.{name}.keep", each.keep),
@@ -136,7 +142,7 @@ def shedding_of(settings: Settings, schema: Schema) -> Shedding | None:
 
 def _keep(label: str, text: str) -> Keep:
     if text in ("all", "none"):
-        return Sample(int(text == "all"))
+        return NameSample(int(text == "all"))
     if text == "first":
         return First()
     match = _SAMPLE.fullmatch(text)
@@ -144,12 +150,12 @@ def _keep(label: str, text: str) -> Keep:
         raise SettingsError(
             f"{label}: expected all, none, first or a sample such as 'sample 1/10', not '{text}'"
         )
-    return Sample(int(match[1]))
+    return NameSample(int(match[1]))
 
 
 def _condition(
     label: str, filter_: FilterSettings, settings: Settings, schema: Schema
-) -> Condition | None:
+) -> FilterCondition | None:
     tests = (filter_.below, filter_.above, filter_.equal, filter_.unchanged)
     if not filter_.properties and not filter_.within and not any(tests):
         if filter_.action == "keep":
@@ -170,7 +176,7 @@ def _condition(
     if band is not None and band < 0:
         raise SettingsError(f"{label}.unchanged: expected a number, zero or more")
     known = schema.object_properties | schema.datatype_properties
-    return Condition(
+    return FilterCondition(
         frozenset(_known(f"{label}.properties", filter_.properties, known, "property")),
         below=_number(f"{label}.below", filter_.below),
         above=_number(f"{label}.above", filter_.above),
@@ -190,7 +196,6 @@ def _number(label: str, text: str) -> Fraction | None:
 
 
 def _classes(label: str, name: str, schema: Schema) -> frozenset[IRI]:
-    """A class and its subclasses."""
     (found,) = _known(label, [name], schema.classes, "class")
     return schema.subclasses(found) | {found}
 
@@ -213,9 +218,9 @@ def window_spec(settings: WindowSettings, timeline: Timeline) -> WindowSpec:
         SettingsError: size, step or start is not in the window's unit, or is not allowed for its
             kind.
     """
-    unit, kind = Unit(settings.unit), Kind(settings.kind)
-    line = timeline if unit is Unit.TIME else Timeline.INTEGER
-    if settings.step and kind is not Kind.SLIDING:
+    unit, kind = WindowUnitKind(settings.unit), WindowMove(settings.kind)
+    line = timeline if unit is WindowUnitKind.TIME else Timeline.INTEGER
+    if settings.step and kind is not WindowMove.SLIDING:
         raise SettingsError(
             f"window.step: a {kind.value} window has no step setting: "
             "leave it out, or expected window.kind = sliding"
@@ -223,15 +228,15 @@ def window_spec(settings: WindowSettings, timeline: Timeline) -> WindowSpec:
     return WindowSpec(
         kind,
         unit,
-        0 if kind is Kind.LANDMARK else _read("window.size", settings.size, line.duration),
+        0 if kind is WindowMove.LANDMARK else _read("window.size", settings.size, line.duration),
         _read("window.step", settings.step, line.duration) if settings.step else 1,
         _read("window.start", settings.start, line.instant) if settings.start else None,
         _elements(settings.elements, unit),
     )
 
 
-def window_partition(settings: WindowSettings, schema: Schema) -> Partition | None:
-    """How the settings split the window.
+def window_partition(settings: WindowSettings, schema: Schema) -> WindowPartitioning | None:
+    """The partitioning of the window; None: there is none.
 
     Raises:
         SettingsError: the property is not in the ontology.
@@ -247,13 +252,13 @@ def window_partition(settings: WindowSettings, schema: Schema) -> Partition | No
     return partition
 
 
-def _elements(text: str, unit: Unit) -> Elements:
+def _elements(text: str, unit: WindowUnitKind) -> Elements:
     if not text:
-        return Elements.TRIPLES if unit is Unit.TRIPLES else Elements.INDIVIDUALS
+        return Elements.TRIPLES if unit is WindowUnitKind.TRIPLES else Elements.INDIVIDUALS
     known = [each.value for each in Elements]
     if text not in known:
         raise SettingsError(f"window.elements: expected one of {', '.join(known)}, not '{text}'")
-    if unit is not Unit.TIME and text != unit.value:
+    if unit is not WindowUnitKind.TIME and text != unit.value:
         raise SettingsError(
             f"window.elements: the elements of a window that counts {unit.value} are {unit.value}: "
             f"expected {unit.value}, or window.unit = time, not '{text}'"
@@ -274,7 +279,6 @@ _REFERRING: Final = tuple(f"{_XS}{name}" for name in ("include", "import", "rede
 
 def read_schemas(settings: Settings, seconds: float | None = None) -> MessageSchemas | None:
     """The schemas of the settings ``messages.schema`` and ``sources.NAME.schema``, if any.
-
     ``seconds`` is how long the validation of a message may take; see :class:`.MessageSchema`.
 
     Raises:

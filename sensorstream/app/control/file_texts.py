@@ -1,4 +1,4 @@
-"""The texts of a deployment's files, and what a file is, by its name."""
+"""The texts of a deployment's files, and the types of files by their names."""
 
 from __future__ import annotations
 
@@ -37,17 +37,15 @@ _ENCODING: Final = re.compile(r"""(<\?xml[^>]*?)\s+encoding\s*=\s*["']([A-Za-z][
 
 
 class FileTexts:
-    """Texts of files by their paths; files of no known text are read from disk, once.
-
-    ``read`` are the texts that were read so, by resolved paths.
+    """Texts of files by their paths; files of no known text are read from disk, once. ``read`` are
+    the texts that were read so, by resolved paths.
     """
 
     def __init__(
         self, known: Mapping[Path, str] = NOTHING_UNSAVED, *, replayed: bool = False
     ) -> None:
-        """``known`` are texts that count instead of those on disk.
-
-        ``replayed``: what is on disk now says nothing, so files that nobody reads may be absent.
+        """Begin with the ``known`` texts, which count instead of those on disk. ``replayed``: the
+        disk may have changed since, so files that nobody reads may be absent.
         """
         self.replayed = replayed
         self.read: dict[Path, str] = {}
@@ -67,12 +65,12 @@ class FileTexts:
         return found
 
     def there(self, file: Path) -> bool:
-        """Whether a file is there, as far as that counts."""
+        """Whether a file exists, as far as that counts."""
         return self.replayed or file.resolve() in self._known or file.is_file()
 
 
 def text_of(file: Path) -> str:
-    """The text of a file; XML that declares another encoding is read in that.
+    """Read the text of a file; XML that declares another encoding is read in that.
 
     Raises:
         SettingsError: it cannot be read.
@@ -103,15 +101,14 @@ def below(folder: Path, path: Path) -> str:
 
 
 def based(text: str, path: Path) -> str:
-    """The text after a line that says what its relative IRIs resolve against: the file."""
+    """The text after a BASE line that resolves its relative IRIs against the file."""
     return f"BASE <{path.absolute().as_uri()}>\n{text}"
 
 
 @contextmanager
 def placed(start: Position) -> Iterator[None]:
-    """Give faults of a :func:`based` text their places in the file, where it begins at ``start``.
-
-    A fault that has a place of its own, in another file, keeps it.
+    """Give faults of a :func:`based` text their places in the file, where it begins at ``start``. A
+    fault that has a place in another file keeps it.
     """
     try:
         yield
@@ -125,7 +122,7 @@ def placed(start: Position) -> Iterator[None]:
 
 
 def read_file(file: Path, unsaved: Mapping[Path, str] = NOTHING_UNSAVED, label: str = "") -> str:
-    """The text of a file in UTF-8; ``unsaved`` are texts that count instead of those on disk.
+    """Read a file in UTF-8; ``unsaved`` are texts that count instead of those on disk.
 
     Raises:
         SettingsError: it cannot be read; ``label`` is what names it.

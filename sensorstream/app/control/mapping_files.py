@@ -19,17 +19,17 @@ from sensorstream.errors import (
     SensorStreamError,
     SettingsError,
 )
-from sensorstream.language.syntax import RuleFile, Table
-from sensorstream.mapping.document import Document, parse_document
-from sensorstream.mapping.functions.definition import NO_LIBRARY, Definition, Library
-from sensorstream.mapping.functions.own import own_function
-from sensorstream.mapping.functions.registry import builtins
-from sensorstream.mapping.plan import MappingPlan, PlannedRule
+from sensorstream.language.syntax import LookupTable, RuleFile
+from sensorstream.mapping.functions.function_definition import NO_LIBRARY, Definition, Library
+from sensorstream.mapping.functions.function_registry import builtins
+from sensorstream.mapping.functions.own_functions import own_function
+from sensorstream.mapping.mapping_plan import MappingPlan, PlannedRule
 from sensorstream.mapping.reference_data import ReferenceData, parse_table, reference_data
 from sensorstream.mapping.rml import Surroundings, compile_maps, compile_rml, joined_files, read_rml
-from sensorstream.mapping.rml.model import LogicalSource, RmlMapping
 from sensorstream.mapping.rml.rml_check import faults as rml_faults
+from sensorstream.mapping.rml.rml_model import LogicalSource, RmlMapping
 from sensorstream.mapping.stylesheet import read_stylesheet
+from sensorstream.mapping.xml_document import Document, parse_document
 from sensorstream.mapping.xslt import compile_stylesheet
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import Triple
@@ -39,10 +39,9 @@ from sensorstream.model.timeline import Timeline
 def read_functions(
     files: Sequence[Path],
 ) -> tuple[dict[str, Definition], list[SensorStreamError]]:
-    """The functions of some files by name, and the faults of those that are left out.
-
-    The functions of a file are those that it defines itself, at its top level, with a name that
-    does not begin with ``_``. Reading a file runs it.
+    """The functions of some files by name, and the faults of those that are left out. A file's
+    functions are those that it defines itself, at its top level, with a name that does not begin
+    with ``_``. Reading a file runs it.
     """
     found: dict[str, Definition] = {}
     faults: list[SensorStreamError] = []
@@ -124,9 +123,8 @@ def read_reference(
     tables: Mapping[Path, str] | None = None,
 ) -> ReferenceData:
     """The lookup tables of rule files, the functions of Python files, an ontology's individuals.
-
-    ``functions`` are those files, or functions that were read from them before.
-    ``tables`` are texts that count instead of those on disk; see :func:`read_tables`.
+    ``functions`` are those files, or functions that were read from them before. ``tables`` are
+    texts that count instead of those on disk; see :func:`read_tables`.
 
     Raises:
         LanguageError: a table or a function cannot be read; it has the position of its declaration.
@@ -157,7 +155,7 @@ def read_reference_with_faults(
     functions: Functions = (),
     tables: Mapping[Path, str] | None = None,
 ) -> tuple[ReferenceData, tuple[SensorStreamError, ...]]:
-    """As :func:`read_reference`; a table that cannot be read is empty, a function is left out."""
+    """Do :func:`read_reference`, but leave out faulty functions, and empty faulty tables."""
     parsed: dict[str, dict[str, Mapping[str, str]]] = {}
     own: Mapping[str, Definition]
     faults: list[SensorStreamError] = []
@@ -177,11 +175,11 @@ def read_reference_with_faults(
     return reference_data(parsed, triples, own), tuple(faults)
 
 
-def _table_path(file: RuleFile, table: Table) -> Path:
+def _table_path(file: RuleFile, table: LookupTable) -> Path:
     return (Path(file.file).parent / table.path).resolve()
 
 
-def _given(file: RuleFile, table: Table, tables: Mapping[Path, str]) -> str:
+def _given(file: RuleFile, table: LookupTable, tables: Mapping[Path, str]) -> str:
     text = tables.get(_table_path(file, table))
     if text is None:
         raise LanguageError(
@@ -191,7 +189,7 @@ def _given(file: RuleFile, table: Table, tables: Mapping[Path, str]) -> str:
     return text
 
 
-def _table_text(file: RuleFile, table: Table) -> str:
+def _table_text(file: RuleFile, table: LookupTable) -> str:
     path = _table_path(file, table)
     try:
         return path.read_text(encoding="utf-8")
@@ -242,7 +240,7 @@ class MappingFiles:
     seconds: float | None = None
 
     def added_to(self, plan: MappingPlan, rules: Sequence[RuleFile]) -> MappingPlan:
-        """The plan of rule files, followed by theirs.
+        """Add their rules to the plan of rule files.
 
         Raises:
             LanguageError: a file cannot be compiled, or two rules share a name.
@@ -257,7 +255,7 @@ class MappingFiles:
         return replace(plan, rules=plan.rules + tuple(added))
 
     def single_maps(self) -> tuple[PlannedRule, ...]:
-        """Each triples map and each stylesheet as a separate rule, to report its results.
+        """Compile each triples map and each stylesheet as a separate rule, to report its results.
 
         Raises:
             LanguageError: a file cannot be compiled.
@@ -273,7 +271,7 @@ class MappingFiles:
         return tuple(found)
 
     def faults(self, rules: Sequence[RuleFile]) -> Iterator[SensorStreamError]:
-        """All that speaks against :meth:`added_to`."""
+        """The errors that :meth:`added_to` would raise."""
         added: list[PlannedRule] = []
         for file in self._own():
             try:

@@ -1,8 +1,9 @@
-"""The rule files of a deployment, and the rule sets of its reasoner, as texts with names.
+"""The rule files of a deployment, and the rule sets of its reasoner, as texts with names, so that
+they can be changed while it runs.
 
-So they can be changed while it runs. They are the files of ``rules.files``: in the rule language,
-RML, or stylesheets; and the rule sets of ``reasoning.profile``. Of these, one that comes along has
-the name ``owl2rl.ru``, one of a file that of the file.
+They are the files of ``rules.files``: in the rule language, RML, or stylesheets; and the rule sets
+of ``reasoning.profile``. A bundled rule set has the name ``owl2rl.ru``, one of a file that of the
+file.
 """
 
 from __future__ import annotations
@@ -30,28 +31,28 @@ from sensorstream.errors import (
     SensorStreamError,
     SettingsError,
 )
-from sensorstream.language.parser import parse, parse_with_recovery
+from sensorstream.language.rule_parser import parse, parse_with_recovery
 from sensorstream.language.syntax import RuleFile
 from sensorstream.language.wellformed import same_names
-from sensorstream.mapping.functions.definition import Library
+from sensorstream.mapping.functions.function_definition import Library
 from sensorstream.mapping.reference_data import TABLE_SUFFIX
 from sensorstream.reasoning.profiles import check_profile, rule_set_names
 from sensorstream.reasoning.profiles import text_of as rule_set_text
-from sensorstream.reasoning.rulesets.reader import SUMMARIES, read
-from sensorstream.reasoning.rulesets.reader import text_of as bundled_text
 from sensorstream.reasoning.rulesets.rule_set import RuleSet, combined
+from sensorstream.reasoning.rulesets.rule_set_reader import SUMMARIES, read
+from sensorstream.reasoning.rulesets.rule_set_reader import text_of as bundled_text
 from sensorstream.settings.settings import Settings
 
 _OTHER: Final = "set reasoning.profile to {}, and start the server again"
 
 
 def rule_sets_of(texts: Mapping[str, str]) -> dict[str, str]:
-    """Those of some texts, by name, that are rule sets."""
+    """The texts that are rule sets, by name."""
     return {name: text for name, text in texts.items() if is_rule_set(PurePath(name))}
 
 
 def rule_set_paths(settings: Settings) -> dict[str, Path | None]:
-    """The rule sets of the profile by name, in their order; None: it comes along.
+    """The rule sets of the profile by name, in their order; None: it is bundled.
 
     Raises:
         SettingsError: two have one name.
@@ -81,9 +82,8 @@ def rule_set_files(profile: str, folder: Path) -> list[Path]:
 def read_rule_set_texts(
     settings: Settings, unsaved: Mapping[Path, str] = NOTHING_UNSAVED
 ) -> dict[str, str]:
-    """The text of each rule set of the profile, by name.
-
-    ``unsaved`` are the texts of files that count instead of those on disk.
+    """The text of each rule set of the profile, by name. ``unsaved`` are the texts of files that
+    count instead of those on disk.
 
     Raises:
         SettingsError: a file cannot be read, or two have one name.
@@ -98,9 +98,8 @@ def read_rule_set_texts(
 
 
 def with_rule_sets(settings: Settings, texts: Mapping[str, str]) -> dict[str, str]:
-    """The texts, with rule sets exactly if the profile has some: those of the settings, if need be.
-
-    They may be from before the profile was changed, or from before a change held rule sets.
+    """The texts, with rule sets exactly if the profile has some: their own, or the settings'. They
+    may be from before the profile was changed, or from before a change held rule sets.
 
     Raises:
         SettingsError: a file cannot be read, or two have one name.
@@ -131,7 +130,7 @@ def state_rules_of(
     unsaved: Mapping[Path, str] = NOTHING_UNSAVED,
     texts: Mapping[str, str] | None = None,
 ) -> tuple[RuleFile, ...]:
-    """The rules that delete of the profile's rule sets; none where :func:`rule_set_faults` are."""
+    """The deleting rules of the profile's rule sets; none if there are :func:`rule_set_faults`."""
     try:
         check_profile(settings.reasoning.profile)
         found = read_rule_set_texts(settings, unsaved) if texts is None else texts
@@ -146,11 +145,9 @@ def rule_set_faults(
     unsaved: Mapping[Path, str] = NOTHING_UNSAVED,
     texts: Mapping[str, str] | None = None,
 ) -> Iterator[SensorStreamError]:
-    """Why the rule sets of the profile cannot be used, a fault for each.
-
-    Whether they have a result together depends on the ontology, which decides what feeds what.
-
-    ``unsaved`` as in :func:`read_rule_set_texts`; ``texts`` count instead of all of them.
+    """The reasons why the rule sets of the profile cannot be used, a fault for each. Whether they
+    have a result together depends on the ontology, which decides what feeds what. ``unsaved`` as in
+    :func:`read_rule_set_texts`; ``texts`` count instead of all of them.
     """
     try:
         check_profile(settings.reasoning.profile)
@@ -168,7 +165,7 @@ def rule_set_faults(
 def faults_of(
     file: Path, unsaved: Mapping[Path, str] = NOTHING_UNSAVED
 ) -> Iterator[SensorStreamError]:
-    """Why a rule set cannot be used by itself; ``unsaved`` as in :func:`read_rule_set_texts`."""
+    """The fault of a rule set by itself; ``unsaved`` as in :func:`read_rule_set_texts`."""
     try:
         _read(unsaved[file] if file in unsaved else rule_set_text(file), str(file))
     except (LanguageError, SettingsError) as error:
@@ -215,10 +212,8 @@ _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}\.(rules|ttl|turtle|
 
 
 def rule_paths(settings: Settings) -> dict[str, Path]:
-    """The files of ``rules.files``, by name, in their order.
-
-    The name is the last part of the path; if several files have it, the path from the settings'
-    folder on.
+    """The files of ``rules.files``, by name, in their order. The name is the last part of the path;
+    if several files have it, the path from the settings' folder on.
     """
     paths = settings.rules.files
     often = Counter(each.name for each in paths)
@@ -269,7 +264,7 @@ def parse_texts(settings: Settings, texts: Mapping[str, str]) -> list[RuleFile]:
 
 
 def path_of(settings: Settings, name: str) -> Path:
-    """Where a rule file is, or would be: tables that it names are read from there."""
+    """The place of a rule file, existing or not: tables that it names are read from there."""
     paths = {**rule_set_paths(settings), **rule_paths(settings)}
     return paths.get(name) or settings.folder / name
 
@@ -312,7 +307,7 @@ def checked_name(name: str) -> str:
 
 
 def check_named(settings: Settings, texts: Mapping[str, str], library: Library) -> None:
-    """Check that the files that rules name which were sent lie in the deployment's folder, and that
+    """Check that the files named by rules that were sent lie in the deployment's folder, and that
     tables are CSV files by their names.
 
     Args:
@@ -321,7 +316,8 @@ def check_named(settings: Settings, texts: Mapping[str, str], library: Library) 
         library: the functions that RML may name.
 
     Raises:
-        LanguageError: one does not: it might be any file of this machine. Or a text cannot be read.
+        LanguageError: a file lies elsewhere: it might be any file of this machine. Or a text cannot
+            be read.
     """
     for name, text in texts.items():
         path = path_of(settings, name)

@@ -7,9 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from sensorstream.app.control.exchange import FROM_SETTINGS, ServedOntology
-from sensorstream.app.control.faults import faults
+from sensorstream.app.control.file_faults import faults
 from sensorstream.app.control.file_texts import below, text_of
+from sensorstream.app.control.rule_exchange import FROM_SETTINGS, ServedOntology
 from sensorstream.app.control.rule_files import (
     check_named,
     check_rule_sets,
@@ -18,10 +18,10 @@ from sensorstream.app.control.rule_files import (
     read_texts,
     rule_sets_of,
 )
-from sensorstream.app.control.versions import Match, Versions, check_match, digest_of
+from sensorstream.app.control.versions import Match, ResourceVersions, check_match, digest_of
 from sensorstream.app.control.wiring import Deployment
-from sensorstream.app.handle import Handle
-from sensorstream.app.why.trials import DeploymentTrial, MessageTrial, Trials
+from sensorstream.app.deployment_handle import Handle
+from sensorstream.app.why.message_trials import DeploymentTrial, MessageTrial, Trials
 from sensorstream.errors import (
     ChangedMeanwhile,
     LanguageError,
@@ -52,11 +52,9 @@ class RuleFileInForce:
 
 @dataclass(frozen=True, slots=True)
 class RuleFiles:
-    """All rule files in force, in the order in which they are applied.
-
-    ``origin`` is ``settings``, or the journal's id of the change that put them. ``tables`` are the
-    paths of the files that they name (tables, and what RML joins messages with), with what the
-    server's own file has now.
+    """The rule files in force, in the order in which they are applied. ``origin`` is ``settings``,
+    or the journal's id of the change that put them. ``tables`` are the paths of the files that they
+    name (tables, and what RML joins messages with), each compared with the server's own file.
     """
 
     origin: str
@@ -66,9 +64,9 @@ class RuleFiles:
 
 
 class Rulebook:
-    """Reads and changes the rule files of a running deployment. Thread-safe.
+    """The rule files of a running deployment: reads, changes and trials. Thread-safe.
 
-    What names a rule file raises :class:`.UnknownRules` if there is none, a change
+    A method that names a rule file raises :class:`.UnknownRules` if there is none, a change
     :class:`.ChangedMeanwhile` if ``match`` says no, and what :meth:`.Exchange.change_rules` raises;
     a trial what :meth:`.Trials.alone` and :meth:`.Trials.compare` do. Where the engines are not
     here, both raise :class:`.RunsOnSpark`.
@@ -78,10 +76,11 @@ class Rulebook:
         self._app = app
         self._trials = trials
         # Of a file that is there, none until rules are first put.
-        self.versions = Versions(lambda: app.url, (PutRules.kind,), str, without=self._check_there)
+        self.versions = ResourceVersions(
+            lambda: app.url, (PutRules.kind,), str, without=self._check_there
+        )
 
     def files(self) -> RuleFiles:
-        """The rule files in force."""
         texts, disk = self._texts(), self._on_disk()
         return RuleFiles(
             self._origin(),
@@ -94,7 +93,7 @@ class Rulebook:
         )
 
     def file(self, name: str) -> RuleFileInForce:
-        """One rule file in force."""
+        """A rule file in force."""
         for each in self.files().files:
             if each.name == name:
                 return each
@@ -110,7 +109,7 @@ class Rulebook:
             match: whether the change is wanted, told the digest of the present text, or None.
 
         Returns:
-            The journal's id of the change that put all that is in force now.
+            The journal's id of the change that put the present rules.
 
         Raises:
             RulesError: no rule file can have this name, or a rule set has no reasoner.
@@ -140,9 +139,8 @@ class Rulebook:
         return self._change(change, by)
 
     def put_all(self, files: Mapping[str, str], by: str, match: Match = None) -> str:
-        """Put a whole set of rule files in force, whole or not at all; see :meth:`put`.
-
-        ``match`` is told the digest of the present set.
+        """Put a whole set of rule files in force, whole or not at all; see :meth:`put`. ``match``
+        is told the digest of the present set.
         """
 
         def change(now: Mapping[str, str]) -> Mapping[str, str]:
@@ -155,7 +153,7 @@ class Rulebook:
         return self._change(change, by)
 
     def try_put(self, name: str, text: str) -> DeploymentTrial:
-        """What :meth:`put` would change, told by recent messages; nothing is put.
+        """Try :meth:`put` on recent messages and return the differences; nothing is put.
 
         Raises:
             RulesError: no rule file can have this name.
@@ -166,15 +164,14 @@ class Rulebook:
         return self._try({**texts, name: text})
 
     def try_all(self, files: Mapping[str, str]) -> DeploymentTrial:
-        """What :meth:`put_all` would change; see :meth:`try_put`."""
+        """Try :meth:`put_all` on recent messages; see :meth:`try_put`."""
         return self._try(_checked(files, self._texts()))
 
     def try_message(
         self, content: bytes, source: str, files: Mapping[str, str], after: int = 0
     ) -> MessageTrial:
-        """What the rules would make of a message, with other texts of some files; see `try_put`.
-
-        So many of the last messages are taken in first (``after``).
+        """Try a message on the rules, with other texts of some files; see :meth:`try_put`. The last
+        ``after`` messages are taken in first.
 
         Raises:
             RulesError: no rule file can have this name.
@@ -185,8 +182,8 @@ class Rulebook:
             found = tuple(_faults(now, texts)) if texts != now.texts else ()
             if found:
                 return MessageTrial(found)
-            # Compiled anew in any case: the processes of stylesheets and schemas are not those
-            # that messages wait for.
+            # Always compiled anew, so that the trial has its own processes of stylesheets and
+            # schemas, for which no messages wait.
             new = self._app.exchange.deployment_with(texts)
             arrival = new.timeline.of(self._app.clock.now())
             return self._trials.message(new, content, source, arrival, after)
@@ -231,7 +228,7 @@ class Rulebook:
         try:
             return read_texts(self._app.deployment.settings)
         except SettingsError:
-            # Whoever changes a file may have removed it for a moment.
+            # An editor may have removed the file for a moment.
             return {}
 
 
@@ -248,14 +245,14 @@ def _checked(files: Mapping[str, str], now: Mapping[str, str]) -> Mapping[str, s
 
 
 def _faults(now: Deployment, texts: Mapping[str, str]) -> Iterator[SensorStreamError]:
-    """All faults of rule files that are not in force yet."""
+    """The faults of rule files that are not in force yet."""
     settings = now.settings
     changed = {name: text for name, text in texts.items() if now.texts.get(name) != text}
     try:
         check_rule_sets(settings, texts)
         check_named(settings, changed, now.reference.library_of(""))
     except (LanguageError, RulesError) as error:
-        # No further: any file of this machine would be read, and told of.
+        # No further: any file of this machine would be read, and its text shown.
         yield error
         return
     unsaved = mapping_paths(settings, texts)
@@ -284,11 +281,11 @@ def changed_rules(files: Deployment | str, store: Store) -> PutRules | None:
     """The entry of a start that finds other rules than the last one; None: the same, or others put.
 
     The rule sets of the reasoner decide what is inferred from each message, so a start writes them,
-    with the other rule files, into the journal: messages from before an edit meet what was in force
+    with the other rule files, into the journal: messages from before an edit meet the rules of
     then. Without rule sets nothing is written before something is put.
 
     Args:
-        files: what :func:`.read_files` has found.
+        files: the result of :func:`.read_files`.
         store: has the journal.
 
     Raises:
@@ -310,9 +307,8 @@ def changed_rules(files: Deployment | str, store: Store) -> PutRules | None:
 
 def changed_functions(settings: Settings, store: Store) -> ReadFunctions | None:
     """The entry of a start that reads other files of functions than the last one; None: the same.
-
-    Rules call them, so the same message may give something else after an edit. Their code is not
-    in the journal: code that comes from there is never run. But it says which files they were.
+    Rules call them, so the same message may give something else after an edit. The journal records
+    which files they were, but not their code: code from the journal is never run.
 
     Raises:
         HistoryError: the journal cannot be read.
@@ -344,8 +340,8 @@ def _differences(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]
     ]
 
 
-class Ontologies:
-    """Reads and changes the ontology of a running deployment. Thread-safe.
+class OntologyControl:
+    """The ontology of a running deployment: reads, changes and trials. Thread-safe.
 
     A change raises what :meth:`.Exchange.change_ontology` does, and :class:`.OntologyConflict` if
     somebody's view depends on a view that would change; a trial what :meth:`.Trials.alone` and
@@ -356,7 +352,9 @@ class Ontologies:
         self._app = app
         self._trials = trials
         # None while that of the settings has always been in force.
-        self.versions = Versions(lambda: app.url, (PutOntology.kind,), lambda _: "the ontology")
+        self.versions = ResourceVersions(
+            lambda: app.url, (PutOntology.kind,), lambda _: "the ontology"
+        )
 
     def in_force(self) -> ServedOntology:
         """The ontology in force, and its origin."""
@@ -367,7 +365,7 @@ class Ontologies:
         return ServedOntology(content, "application/n-triples", FROM_SETTINGS)
 
     def put(self, content: bytes, media_type: str, by: str = "", match: Match = None) -> str:
-        """Put another ontology in force between two messages; its entry in the journal.
+        """Put another ontology in force between two messages; returns the id of its entry.
 
         Args:
             content: its text.
@@ -394,7 +392,7 @@ class Ontologies:
         return outcome.message.id
 
     def try_put(self, content: bytes, media_type: str) -> DeploymentTrial:
-        """What :meth:`put` would change, told by recent messages; nothing is put."""
+        """Try :meth:`put` on recent messages and return the differences; nothing is put."""
         with self._trials.alone("another ontology"):
             now = self._app.deployment
             try:

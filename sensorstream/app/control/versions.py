@@ -1,4 +1,4 @@
-"""What rule files, queries, webhooks and the ontology have in common: they are texts with versions.
+"""The versions of rule files, queries, webhooks and the ontology.
 
 Each change of one is an entry of the journal, and each accepted one is a version: the entry's id
 names it. So nothing is kept beside the journal, and a replay meets the same versions.
@@ -32,11 +32,10 @@ Match: TypeAlias = Callable[[str | None], bool] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class TextVersion:
     """A text of a resource; ``text`` is None, and ``digest`` empty, where it was removed.
-
     ``change`` is the journal's id of the entry that put it, ``by`` who sent that, or ``settings``
-    for what was in force before the first change; empty if that is not known.
+    for the text before the first change; empty if that is not known.
     """
 
     change: str
@@ -48,7 +47,7 @@ class Version:
 
 
 def said_of(name: str, entry: Entry) -> tuple[bytes | None, str, str]:
-    """What an entry says of the resource of a name: its text, who sent it, and its media type."""
+    """The text that an entry gives the resource of a name, who sent it, and its media type."""
     match entry:
         case RegisterQuery(text=text, by=by):
             return text.encode(), by, QUERY
@@ -82,17 +81,17 @@ def check_match(match: Match, text: bytes | str | None, what: str) -> None:
 
 
 def _fine(_: str) -> None:
-    """Nothing speaks against a name."""
+    """Accept any name."""
 
 
 @dataclass(frozen=True, slots=True)
-class Versions:
+class ResourceVersions:
     """The versions of all resources of one sort; the ontology, of which there is one, has no name.
 
     ``kinds`` are those of the entries that change them; see :func:`said_of`. ``by_source``: the
-    source of an entry is the name; otherwise an entry may say something of any of them. ``check``
-    raises that no resource can have a name, ``without`` that there has never been the one of a name
-    that has no versions. ``what`` names a resource in an error. ``url`` is that of the database.
+    source of an entry is the name; otherwise an entry may concern any of them. ``check`` raises
+    that no resource can have a name, ``without`` that a name without versions never had one.
+    ``what`` names a resource in an error. ``url`` is that of the database.
     """
 
     url: Callable[[], str]
@@ -102,8 +101,8 @@ class Versions:
     check: Callable[[str], object] = _fine
     without: Callable[[str], object] = _fine
 
-    def all(self, name: str = "") -> Iterator[Version]:
-        """The versions of one, oldest first.
+    def all(self, name: str = "") -> Iterator[TextVersion]:
+        """The versions of a resource, oldest first.
 
         Raises:
             UnknownRules, UnknownQuery, UnknownWebhook: there has never been one of this name.
@@ -119,7 +118,7 @@ class Versions:
         yield first
         yield from found
 
-    def one(self, change: str, name: str = "") -> Version:
+    def one(self, change: str, name: str = "") -> TextVersion:
         """The version that a change has put.
 
         Raises:
@@ -135,7 +134,7 @@ class Versions:
         told = ", ".join(there[-20:]) or "none"
         raise UnknownVersion(f"{self.what(name)} has no version '{change[:60]}': there are {told}")
 
-    def _read(self, name: str) -> Iterator[Version]:
+    def _read(self, name: str) -> Iterator[TextVersion]:
         last: bytes | None = None
         source = name if self.by_source else None
         with closing(journal_changes(self.url(), self.kinds, source)) as rows:
@@ -147,5 +146,5 @@ class Versions:
                 if text != last:
                     digest = "" if text is None else digest_of(text)
                     change, at = record.message.id, record.received_at
-                    yield Version(change, at, by, digest, text, media_type)
+                    yield TextVersion(change, at, by, digest, text, media_type)
                 last = text

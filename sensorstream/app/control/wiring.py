@@ -1,4 +1,4 @@
-"""From settings to an engine: reads, compiles and connects the parts."""
+"""Reads, compiles and connects the parts of an engine that the settings describe."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sensorstream.app.control.engine_settings import (
     window_partition,
     window_spec,
 )
-from sensorstream.app.control.faults import question_faults
+from sensorstream.app.control.file_faults import question_faults
 from sensorstream.app.control.file_texts import FileTexts, read_file
 from sensorstream.app.control.mapping_files import (
     MappingFiles,
@@ -35,26 +35,26 @@ from sensorstream.app.control.rule_files import (
     table_paths,
 )
 from sensorstream.clock import thread_seconds
-from sensorstream.engine.arrival import Mapper, Spacing
-from sensorstream.engine.core import Parts
 from sensorstream.engine.engine import Engine
-from sensorstream.engine.filters import Filter
-from sensorstream.engine.live_queries import QueryTerms
+from sensorstream.engine.engine_queries import QueryTerms
+from sensorstream.engine.engine_state import Parts
+from sensorstream.engine.message_filters import EntryFilter
+from sensorstream.engine.message_reading import Mapper, Spacing
 from sensorstream.engine.reorder import Disorder
 from sensorstream.engine.shedding import Shedding
 from sensorstream.errors import SettingsError, TermError
 from sensorstream.journal.records import OntologyVersion
-from sensorstream.kb.graph import KnowledgeBase, Origin
-from sensorstream.kb.snapshot import Snapshot
-from sensorstream.language.parser import parse
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
+from sensorstream.kb.snapshot import OxigraphSnapshot
+from sensorstream.language.rule_parser import parse
 from sensorstream.language.syntax import RuleFile
 from sensorstream.language.wellformed import same_names
-from sensorstream.mapping.compile import compile_mapping
-from sensorstream.mapping.functions.definition import Definition
-from sensorstream.mapping.plan import MappingPlan
+from sensorstream.mapping.functions.function_definition import Definition
+from sensorstream.mapping.mapping_compiler import compile_mapping
+from sensorstream.mapping.mapping_plan import MappingPlan
 from sensorstream.mapping.reference_data import ReferenceData
 from sensorstream.model.timeline import Instant, Timeline
-from sensorstream.model.waits import Silence
+from sensorstream.model.waits import SilentSource
 from sensorstream.network.budget import Limits
 from sensorstream.reasoning.ontology import Ontology, deployed_ontology
 from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC, check_profile, make_reasoner
@@ -62,20 +62,20 @@ from sensorstream.reasoning.reasoner import Reasoner
 from sensorstream.reasoning.rulesets.rule_set import RuleSet
 from sensorstream.rules.conditions import SnapshotEvaluator
 from sensorstream.rules.continuous import NetworkEvaluator
-from sensorstream.rules.notes import check_classes_named
 from sensorstream.rules.rule_compiler import CompiledRule, compile_rules
+from sensorstream.rules.rule_notes import check_classes_named
 from sensorstream.settings.settings import LimitSettings, Settings
-from sensorstream.window.partition import SOURCE, partition_of
-from sensorstream.window.spec import Partition, WindowSpec
 from sensorstream.window.window import make_window
+from sensorstream.window.window_partition import SOURCE, partition_of
+from sensorstream.window.window_spec import WindowPartitioning, WindowSpec
 
 if TYPE_CHECKING:
-    from sensorstream.history.pipeline import Runner
+    from sensorstream.history.effects_writer import PipelineRunner
 
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """All files that the settings name, read and compiled; nothing has been started.
+    """The files that the settings name, read and compiled; nothing has been started.
 
     ``texts`` are those of the rule files, by name, rule sets of the reasoner included; ``rule_set``
     are the rules of these, None for a profile that has none. ``put`` is the journal's id of the
@@ -90,10 +90,10 @@ class Deployment:
     mapping: MappingPlan
     rules: tuple[CompiledRule, ...]
     window: WindowSpec
-    partition: Partition | None
+    partition: WindowPartitioning | None
     disorder: Disorder | None
     ahead: int | None
-    filters: tuple[Filter, ...]
+    filters: tuple[EntryFilter, ...]
     shedding: Shedding | None
     texts: Mapping[str, str]
     put: str = ""
@@ -106,7 +106,7 @@ class Deployment:
 
     @property
     def names_only(self) -> bool:
-        """Whether members of classes are told for classes with a name only."""
+        """Whether the members of classes are known for named classes only."""
         return self.settings.reasoning.profile in DESCRIPTION_LOGIC
 
 
@@ -116,25 +116,25 @@ class Machine:
 
     engine: Engine
     mapper: Mapper
-    snapshot: Snapshot
+    snapshot: OxigraphSnapshot
 
 
-def runner_of(settings: Settings) -> Runner:
+def runner_of(settings: Settings) -> PipelineRunner:
     """The runner that the settings ask for, as the history knows it.
 
     Raises:
         SettingsError: a setting of the window or of lateness is not valid.
     """
     # The driver takes long to import, and a deployment may be read without a database.
-    from sensorstream.history.pipeline import Runner
+    from sensorstream.history.effects_writer import PipelineRunner
 
     partition = partition_of(settings.window.partition)
     by_source = partition is not None and partition.property is None
     window = window_spec(settings.window, settings.time.timeline)
     by_count = window.physical and disorder_spec(settings) is None
     if settings.pipeline.runner == "spark":
-        return Runner("spark", settings.pipeline.key, by_count)
-    return Runner("engine", SOURCE if by_source else "", by_count)
+        return PipelineRunner("spark", settings.pipeline.key, by_count)
+    return PipelineRunner("engine", SOURCE if by_source else "", by_count)
 
 
 def read_rules(files: Sequence[Path]) -> list[RuleFile]:
@@ -167,7 +167,7 @@ def with_state_rules(files: Sequence[RuleFile], rule_set: RuleSet | None) -> lis
 
 @dataclass(frozen=True, slots=True)
 class Substitutes:
-    """What counts instead of what the settings' files say; what is None, these say.
+    """Texts and functions that count instead of those of the settings' files; None: these do.
 
     ``texts`` are those of the rule files, as the ``change`` has put them in force, ``tables`` those
     of the files that they name, ``functions`` those of the Python files, which are not run. With
@@ -284,16 +284,15 @@ def reasoner_of(deployment: Deployment) -> Reasoner:
 
 
 def version_of(deployment: Deployment, seq: int, valid_from: Instant | None) -> OntologyVersion:
-    """The ontology of the settings' files, as it is recorded when an engine starts with it.
-
-    It is in force for the journal's entries after ``seq``, from ``valid_from`` on.
+    """The ontology of the settings' files, as it is recorded when an engine starts with it. It is
+    in force for the journal's entries after ``seq``, from ``valid_from`` on.
     """
     content = deployment.ontology.ntriples()
     return OntologyVersion(seq, valid_from, content, "application/n-triples")
 
 
 def message_limits(limits: LimitSettings, spent: Callable[[], float]) -> Limits:
-    """What a message may take of rules, by the settings."""
+    """The limits of a message in rules, by the settings."""
     return Limits(limits.message_rows, limits.message_seconds, spent, "limits.message")
 
 
@@ -312,9 +311,8 @@ def build_machine(
     ``reasoner`` is used instead of a new one of the deployment's profile: that of an engine that is
     not used any more, whose process goes on, or none for an engine that holds nothing. ``turn`` is
     that of :class:`.Engine`. ``spent`` tells the processor time of the thread that works, which the
-    limits count. ``shared``: several clients use it, so that what all continuous
-    queries take together is limited, too. ``live``: messages come as they happen, and are refused
-    if they are of the future.
+    limits count. ``shared``: several clients use it, so the total of all continuous queries is
+    limited, too. ``live``: messages come as they happen, and are refused if they are of the future.
 
     Raises:
         ReasonerError: the reasoner does not start.
@@ -322,7 +320,7 @@ def build_machine(
     settings = deployment.settings
     knowledge = KnowledgeBase()
     knowledge.add(Origin.STATIC, deployment.ontology.triples)
-    snapshot = Snapshot(knowledge)
+    snapshot = OxigraphSnapshot(knowledge)
     limits, rows = message_limits(settings.limits, spent), settings.limits.query_rows
     seconds, together = settings.limits.query_seconds, settings.limits.query_seconds_together
     of_query = Limits(rows, seconds, spent, kept=rows, wall=counter)
@@ -350,7 +348,7 @@ def build_machine(
                 limits=replace(of_query, together=together) if shared else of_query,
                 anew=settings.limits.evaluate_anew,
             ),
-            silence=Silence(settings.time.silence),
+            silence=SilentSource(settings.time.silence),
         )
         engine = Engine(parts)
     except BaseException:

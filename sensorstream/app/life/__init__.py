@@ -1,1 +1,1 @@
-"""How a deployment starts, takes entries in, and does: pipeline, recovery, health, upkeep."""
+"""The life of a deployment: its start, pipeline, recovery, health and upkeep."""

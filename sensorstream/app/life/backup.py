@@ -28,12 +28,12 @@ from sensorstream.app.control.mapping_files import is_rule_file
 from sensorstream.app.control.rule_files import rule_set_files
 from sensorstream.errors import HistoryError
 from sensorstream.history.database import connect, translating
-from sensorstream.history.opening import dump, fill, open_history, open_kept
+from sensorstream.history.open_history import dump, fill, open_history, open_kept
 from sensorstream.history.views import admit_to_views
 from sensorstream.installation import require
-from sensorstream.language.parser import parse_with_recovery
+from sensorstream.language.rule_parser import parse_with_recovery
 from sensorstream.processes.own_folders import own_folder, remove_left
-from sensorstream.reasoning.documents import surroundings
+from sensorstream.reasoning.ontology_documents import surroundings
 from sensorstream.settings.settings import Settings
 from sensorstream.settings.settings_file import load_settings
 
@@ -44,18 +44,16 @@ _ARCHIVE: Final = "archive/"
 _FORMAT: Final = 1
 _MAKING: Final = ".backup-"
 _RESTORING: Final = ".restore-"
-"""How the names of folders begin in which that is done: locked as long as it lasts."""
+"""The beginning of the names of the working folders, which are locked while in use."""
 _TOLD: Final = 200
 """Characters of a name that are repeated."""
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """What a backup says of itself.
-
-    ``settings`` is the name of the settings file. ``digests`` are the SHA-256 of the other parts.
-    ``outside`` are files that belong to the deployment and that it does not hold, ``archive`` is
-    the folder that the archive had.
+class BackupFacts:
+    """The description of a backup, which it contains. ``settings`` is the name of the settings
+    file. ``digests`` are the SHA-256 of the other parts. ``outside`` are files that belong to the
+    deployment and that it does not hold, ``archive`` is the folder that the archive had.
     """
 
     format: int
@@ -67,7 +65,7 @@ class Facts:
     digests: Mapping[str, str]
 
 
-def back_up(settings: Settings, file: Path, now: datetime) -> Facts:
+def back_up(settings: Settings, file: Path, now: datetime) -> BackupFacts:
     """Write a backup to a new file, with and without a running server.
 
     Raises:
@@ -87,7 +85,7 @@ def back_up(settings: Settings, file: Path, now: datetime) -> Facts:
         parts[_DATABASE] = folder / _DATABASE
         for each in archived:
             parts[f"{_ARCHIVE}{each.relative_to(settings.archive.folder)}"] = each
-        facts = Facts(
+        facts = BackupFacts(
             _FORMAT,
             metadata.version("sensorstream"),
             now.isoformat(timespec="seconds"),
@@ -112,10 +110,9 @@ def back_up(settings: Settings, file: Path, now: datetime) -> Facts:
     return facts
 
 
-def restore(file: Path, folder: Path) -> tuple[Facts, Settings]:
+def restore(file: Path, folder: Path) -> tuple[BackupFacts, Settings]:
     """Make a deployment of a backup in an empty or new folder, and fill its empty database.
-
-    Variables of the environment win over the settings of the backup, as ever: ``history.url`` may
+    Variables of the environment win over the settings of the backup, as always: ``history.url`` may
     name another database.
 
     Raises:
@@ -130,7 +127,7 @@ def restore(file: Path, folder: Path) -> tuple[Facts, Settings]:
         raise HistoryError(f"{folder} is not empty, and nothing in it is overwritten: give another")
     folder.parent.mkdir(parents=True, exist_ok=True)
     try:
-        # On the folder's disk, so that there is room, or none: the folder may be a disk of its own.
+        # On the folder's disk, where the room is needed: the folder may be a disk of its own.
         near = folder if folder.exists() else folder.parent
         with (
             tarfile.open(file, "r:") as tar,
@@ -146,7 +143,7 @@ def restore(file: Path, folder: Path) -> tuple[Facts, Settings]:
         raise HistoryError(f"{file} is not a whole backup: {error}") from error
 
 
-def _members(tar: tarfile.TarFile, facts: Facts) -> Iterator[tarfile.TarInfo]:
+def _members(tar: tarfile.TarFile, facts: BackupFacts) -> Iterator[tarfile.TarInfo]:
     """The files of a backup, before any of them is written.
 
     Raises:
@@ -155,7 +152,7 @@ def _members(tar: tarfile.TarFile, facts: Facts) -> Iterator[tarfile.TarInfo]:
     found = tar.getmembers()
     known = {_FACTS, *facts.digests}
     for each in found:
-        # Not one of a link, which may lead anywhere, nor of more bytes than there are.
+        # No link, which may lead anywhere, and no size above that of the file.
         plain = each.isreg() and not each.issparse()
         if not plain or each.name not in known:
             told = "no file of it" if plain else "no plain file"
@@ -187,7 +184,7 @@ def _extract(tar: tarfile.TarFile, member: tarfile.TarInfo, part: Path) -> None:
         shutil.copyfileobj(content, written)
 
 
-def _restore(facts: Facts, place: Path) -> None:
+def _restore(facts: BackupFacts, place: Path) -> None:
     """Make the deployment of what was extracted, where it was extracted."""
     for name, digest in facts.digests.items():
         part = _inside(place, name)
@@ -216,7 +213,7 @@ def _restore(facts: Facts, place: Path) -> None:
 
 
 def _put(made: Path, folder: Path, settings: str) -> None:
-    """Bring a whole deployment to its place: who is killed before that has made none."""
+    """Move a whole deployment to its place; a kill before the end leaves none."""
     if not folder.exists():
         made.rename(folder)
         return
@@ -225,11 +222,11 @@ def _put(made: Path, folder: Path, settings: str) -> None:
         each.rename(folder / each.name)
 
 
-def _facts(tar: tarfile.TarFile, file: Path) -> Facts:
+def _facts(tar: tarfile.TarFile, file: Path) -> BackupFacts:
     not_one = f"{file} is not a backup of SensorStream"
     try:
         head = tar.extractfile(_FACTS)
-        facts = Facts(**json.loads(head.read())) if head is not None else None
+        facts = BackupFacts(**json.loads(head.read())) if head is not None else None
     except (KeyError, TypeError, ValueError) as error:
         raise HistoryError(f"{not_one}: {error}") from error
     if facts is None:
@@ -245,13 +242,12 @@ def _facts(tar: tarfile.TarFile, file: Path) -> Facts:
 def archive_files(
     url: str, folder: Path, *, read: bool = True
 ) -> Iterator[tuple[list[Path], list[Path]]]:
-    """The files that hold rows of the archive, and those that are lost or damaged.
-
-    While the block lasts, no process changes the archive. Without ``read`` a file that is there is
-    taken to be whole.
+    """The files that hold rows of the archive, and those that are lost or damaged. While the block
+    lasts, no process changes the archive. Without ``read`` a file that is there is taken to be
+    whole.
 
     Raises:
-        ArchiveError: another process does.
+        ArchiveError: another process changes the archive.
         MissingExtra: there is an archive, and the modules that know it are not installed.
     """
     with closing(connect(url, application="sensorstream backup")) as connection:
@@ -281,7 +277,6 @@ def archive_files(
 
 def named_files(settings: Settings) -> tuple[list[Path], list[Path]]:
     """The files that the settings name: those beside or below the settings file, and others.
-
     Secrets count among the others: certificates, private keys, files of passwords.
     """
     inside: list[Path] = []
@@ -303,7 +298,7 @@ def _read(settings: Settings) -> Iterator[Path]:
     yield from rule_set_files(settings.reasoning.profile, settings.folder)
     yield from settings.functions.files
     for path in filter(is_rule_file, settings.rules.files):
-        # One that is broken may not be in force, and is kept as it is.
+        # A broken file may not be in force, and is kept as it is.
         with suppress(OSError, UnicodeDecodeError):
             rules, _ = parse_with_recovery(path.read_text(encoding="utf-8"), str(path))
             yield from (path.parent / table.path for table in (rules.tables if rules else ()))

@@ -1,4 +1,4 @@
-"""What waits for the engine: bounded, and taken from all senders in turn."""
+"""The queue before the engine: bounded, and fair between senders."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sensorstream.model.frozen import frozen
 from sensorstream.settings.settings import LimitSettings
 
 Path: TypeAlias = tuple[str, str, str]
-"""Whose it is: address, source, connection. Each level takes turns within the one before, so that
+"""Address, source and connection of a sender. Each level takes turns within the one before, so that
 an address gains nothing by many sources, and a source nothing by many connections."""
 
 _T = TypeVar("_T")
@@ -28,31 +28,30 @@ _SOON: Final = 1.0
 
 
 @frozen
-class Sender:
-    """Who sends: an address, and what tells its connections apart."""
+class MessageSender:
+    """A sender: an address, and a key that tells its connections apart."""
 
     address: str = ""
     connection: str = ""
 
     def path(self, source: str) -> Path:
-        """Its place in the queue, for messages of a source."""
         return self.address, source, self.connection
 
 
-HERE: Final = Sender()
+HERE: Final = MessageSender()
 """This process itself."""
 
 
-class Waiting(Generic[_T]):
+class FairQueue(Generic[_T]):
     """A queue that is fair between senders, and keeps the order of each path.
 
-    There are two rows of turns: of paths whose next item is heavy, as ``heavy`` tells of a path
-    and a size, and of all others.
+    It takes turns separately among paths whose next item is heavy, as ``heavy`` decides by path and
+    size, and among all others.
 
-    Bounded by the dynamic thresholds of Choudhury and Hahne (1998), with factor 1: an address is
-    refused once as much of it waits as there is room left. So one alone has half of the queue, two
-    have a third each, and there is room for a newcomer until many addresses have filled it. Every
-    operation is O(1). Not thread-safe.
+    It is bounded by the dynamic thresholds of Choudhury and Hahne (1998), with factor 1: an address
+    is refused once as much of it waits as there is room left. So one alone has half of the queue,
+    two have a third each, and there is room for a newcomer until many addresses have filled it.
+    Every operation is O(1). Not thread-safe.
     """
 
     def __init__(
@@ -79,7 +78,7 @@ class Waiting(Generic[_T]):
         return self._all.bytes
 
     def senders(self, *, heavy: bool) -> int:
-        """How many paths wait whose next item is heavy; or is not."""
+        """The number of paths whose next item is heavy, or is not."""
         return self._turns[heavy].paths
 
     def put(self, path: Path, size: int, item: _T) -> None:
@@ -134,7 +133,7 @@ class Waiting(Generic[_T]):
 
 @dataclass(slots=True)
 class _Amount:
-    """What waits, of all or of one address."""
+    """The number and size of waiting items, of all or of one address."""
 
     messages: int = 0
     bytes: int = 0
@@ -148,13 +147,13 @@ class _Turns:
     addresses: dict[str, dict[str, dict[str, None]]] = field(default_factory=dict)
 
     def add(self, path: Path) -> None:
-        """Of its kin it is the last to have a turn."""
+        """Add a path, as the last to have a turn within its source."""
         address, source, connection = path
         self.addresses.setdefault(address, {}).setdefault(source, {})[connection] = None
         self.paths += 1
 
     def take(self) -> Path:
-        """Remove the first; those it belongs to are the last to have a turn again."""
+        """Remove the first path; its source and address become the last to have a turn."""
         address, sources = next(iter(self.addresses.items()))
         source, connections = next(iter(sources.items()))
         connection = next(iter(connections))
@@ -169,10 +168,10 @@ class _Turns:
 
 @dataclass(slots=True)
 class WaitingEntry:
-    """An entry that is to be journalled and applied, and who waits for its outcome."""
+    """An entry that is to be journalled and applied, and the future of its outcome."""
 
     entry: Entry
-    sender: Sender = HERE
+    sender: MessageSender = HERE
     future: Future[Outcome] = field(default_factory=Future)
     repeated: bool = False
     """Whether it is a message that the journal may have already: it is looked for there."""
@@ -182,16 +181,16 @@ class WaitingEntry:
     """Whether its sender is answered as soon as it is in the journal."""
     since: float = field(default_factory=time.perf_counter)
     concerned: Mapping[str, str] = field(default_factory=concerned)
-    """Of what the log speaks with it: the request that brought it."""
+    """The facts that the log adds: the request that brought it."""
 
     @property
     def origin(self) -> str:
-        """That of a message; empty: it has none."""
+        """The origin of a message; empty: it has none."""
         return self.entry.origin if isinstance(self.entry, TakeMessage) else ""
 
     @property
     def path(self) -> Path:
-        """Its place in the queue; changes of one kind keep their order."""
+        """The place in the queue; changes of one kind keep their order."""
         entry = self.entry
         return self.sender.path(entry.source if isinstance(entry, TakeMessage) else entry.kind)
 
@@ -201,7 +200,7 @@ class WaitingEntry:
         return len(self.entry.content) if isinstance(self.entry, TakeMessage) else 0
 
     def end(self, outcome: Outcome | SensorStreamError) -> None:
-        """Answer; who was answered early hears no more."""
+        """Set the outcome, or the error; a sender that was answered early gets neither."""
         if self.early and self.future.done():
             return
         error = outcome.rejection if isinstance(outcome, Outcome) else outcome
@@ -212,7 +211,7 @@ class WaitingEntry:
 
 
 def described(entry: Entry) -> str:
-    """What an entry is, in plain letters."""
+    """A description of an entry, in plain letters."""
     if isinstance(entry, TakeMessage):
         # Maybe it is the source that cannot be stored.
         return f"a message of {len(entry.content)} bytes from {entry.source[:80]!a}"
@@ -220,7 +219,7 @@ def described(entry: Entry) -> str:
 
 
 _GROUP: Final = 100
-"""The most messages made durable together: of more, the effects could not be stored meanwhile."""
+"""The most messages made durable together, few enough to store their effects meanwhile."""
 _GROUP_BYTES: Final = 16 * 1024 * 1024
 """The most bytes made durable together, but for a single message."""
 _GROUP_SECONDS: Final = 0.03
@@ -232,23 +231,22 @@ _Seen = TypeVar("_Seen")
 
 
 class EntryQueue:
-    """Entries and readers come from any thread; one thread takes them, and tells how long it took.
-
-    Light messages are taken in groups, a heavy one is a group of its own, and an entry that is no
-    message is worked on alone (:meth:`alone`).
+    """Entries and readers from any thread, for the one thread that takes them and reports
+    durations. Light messages are taken in groups, a heavy one is a group of its own, and an entry
+    that is no message is worked on alone (:meth:`alone`).
     """
 
     def __init__(self, limits: LimitSettings) -> None:
         self._heavy = Heavy()
-        self._waiting: Waiting[WaitingEntry] = Waiting(
+        self._waiting: FairQueue[WaitingEntry] = FairQueue(
             limits.waiting_messages, limits.waiting_bytes, self._heavy.expects
         )
-        # What waits to read between two groups, with its future.
+        # Readers between two groups, each with its future.
         self._readers: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
         # An entry that needs its own group, found while a group was collected: it is next.
         self._next: WaitingEntry | None = None
         self._gate = Condition()
-        # Seconds that a message of a group took, lately; and when there were several senders last.
+        # Recent seconds of a message in a group; and when there were several senders last.
         self._pace = 0.0
         self._company = -_COMPANY
         self._last_path: Path | None = None
@@ -260,7 +258,6 @@ class EntryQueue:
 
     @property
     def bytes(self) -> int:
-        """The size of all that waits."""
         return self._waiting.bytes
 
     @property
@@ -307,9 +304,8 @@ class EntryQueue:
         return future
 
     def take(self, due_in: Callable[[], float | None]) -> list[WaitingEntry] | None:
-        """The next group of messages; empty when somebody or the clock is due, None at the end.
-
-        ``due_in`` gives the seconds until the clock is; None: it never is.
+        """The next group of messages; empty when a reader or the clock is due, None at the end.
+        ``due_in`` gives the seconds until the clock is due; None: it never is.
         """
         with self._gate:
             if not (self._light or self._is_heavy_due or self._readers or self.closed):
@@ -324,7 +320,7 @@ class EntryQueue:
         return alone
 
     def let_read(self) -> None:
-        """Let those read who wait for it; those who come meanwhile after the next group."""
+        """Call the waiting readers; those who come meanwhile wait for the end of the next group."""
         for _ in range(len(self._readers)):
             read, future = self._readers.popleft()
             try:
@@ -333,11 +329,11 @@ class EntryQueue:
                 future.set_exception(error)
 
     def applied(self, waiting: WaitingEntry, seconds: float) -> None:
-        """The engine took so long for an entry."""
+        """Record the seconds that the engine took for an entry."""
         self._heavy.took(waiting.path, waiting.size, seconds)
 
     def worked(self, group: Sequence[WaitingEntry], seconds: float) -> None:
-        """What was taken together took so long in all."""
+        """Record the seconds that a group took in all."""
         first = group[0]
         if not isinstance(first.entry, TakeMessage):
             if self._heavy.took(first.path, first.size, seconds) or first.heavy:
@@ -348,7 +344,7 @@ class EntryQueue:
             self._pace = (self._pace + seconds / len(group)) / 2
 
     def close(self) -> bool:
-        """Let nothing more in; whether it was open. What waits is still taken."""
+        """Let nothing more in; returns whether it was open. Entries that wait are still taken."""
         with self._gate:
             was_open = not self.closed
             self.closed = True
@@ -356,13 +352,12 @@ class EntryQueue:
         return was_open
 
     def turn_away_readers(self) -> None:
-        """Tell those who still wait to read that nothing will come."""
         while self._readers:
             _, future = self._readers.popleft()
             future.set_exception(Unavailable("the server is stopping or broken: ask again later"))
 
     def turn_all_away(self) -> None:
-        """Close, and refuse all that waits: nobody takes it any more."""
+        """Close, and refuse all that waits."""
         self.close()
         self.turn_away_readers()
         alone = self.alone()
@@ -389,7 +384,7 @@ class EntryQueue:
         return min((each for each in (pause, due_in()) if each is not None), default=None)
 
     def _take_heavy(self) -> list[WaitingEntry]:
-        """A group of its own: nobody's answer waits for it but the sender's."""
+        """A group of one heavy message, so that no other sender's answer waits for it."""
         first = self._waiting.take(heavy=True)
         first.heavy = True
         return self._messages_of(first)
@@ -416,7 +411,7 @@ class EntryQueue:
         return []
 
     def _most(self) -> int:
-        """The most messages of the next group: as many as were lately processed in that time."""
+        """The most messages of the next group: the number lately processed in that time."""
         if not self._pace or time.monotonic() - self._company > _COMPANY:
             return _GROUP
         return max(1, min(_GROUP, int(_GROUP_SECONDS / self._pace)))
@@ -433,11 +428,11 @@ _HARMLESS: Final = 0.1
 _MOST: Final = 15.0
 """Seconds of its own that a message takes at most; else it has waited for the history."""
 _PAUSE: Final = 4.0
-"""How many times its seconds others have the engine after a heavy one."""
+"""The pause after a heavy one, in multiples of its duration, in which others have the engine."""
 _LONGEST: Final = 20.0
-"""As long at most, until others have had enough messages."""
+"""The longest pause in seconds, until others have had enough messages."""
 _MESSAGES: Final = 300
-"""How many others are taken for each sender that waited: then far fewer than a hundredth wait."""
+"""Other messages taken for each sender that waited: then far fewer than a hundredth wait."""
 _LATELY: Final = 1.0
 """Seconds without others (or a pause, if longer) after which there is nobody to pause for."""
 
@@ -445,7 +440,7 @@ _Kin: TypeAlias = tuple[str, str]
 
 
 class Heavy:
-    """The row of heavy messages; ``counter`` gives seconds. The caller sees to threads."""
+    """The turns of heavy messages; ``counter`` gives seconds. The caller sees to threads."""
 
     def __init__(self, counter: Callable[[], float] = time.monotonic) -> None:
         self._counter = counter
@@ -463,7 +458,7 @@ class Heavy:
         return size >= _BYTES or path[:2] in self._slow
 
     def took(self, path: Path, size: int, seconds: float) -> bool:
-        """A message or change took so long; whether that was slow for its size."""
+        """Record the seconds of a message or change; returns whether it was slow for its size."""
         if size >= _BYTES:
             return False
         kin = path[:2]
@@ -477,22 +472,20 @@ class Heavy:
         return True
 
     def turn(self, path: Path, seconds: float, waited: int) -> None:
-        """A heavy one has had its turn, for which so many senders of others have waited.
-
-        0 for a change, which somebody waits for: it is not put off for long.
+        """Record a heavy one's turn, for which ``waited`` other senders have waited. 0 for a
+        change, since its caller waits: the next one is not put off for long.
         """
         self._path, self._took, self._ended = path, min(seconds, _MOST), self._counter()
         self._owed = waited * _MESSAGES
 
     def others(self, path: Path) -> None:
-        """A message that is not heavy is taken."""
+        """Record that a message that is not heavy is taken."""
         if path != self._path:
             self._others = self._counter()
             self._owed -= 1
 
     def pause(self, *, others: bool) -> float:
         """Seconds until the next heavy one may be taken, if nothing else comes until then.
-
         ``others``: whether messages wait that are not heavy.
         """
         if self._took <= _HARMLESS:

@@ -1,4 +1,4 @@
-"""How a deployment does: whether its process can go on, and each part can do its work."""
+"""The health of a deployment: whether its process can go on, and each part can do its work."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from prometheus_client import CollectorRegistry, Gauge
 
 from sensorstream.alerts.dispatcher import WebhookDispatcher
 from sensorstream.alerts.sender import OUTPUT
-from sensorstream.app.handle import Handle
+from sensorstream.app.deployment_handle import Handle
 from sensorstream.app.life.in_work import InWork
 from sensorstream.app.life.repeated_work import RepeatedWork
 from sensorstream.cache.cache import Cache
-from sensorstream.engine.arrival import Unmapped
+from sensorstream.engine.message_reading import UnmappedMessage
 from sensorstream.errors import HistoryError, SensorStreamError
 from sensorstream.history.database import OwnConnection
-from sensorstream.history.pipeline import Position, PositionReader
+from sensorstream.history.effects_writer import JournalPosition, PositionReader
 from sensorstream.model.events import Message
-from sensorstream.reasoning.dl.reasoner import ResilientReasoner
+from sensorstream.reasoning.dl.dl_reasoner import ResilientReasoner
 
 _EVERY: Final = 5.0
 """Seconds between two trials while somebody asks."""
 _FRESH: Final = 10.0
-"""Seconds for which what was found is told without waiting for a newer trial."""
+"""Seconds for which a result counts without waiting for a newer trial."""
 LATE: Final = 5.0
 """Seconds after which a part without an answer counts as not ready."""
 _SOON: Final = 5.0
@@ -35,12 +35,12 @@ _SOON: Final = 5.0
 _DOCUMENT: Final = Message("readiness", b'<trial xmlns="urn:sensorstream:readiness"/>', 0)
 
 Enter = Callable[[str], None]
-"""Is told the name of the part that a trial comes to."""
+"""A function that gets the name of the part that a trial comes to."""
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """One part of the system and whether it could do its work ``age`` seconds ago."""
+class HealthPart:
+    """A part of the system, and whether it could do its work ``age`` seconds ago."""
 
     name: str
     ready: bool
@@ -49,11 +49,9 @@ class Part:
 
 
 class Readiness:
-    """Makes trials in a thread of its own: one at a time, and only while somebody asks.
-
-    ``names`` are the parts in the order in which ``trial`` comes to them. It raises what keeps the
-    part that it has come to from its work; those after it are then as they were found before.
-    ``counter`` gives seconds.
+    """Trials in a thread of its own: one at a time, and only while a client asks. ``names`` are the
+    parts in the order in which ``trial`` comes to them. It raises the trouble of the part that it
+    has come to; those after it keep their last result. ``counter`` gives seconds.
     """
 
     def __init__(
@@ -62,8 +60,8 @@ class Readiness:
         self._trial = trial
         self._counter = counter
         # What was found of each part, and when; in the order of the trial.
-        self._found: dict[str, tuple[Part, float | None]] = {
-            name: (Part(name, False, "not tried yet"), None) for name in names
+        self._found: dict[str, tuple[HealthPart, float | None]] = {
+            name: (HealthPart(name, False, "not tried yet"), None) for name in names
         }
         self._at: tuple[str, float] | None = None
         self._wanted = self._stopping = False
@@ -72,7 +70,6 @@ class Readiness:
         self._thread = Thread(target=self._run, name="readiness", daemon=True)
 
     def start(self) -> None:
-        """Wait for somebody to ask."""
         self._thread.start()
 
     def stop(self) -> None:
@@ -82,8 +79,8 @@ class Readiness:
             self._gate.notify_all()
         self._thread.join(1.0)
 
-    def parts(self) -> Sequence[Part]:
-        """What the last trial found; waits for one if it is long ago, but not for a late part."""
+    def parts(self) -> Sequence[HealthPart]:
+        """The last results; waits for a newer trial if they are old, but not for a late part."""
         with self._gate:
             self._wanted = True
             self._gate.notify_all()
@@ -96,9 +93,9 @@ class Readiness:
         fresh = self._tried is not None and now - self._tried < _FRESH
         return fresh or self._stopping or (self._at is not None and now - self._at[1] > LATE)
 
-    def _told(self, part: Part, since: float | None, now: float) -> Part:
+    def _told(self, part: HealthPart, since: float | None, now: float) -> HealthPart:
         if self._at is not None and self._at[0] == part.name and now - self._at[1] > LATE:
-            return Part(part.name, False, f"no answer for {now - self._at[1]:.0f} seconds")
+            return HealthPart(part.name, False, f"no answer for {now - self._at[1]:.0f} seconds")
         return replace(part, age=0.0 if since is None else now - since)
 
     def _run(self) -> None:
@@ -129,11 +126,11 @@ class Readiness:
         with self._gate:
             if self._at is not None:
                 name, now = self._at[0], self._counter()
-                self._found[name] = Part(name, not failure, failure), now
+                self._found[name] = HealthPart(name, not failure, failure), now
 
 
 class HistoryProbe(OwnConnection):
-    """Asks the database on a connection of its own, which no question can take away."""
+    """A check of the database on a connection of its own, which no question can take away."""
 
     def __init__(self, url: Callable[[], str]) -> None:
         super().__init__(url, "sensorstream readiness")
@@ -152,15 +149,15 @@ class HistoryProbe(OwnConnection):
 
 
 class Health:
-    """What was found by trials, and what is known to be wrong since.
+    """The results of trials, and known trouble since.
 
     A trial goes the way of a message and leaves nothing behind: the history makes an empty
     transaction durable, the pipeline's thread comes to it in its turn, the mapping rules read a
     document, the reasoner is asked a question of its own, the cache answers a query.
 
     ``cache`` is None where the engines are elsewhere. ``broken`` says what is wrong with the files
-    of the settings, while others are in force; ``news`` tells how far the pipeline on Spark is, if
-    it runs there.
+    of the settings, while others are in force; ``news`` has the progress of the pipeline on Spark,
+    if it runs there.
     """
 
     def __init__(
@@ -169,7 +166,7 @@ class Health:
         cache: Cache | None,
         dispatcher: WebhookDispatcher,
         in_work: InWork,
-        news: News | None,
+        news: WatermarkNews | None,
         broken: str,
     ) -> None:
         self._app = app
@@ -182,40 +179,38 @@ class Health:
         self._in_work = in_work
         self._news = news
         self._broken = broken
-        self._probes: list[Callable[[], Sequence[Part]]] = []
+        self._probes: list[Callable[[], Sequence[HealthPart]]] = []
 
     def start(self) -> None:
-        """Make trials, when somebody asks."""
         self._trials.start()
 
     def stop(self) -> None:
-        """Make no more."""
         self._trials.stop()
         self._history.close()
 
-    def watch(self, probe: Callable[[], Sequence[Part]]) -> None:
-        """Tell further parts in :meth:`parts`."""
+    def watch(self, probe: Callable[[], Sequence[HealthPart]]) -> None:
+        """Add further parts to :meth:`parts`."""
         self._probes.append(probe)
 
     def ailment(self) -> str:
-        """Why the process has to be restarted; empty: it need not. Waits for nothing."""
+        """The reason to restart the process; empty: there is none. Waits for nothing."""
         if self._app.pipeline.failure is not None:
             return "the pipeline has stopped"
         return self._in_work.longer_than(self._app.settings.limits.entry_seconds)
 
-    def parts(self) -> Sequence[Part]:
-        """Every part and whether it can do its work, by a trial; waits for no part that is late."""
+    def parts(self) -> Sequence[HealthPart]:
+        """The parts and whether each can do its work, by a trial; waits for no late part."""
         return (
             *map(self._now, self._trials.parts()),
             *self._spark(),
-            Part("deliveries", self._dispatcher.running),
+            HealthPart("deliveries", self._dispatcher.running),
             *self._outputs(),
-            *([Part("files", ready=True, detail=self._broken)] if self._broken else []),
+            *([HealthPart("files", ready=True, detail=self._broken)] if self._broken else []),
             *(part for probe in self._probes for part in probe()),
         )
 
     def _try_all(self, enter: Enter) -> None:
-        """Try all parts; raises what keeps the one from its work that was entered last."""
+        """Try all parts; raises the trouble of the part that was entered last."""
         enter("history")
         self._history()
         enter("pipeline")
@@ -225,10 +220,12 @@ class Health:
             self._cache.probe()
 
     def _in_turn(self, enter: Enter) -> None:
-        """What only the pipeline's thread may do."""
+        """Try the parts that only the pipeline's thread may use."""
         enter("mapping")
         made = self._app.exchange.mapper.map(_DOCUMENT)
-        if isinstance(made, Unmapped) and not isinstance(made.error, SensorStreamError | None):
+        if isinstance(made, UnmappedMessage) and not isinstance(
+            made.error, SensorStreamError | None
+        ):
             raise made.error
         if self._cache is None:
             return
@@ -237,8 +234,8 @@ class Health:
         if isinstance(reasoner, ResilientReasoner):
             reasoner.probe()
 
-    def _now(self, part: Part) -> Part:
-        """What was found of a part, or what is known to be wrong with it since."""
+    def _now(self, part: HealthPart) -> HealthPart:
+        """The last result of a part, or trouble that is known since."""
         wrong = ""
         if part.name == "pipeline" and not self._app.pipeline.running:
             wrong = str(self._app.pipeline.failure or "it does not run")
@@ -249,21 +246,21 @@ class Health:
             waiting = reasoner.waiting if isinstance(reasoner, ResilientReasoner) else 0.0
             if away := self._app.engine.degraded:
                 # The server accepts messages without it, too.
-                return Part("reasoner", True, f"the plain profile stands in: {away}")
+                return HealthPart("reasoner", True, f"the plain profile stands in: {away}")
             wrong = f"no answer for {waiting:.0f} seconds" if waiting > LATE else ""
-        return Part(part.name, False, wrong) if wrong else part
+        return HealthPart(part.name, False, wrong) if wrong else part
 
-    def _spark(self) -> Iterator[Part]:
-        """How far the pipeline on Spark is; messages are accepted without it, too."""
+    def _spark(self) -> Iterator[HealthPart]:
+        """The progress of the pipeline on Spark; messages are accepted without it, too."""
         if self._news is not None:
             position = self._news.position
-            yield Part("spark", ready=True, detail="" if position is None else str(position))
+            yield HealthPart("spark", ready=True, detail="" if position is None else str(position))
 
-    def _outputs(self) -> Iterator[Part]:
-        """The state of each output; one that is away keeps no message from being accepted."""
+    def _outputs(self) -> Iterator[HealthPart]:
+        """The state of each output; messages are accepted while one is away."""
         for each in self._app.settings.outputs:
             trouble = self._dispatcher.trouble(f"{OUTPUT}{each.name}")
-            yield Part(f"output {each.name}", ready=True, detail=trouble)
+            yield HealthPart(f"output {each.name}", ready=True, detail=trouble)
 
 
 _LOG = logging.getLogger(__name__)
@@ -271,8 +268,8 @@ _LOOK: Final = 0.5
 """Seconds between two looks."""
 
 
-class News(RepeatedWork):
-    """Calls ``announce`` when the watermark has moved, and knows how far it is."""
+class WatermarkNews(RepeatedWork):
+    """A thread that calls ``announce`` when the watermark has moved; ``position`` is its place."""
 
     def __init__(self, url: str, announce: Callable[[], None], registry: CollectorRegistry) -> None:
         told = "the history is unavailable, alerts are told later"
@@ -289,11 +286,10 @@ class News(RepeatedWork):
         self._stored = Gauge("sensorstream_pipeline_stored_seconds", stored, registry=registry)
         keys = "Keys whose engine on Spark holds individuals, or waits for a time."
         self._keys = Gauge("sensorstream_pipeline_keys", keys, registry=registry)
-        self.position: Position | None = None
+        self.position: JournalPosition | None = None
         """None before the first look."""
 
     def stop(self) -> None:
-        """Look no more."""
         super().stop()
         self._reader.close()
 
@@ -309,7 +305,7 @@ class News(RepeatedWork):
             self._known = position.stored
             self._announce()
 
-    def _tell(self, position: Position) -> None:
+    def _tell(self, position: JournalPosition) -> None:
         away = not position.runs and position.lag > 0
         before = self.position
         if away and (before is None or before.runs or not before.lag):

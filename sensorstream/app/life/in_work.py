@@ -1,4 +1,4 @@
-"""What the pipeline's thread is at: for the health check, the watchdog, and the next start.
+"""The present work of the pipeline's thread: for the health check, the watchdog, the next start.
 
 The entry in work stands in a small file that is mapped into memory. So it costs no system call per
 entry, and is still there when the process was killed (not when the machine lost its power).
@@ -36,10 +36,9 @@ COSTLY_TIMES: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Death:
-    """What was in work when the process before this one ended, and how often in a row.
-
-    ``message`` is the number of the message whose turn it was, which may be an earlier one that
-    the entry has released; 0: no message had its turn yet. ``received`` is the entry's arrival.
+    """The entry in work when the process before this one ended, and how often in a row. ``message``
+    is the number of the message whose turn it was, which may be an earlier one that the entry has
+    released; 0: no message had its turn yet. ``received`` is the entry's arrival.
     """
 
     entry: int
@@ -49,15 +48,14 @@ class Death:
 
     @property
     def culprit(self) -> int:
-        """The number of what has to be passed over."""
+        """The number of the entry that has to be skipped."""
         return self.message or self.entry
 
 
 @frozen
 class Now:
-    """An entry that is applied, or a sentence of what else goes on.
-
-    ``since`` is a reading of the clock, ``patience`` how many times the usual limit it may take.
+    """An entry that is applied, or a sentence about other work. ``since`` is a reading of the
+    clock, ``patience`` how many times the usual limit it may take.
     """
 
     what: Record | str
@@ -72,21 +70,21 @@ class Now:
 
 
 class InWork:
-    """Written by the thread that applies entries; read by any."""
+    """The present work, written by the thread that applies entries; read by any."""
 
     def __init__(self, path: Path | None = None) -> None:
         """``path`` is the file; None: only this process knows."""
         self.now: Now | None = None
         self._path = path
         self._mark: bytearray | mmap = bytearray(_SIZE)
-        # What the last death was at, until it has been passed this time.
+        # The entry and message of the last death, until they have been passed this time.
         self._suspect: tuple[int, int] | None = None
 
     def open(self) -> Death | None:
         """Begin to write the file; only the one writer of the history may.
 
         Returns:
-            What was in work when the process before ended; None: nothing was.
+            The work during which the process before ended; None: there was none.
 
         Raises:
             HistoryError: the file cannot be written.
@@ -110,14 +108,14 @@ class InWork:
         return Death(entry, received, message, times)
 
     def begin(self, record: Record) -> None:
-        """An entry of the journal is applied from now on."""
+        """Record that an entry of the journal is applied from now on."""
         if self._suspect is not None:
             self._pass()
         self.now = Now(record, monotonic(), COSTLY_TIMES if record.kind in COSTLY else 1)
         _MARK.pack_into(self._mark, 0, record.seq, record.message.received, 0)
 
     def turn_to(self, message: str) -> None:
-        """The entry has come to the message with this id."""
+        """Record that the entry has come to the message with this id."""
         if self.now is None:
             return
         if self._suspect is not None:
@@ -126,29 +124,28 @@ class InWork:
         _MARK.pack_into(self._mark, 0, entry, received, number_of_message(message))
 
     def attend(self, what: str) -> None:
-        """Something goes on that is no entry; ``what`` is a sentence that "for 5 s" may follow."""
+        """Record work that is no entry; ``what`` is a sentence that "for 5 s" may follow."""
         self.now = Now(what, monotonic())
 
     def end(self) -> None:
-        """It is done."""
         if self._suspect is not None:
             self._pass()
         _MARK.pack_into(self._mark, 0, 0, 0, 0)
         self.now = None
 
     def forget(self) -> None:
-        """Count the last death no more."""
+        """Stop counting the last death."""
         self._suspect = None
         _DEATHS.pack_into(self._mark, _MARK.size, 0, 0, 0)
 
     @property
     def seconds(self) -> float:
-        """How long the present work has taken; 0: there is none."""
+        """The seconds of the present work; 0: there is none."""
         now = self.now
         return 0.0 if now is None else monotonic() - now.since
 
     def longer_than(self, seconds: float) -> str:
-        """What has been in work for longer than it may; empty: nothing has."""
+        """The work that takes longer than it may, as text; empty: there is none."""
         now = self.now
         if now is None or (taken := monotonic() - now.since) <= seconds * now.patience:
             return ""
@@ -164,7 +161,7 @@ def _mapped(path: Path) -> mmap:
     path.parent.mkdir(parents=True, exist_ok=True)
     number = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        # With a place on the disk: a process that writes where there is none is ended (SIGBUS).
+        # With reserved disk space: a write without room would end the process (SIGBUS).
         os.posix_fallocate(number, 0, _SIZE)
         return mmap(number, _SIZE)
     finally:
@@ -182,16 +179,16 @@ _LONGEST_BEAT: Final = 1.0
 
 
 class Watchdog:
-    """Ends the process when an entry takes far too long: a thread looks, while the context lasts.
+    """A thread that ends the process when an entry takes far too long, while the context lasts.
 
     A thread can be interrupted neither in C nor in Python that does not want to. So the process
-    ends, is started again, and the start counts what was in work (:func:`.skip_deadly`).
-    While C code keeps the interpreter from all other threads, as a regular expression of Python's
-    may, no thread of ours runs. Then the processor time that passes makes the system end this
+    ends, is started again, and the start counts the entry in work (:func:`.skip_deadly`). C code
+    that keeps the interpreter from all other threads, as a regular expression of Python's may,
+    keeps it from this one too. Then the processor time that passes makes the system end this
     process, by SIGPROF.
 
     Args:
-        in_work: what the pipeline's thread is at.
+        in_work: the work of the pipeline's thread.
         seconds: how long an entry may take; after twice as long the process ends.
     """
 

@@ -23,8 +23,8 @@ from sensorstream.errors import Overrun
 from sensorstream.journal.entry import Entry
 from sensorstream.journal.message import TakeMessage, Tick
 from sensorstream.journal.registration import QueryStopped, RegisterQuery
-from sensorstream.reasoning.dl.reasoner import ResilientReasoner
-from sensorstream.reasoning.rulesets.reasoner import AtWork, RuleReasoner
+from sensorstream.reasoning.dl.dl_reasoner import ResilientReasoner
+from sensorstream.reasoning.rulesets.rule_reasoner import AtWork, RuleReasoner
 
 _BUCKETS = (
     *(0.00001, 0.00002, 0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005),
@@ -32,13 +32,12 @@ _BUCKETS = (
 )
 
 _MOST_NAMES: Final = 100
-"""Names of queries with a count of their own: each is a time series for ever. All further ones
-are counted together."""
+"""Names of queries with a count of their own, a time series for ever; others count together."""
 _OTHER: Final = "(other)"
 
 
 class Metrics:
-    """One application's metrics, in a registry of their own."""
+    """The metrics of an application, in a registry of their own."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -77,19 +76,19 @@ class Metrics:
         )
 
     def tell(self, name: str, sentence: str, value: Callable[[], float]) -> None:
-        """Add a gauge that is read when the metrics are asked for. ``value`` must be quick."""
+        """Add a gauge that is read at each request for the metrics. ``value`` must be quick."""
         Gauge(name, sentence, registry=self.registry).set_function(value)
 
     def tell_parts(
         self, name: str, sentence: str, label: str, values: Mapping[str, Callable[[], float]]
     ) -> None:
-        """Add a gauge as by :meth:`tell` that has several parts, told apart by a label."""
+        """Add a gauge as by :meth:`tell` that has several parts with different labels."""
         gauge = Gauge(name, sentence, [label], registry=self.registry)
         for part, value in values.items():
             gauge.labels(part).set_function(value)
 
     def watch_reasoner(self, present: Callable[[], object]) -> None:
-        """Tell of the reasoner that is present when the metrics are asked for."""
+        """Add the metrics of the reasoner that is present when they are read."""
         self.registry.register(_ReasonerMetrics(present))
 
     def observe_entries(self, entries: Sequence[Entry], outcomes: Sequence[Outcome]) -> None:
@@ -102,7 +101,7 @@ class Metrics:
                     self._observe_one(outcome)
                     self._observe_released(outcome, "message")
                 case Tick():
-                    # The work of its synopses.
+                    # Its work on synopses.
                     self._alerts.inc(len(outcome.alerts))
                     self._departures.inc(len(outcome.departures))
                     self._observe_released(outcome, "clock")
@@ -123,9 +122,8 @@ class Metrics:
         return name if name in self._overrun_names else _OTHER
 
     def _observe_released(self, outcome: Outcome, by: str) -> None:
-        """Count the messages that an entry released.
-
-        A held message counts as held when it arrives, and by its outcome when it is released.
+        """Count the messages that an entry released. A held message counts as held when it arrives,
+        and by its outcome when it is released.
         """
         for each in outcome.released:
             self._observe_one(each)
@@ -151,7 +149,7 @@ class Metrics:
 
 
 class _ReasonerMetrics(Collector):
-    """Counters begin anew with each reasoner, as those of a process do."""
+    """The metrics of the present reasoner; its counters begin anew with each, as with a process."""
 
     def __init__(self, present: Callable[[], object]) -> None:
         self._present = present

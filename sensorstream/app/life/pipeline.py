@@ -17,12 +17,12 @@ from functools import partial
 from threading import Lock, Thread
 from typing import Any, Final, TypeVar
 
-from sensorstream.app.life.arrival import Arrival
-from sensorstream.app.life.entry_queue import HERE, EntryQueue, Sender, WaitingEntry
+from sensorstream.app.life.arrival_clock import Arrival
+from sensorstream.app.life.entry_queue import HERE, EntryQueue, MessageSender, WaitingEntry
 from sensorstream.app.life.in_work import COSTLY_TIMES, InWork
-from sensorstream.app.life.memory import give_back
 from sensorstream.app.life.metrics import Metrics
-from sensorstream.app.life.storing import (
+from sensorstream.app.life.process_memory import give_back
+from sensorstream.app.life.store_writes import (
     Checkpoints,
     Durable,
     EffectWriter,
@@ -47,7 +47,7 @@ from sensorstream.journal.message import TakeMessage, Tick
 from sensorstream.journal.notice import ReportRefused
 from sensorstream.journal.records import Record, Store
 from sensorstream.journal.registration import QueryStopped, stops_of
-from sensorstream.kb.graph import Origin
+from sensorstream.kb.graph_index import Origin
 from sensorstream.logs import concerning
 from sensorstream.model.timeline import Instant
 from sensorstream.settings.settings import LimitSettings
@@ -59,23 +59,24 @@ _MUCH: Final = 4 << 20
 """Bytes of messages after which a pipeline that rests returns memory to the system."""
 _NONE: Final[frozenset[str]] = frozenset()
 _MOST_SOURCES: Final = 10_000
-_CHANGES: Final = Sender("changes")
+_CHANGES: Final = MessageSender("changes")
 _PARTS: Final = {
     "asserted": Origin.WINDOW,
     "inferred": Origin.INFERRED,
     "static": Origin.STATIC,
     "static_inferred": Origin.STATIC_INFERRED,
 }
-"""Of the knowledge base, by the names that the metrics give them."""
+"""The parts of the knowledge base, by their names in the metrics."""
 
 _Seen = TypeVar("_Seen")
 
 
 class Pipeline:
-    """Takes messages and other entries from any thread, from their senders in turn.
+    """The thread that applies messages and other entries from any thread, from their senders in
+    turn.
 
     ``lock`` is held while the engine changes: readers of the knowledge base take it briefly.
-    ``out`` is what it tells others; ``in_work`` is told which entry is being applied. Where
+    ``out`` are its reports to others; ``in_work`` gets the entry that is being applied. Where
     ``out.elsewhere`` is given, another process applies the entries: messages enter the journal, and
     no more; the engine here is empty and knows the continuous queries only, to check new ones.
     """
@@ -166,15 +167,13 @@ class Pipeline:
         return math.nan if now is None else now / self._timeline.of_wall_time(1)
 
     def start(self) -> None:
-        """Start to accept messages."""
         if self._applies:
             self._engine.queries.resume(self._arrival.now())
         self._thread.start()
 
     def stop(self) -> None:
-        """Process the waiting entries, write a checkpoint, end the thread, close the store.
-
-        If the history is unavailable, entries that were not acknowledged are dropped.
+        """Process the waiting entries, write a checkpoint, end the thread, close the store. If the
+        history is unavailable, entries that were not acknowledged are dropped.
         """
         if not self._queue.close():
             return
@@ -185,7 +184,7 @@ class Pipeline:
 
     @property
     def trouble(self) -> HistoryError | None:
-        """Why the history cannot be written at the moment; None while it can."""
+        """The reason why the history cannot be written at the moment; None while it can."""
         return self._store.trouble
 
     @property
@@ -197,18 +196,17 @@ class Pipeline:
         self,
         content: bytes,
         source: str,
-        sender: Sender = HERE,
+        sender: MessageSender = HERE,
         *,
         origin: str = "",
         early: bool = False,
     ) -> Future[Outcome]:
-        """Accept a message; the future is done when its effects are committed.
+        """Accept a message; the future is done when its effects are committed, or, if ``early``,
+        when it is in the journal. ``origin`` is that of an idempotency key.
 
-        Or, if ``early``, when it is in the journal. ``origin`` is that of an idempotency key.
-
-        The future raises a kind of :class:`MessageError` for faults of the message,
-        :class:`Busy` when too many wait already, and :class:`Unavailable` when the pipeline cannot
-        take it now; :class:`RepeatedMessage` when the journal has a message of this origin.
+        The future raises a kind of :class:`MessageError` for faults of the message, :class:`Busy`
+        when too many wait already, and :class:`Unavailable` when the pipeline cannot take it now;
+        :class:`RepeatedMessage` when the journal has a message of this origin.
         """
         try:
             reading = self._target.mapper.read(content)
@@ -224,11 +222,10 @@ class Pipeline:
         origin: str = "",
         *,
         repeated: bool = True,
-        sender: Sender = HERE,
+        sender: MessageSender = HERE,
     ) -> Future[Outcome]:
-        """Accept a message of an input, which has no sender who could be told of a fault.
-
-        So it enters the journal in any case: what :meth:`submit` refuses is quarantined.
+        """Accept a message of an input, which has no sender that could get an error. So it enters
+        the journal in any case: what :meth:`submit` refuses is quarantined.
 
         Args:
             content: the message, XML or not.
@@ -246,19 +243,18 @@ class Pipeline:
         return self._enqueue(WaitingEntry(entry, sender, repeated=repeated and bool(origin)))
 
     def change(self, entry: Entry) -> Future[Outcome]:
-        """Carry out an entry that is not a message, between two messages.
-
-        Checked, journalled and applied in the pipeline's thread. The future raises what
-        :meth:`.Entry.check` raises, and the rejection of the outcome.
+        """Carry out an entry that is not a message, between two messages. It is checked, journalled
+        and applied in the pipeline's thread. The future raises what :meth:`.Entry.check` raises,
+        and the rejection of the outcome.
         """
         return self._enqueue(WaitingEntry(entry, _CHANGES))
 
     def settled(self, read: Callable[[], _Seen]) -> Future[_Seen]:
-        """Call ``read`` when all effects of what the engine has taken are stored.
+        """Call ``read`` when all effects of the messages that the engine has taken are stored.
 
         It is called in the pipeline's thread after the present group, which no message can enter
-        meanwhile: what departed is in the store, and all else in the window. It must be quick. The
-        future raises what it raises.
+        meanwhile: departed individuals are in the store, all others in the window. It must be
+        quick. The future raises what it raises.
         """
         try:
             return self._queue.read(read)
@@ -319,10 +315,10 @@ class Pipeline:
         return min(max(left / self._timeline.of_wall_time(1), 0.0), _NAP)
 
     def _work_new(self, group: Sequence[WaitingEntry]) -> None:
-        """:meth:`_work` for those messages that are not in the journal yet."""
+        """Do :meth:`_work` for those messages that are not in the journal yet."""
         try:
             if group[0].heavy:
-                # Nobody's answer waits for it.
+                # No other sender's answer waits for it.
                 self._effects.settle()
             known = self._journal.known(group)
         except BaseException as error:
@@ -338,7 +334,7 @@ class Pipeline:
             if new:
                 self._work(new)
             if again:
-                # Who sent a message again reads what became of it.
+                # The sender of a repeated message reads its first outcome.
                 self._effects.settle()
         except BaseException as error:
             for waiting in again:
@@ -348,7 +344,7 @@ class Pipeline:
             waiting.future.set_exception(RepeatedMessage("it is in the journal already"))
 
     def _work(self, group: Sequence[WaitingEntry]) -> None:
-        """Write entries to the journal, apply them, store their effects, answer: for all kinds."""
+        """Write entries of any kind to the journal, apply them, store their effects, answer."""
         begun = time.perf_counter()
         for waiting in group:
             if isinstance(waiting.entry, TakeMessage):
@@ -404,7 +400,7 @@ class Pipeline:
 
     def _work_alone(self, waiting: WaitingEntry) -> None:
         try:
-            # What it is checked against is stored.
+            # The check needs stored effects.
             self._effects.settle()
         except BaseException as error:
             waiting.end(Unavailable(f"it could not be processed: {error}"))
@@ -432,7 +428,7 @@ class Pipeline:
             self._work([WaitingEntry(Tick(self._engine.dues.tick_content(now)))])
 
     def _pass_time(self, elsewhere: Callable[[Instant], Entry | None]) -> None:
-        """Tell time to those who apply the entries, if they wait for it."""
+        """Send the time to the process that applies the entries, if it waits for it."""
         now = self._arrival.now()
         if now >= self._ask_at and (entry := elsewhere(now)) is not None:
             self._work([WaitingEntry(entry)])

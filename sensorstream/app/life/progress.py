@@ -1,4 +1,4 @@
-"""How long work says what it does: to a person who waits for it."""
+"""Reports of progress to a person who waits."""
 
 from __future__ import annotations
 
@@ -6,23 +6,22 @@ from collections.abc import Callable
 from typing import Protocol
 
 
-class Progress(Protocol):
-    """Called when another piece of work begins, and while it goes on."""
+class TellProgress(Protocol):
+    """A function that is called when another piece of work begins, and while it goes on."""
 
     def __call__(self, what: str, done: str = "", /) -> None:
-        """``what`` goes on; ``done`` is how far it is."""
+        """Report the work ``what``; ``done`` is how far it is."""
 
 
 def silent(_what: str, _done: str = "", /) -> None:
-    """Nobody waits."""
+    """Report nothing."""
 
 
 def rebuilding(
-    entries: int, progress: Progress, counter: Callable[[], float]
+    entries: int, progress: TellProgress, counter: Callable[[], float]
 ) -> Callable[[int], None]:
-    """What tells how far the recovery from the journal is, how fast, and how long it still takes.
-
-    It is told how many entries have been processed; ``counter`` gives seconds, from now on.
+    """Make the function that reports the progress, speed and remaining time of the recovery. It
+    gets the number of processed entries; ``counter`` gives seconds, from now on.
     """
     begun = counter()
 

@@ -1,4 +1,4 @@
-"""Rebuilds the state before the last stop, or crash, from the journal."""
+"""The recovery of the state before the last stop, or crash, from the journal."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from datetime import datetime
 from itertools import chain, islice, pairwise
 from typing import Final
 
-from sensorstream.app.life.arrival import arrival_of
+from sensorstream.app.life.arrival_clock import arrival_of
 from sensorstream.app.life.in_work import Death, InWork
 from sensorstream.engine.checkpoint import dump, load
-from sensorstream.engine.elapsing import elapse
+from sensorstream.engine.elapsed_time import elapse
 from sensorstream.engine.engine import EngineState
-from sensorstream.engine.live_queries import QueryReport
+from sensorstream.engine.engine_queries import EngineReport
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import DamagedCheckpoint, HistoryError, JournalError
 from sensorstream.history.journal_rows import JournalEntry, entry_at, pass_over
 from sensorstream.history.store import PostgresStore
-from sensorstream.journal.effects import effects_of, reports_of
 from sensorstream.journal.entry import Entry, Target
+from sensorstream.journal.entry_effects import effects_of, reports_of
 from sensorstream.journal.kinds import new_record, replay
 from sensorstream.journal.message import TakeMessage
 from sensorstream.journal.notice import ReportDamage, ReportSkip
@@ -35,9 +35,8 @@ _GROUP: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Where a recovery begins: the entry ``seq``, and the state after it; None: the empty state.
-
-    ``damaged`` are the newer checkpoints that could not be read, and why.
+    """The beginning of a recovery: the entry ``seq``, and the state after it; None: the empty
+    state. ``damaged`` are the newer checkpoints that could not be read, and why.
     """
 
     seq: int = 0
@@ -46,7 +45,7 @@ class Start:
 
 
 def find_start(store: Store) -> Start:
-    """The newest checkpoint that can be read; else the beginning of the journal.
+    """Find the newest checkpoint that can be read; else the beginning of the journal.
 
     Raises:
         HistoryError: no checkpoint can be read, and the journal's first entries were deleted; or
@@ -78,7 +77,7 @@ def recover(
     target: Target,
     store: Store,
     start: Start,
-    publish: Callable[[Sequence[QueryReport]], None],
+    publish: Callable[[Sequence[EngineReport]], None],
     now: datetime,
     progress: Callable[[int], None] = lambda _: None,
     in_work: InWork | None = None,
@@ -86,14 +85,12 @@ def recover(
 ) -> int:
     """Bring a new engine to the journal's end.
 
-    The effects of a held message belong to the entry that released it, a message or a tick. So the
-    rule below holds for held messages too, even if they arrived long before the watermark.
-
     The checkpoint gives the window and the rules' memory; the journal after it is processed again.
     Effects up to the watermark are stored already and are discarded, later effects are stored now:
-    every acknowledged message is in the window or in history, once.
-
-    Ignored checkpoints are reported by a separate entry, and deleted.
+    every acknowledged message is in the window or in history, once. The effects of a held message
+    belong to the entry that released it, a message or a tick, so this is true for held messages
+    too, even if they arrived long before the watermark. Ignored checkpoints are reported by a
+    separate entry, and deleted.
 
     Args:
         target: a new engine, and the builder of its successors.
@@ -101,10 +98,10 @@ def recover(
         start: the result of :func:`find_start` for this store.
         publish: gets the reports of continuous queries, repeated ones included.
         now: the present, for the entry.
-        progress: is told how many entries have been processed, from time to time.
-        in_work: is told which entry is being applied.
-        own: makes the entries of this start; called when all others have been processed again,
-            and it is known what was accepted.
+        progress: gets the number of processed entries, from time to time.
+        in_work: gets the entry that is being applied.
+        own: makes the entries of this start; called when all others have been processed again, and
+            it is known what was accepted.
 
     Returns:
         The number of entries processed again.
@@ -137,10 +134,9 @@ def recover(
 
 
 class _Replay:
-    """The journal's entries processed again, group by group.
-
-    ``replayed`` of them have been, ``last`` is the number of the last one. ``stops`` tell of
-    queries that were stopped on the way for the first time.
+    """The journal's entries processed again, group by group. ``replayed`` counts them, ``last`` is
+    the number of the last one. ``stops`` are the queries that were stopped for the first time
+    meanwhile.
     """
 
     def __init__(
@@ -148,7 +144,7 @@ class _Replay:
         target: Target,
         store: Store,
         start: Start,
-        publish: Callable[[Sequence[QueryReport]], None],
+        publish: Callable[[Sequence[EngineReport]], None],
         in_work: InWork,
     ) -> None:
         engine = target.engine
@@ -166,7 +162,7 @@ class _Replay:
             # They changed nothing then, and must change nothing now, even if the reasoner accepts
             # them.
             self._refused |= store.rejected({e.item.message.id for e in start.state.held.held})
-        # Alerts of what is stored already are thrown away: these are new, and wait until then.
+        # Alerts of stored effects are dropped; these are new, and wait for the first later entry.
         self._lost, engine.queries.lost = engine.queries.lost, []
         # Such queries report less than they had reported.
         self._passed = bool(self._lost)
@@ -208,8 +204,8 @@ class _Replay:
             self._passed = True
             due = self._store.told_until(message.id)
             if due is not None:
-                # What was due by then has been told, and is not told once more; all else that the
-                # entry has done does not happen.
+                # Alerts that were due by then are stored, and are not raised again; all other
+                # effects of the entry do not happen.
                 elapse(engine, message, due, waiting_only=record.kind == TakeMessage.kind)
         with concerning(message_id=message.id, source=message.source):
             outcome = replay(record, self._target, self._refused)
@@ -221,7 +217,7 @@ class _Replay:
         return outcome
 
     def end(self) -> None:
-        """All entries have been processed."""
+        """Finish, when all entries have been processed."""
         engine = self._target.engine
         engine.lift_limits(False)
         engine.queries.lost = [*self._lost, *engine.queries.lost]
@@ -234,9 +230,8 @@ class _Replay:
 
 def _follow_history(target: Target, store: Store, seq: int) -> None:
     """Make the engine agree with history where a replay has less to go by than there was before.
-
-    Without entries that are skipped now others have stayed in the window that have left it, and
-    queries have reported less. So have queries whose part of the checkpoint cannot be read.
+    Without entries that are skipped now, individuals that have left the window may still be in it,
+    and queries have reported less. So have queries whose part of the checkpoint cannot be read.
     """
     engine = target.engine
     engine.expel(store.departed([each.stay for each in engine.window]))
@@ -272,10 +267,10 @@ _TOO_OFTEN: Final = 2
 
 
 def skip_deadly(death: Death, store: PostgresStore, start: Start, now: datetime) -> bool:
-    """Skip what was in work when the last processes died, if it was the same twice in a row.
+    """Skip the entry in work when the last processes died, if it was the same twice in a row.
 
     Returns:
-        Whether the death is to be counted no more: it is skipped, or the entry is another one's.
+        Whether to stop counting: it is skipped, or the entry is that of another history.
 
     Raises:
         HistoryError: the journal cannot be read or written.
@@ -298,9 +293,8 @@ def skip_deadly(death: Death, store: PostgresStore, start: Start, now: datetime)
 
 
 def skip_entry(seq: int, why: str, store: PostgresStore, start: Start, now: datetime) -> None:
-    """Pass over an entry from the next recovery on, and journal that this is so.
-
-    Nothing of what has been stored in history is taken back.
+    """Skip an entry from the next recovery on, and journal that this is so. Effects that are stored
+    in history stay.
 
     Args:
         seq: the number of the entry.
@@ -310,8 +304,8 @@ def skip_entry(seq: int, why: str, store: PostgresStore, start: Start, now: date
         now: the present, for the entry that tells it.
 
     Raises:
-        JournalError: there is no such entry, it is skipped already, or a checkpoint has what it
-            did, so that skipping would change nothing; not so for an ontology or rules.
+        JournalError: there is no such entry, it is skipped already, or a checkpoint has its
+            effects, so that skipping would change nothing; not so for an ontology or rules.
         HistoryError: the journal cannot be read or written.
     """
     entry = entry_at(store.url, seq)
@@ -320,14 +314,14 @@ def skip_entry(seq: int, why: str, store: PostgresStore, start: Start, now: date
     if entry.status is Status.SKIPPED:
         raise JournalError(f"entry {seq} is skipped already: {entry.reason}")
     held = entry.status is Status.HELD
-    # What is in force is read from the journal at each start, whatever checkpoints there are.
+    # Ontology and rules are read from the journal at each start, whatever checkpoints there are.
     in_force = entry.kind in (PutOntology.kind, PutRules.kind)
     if seq <= start.seq and not held and not in_force:
         raise JournalError(
             f"entry {seq} is not applied again: the checkpoint at entry {start.seq} has what it "
             "did. Expected one after it"
         )
-    # One that was held came as any other did, and others waited for it: only its turn is refused.
+    # A held message has arrived, and others waited for it: only its turn is refused.
     status = Status.REJECTED if held else Status.SKIPPED
     notice = ReportSkip(f"{why}; {_consequence(entry)}")
     record = new_record(notice, store.last_seq() + 1, now, arrival_of(store, now))

@@ -1,4 +1,4 @@
-"""Work beside all other: a thread that does it again and again."""
+"""Repeated work beside all other, in a thread of its own."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from sensorstream.errors import SensorStreamError
 
 
 class RepeatedWork:
-    """Does a piece of work every so many seconds, until it is stopped; a context manager, too.
-
-    What it raises ends only this turn: an error of ours is logged as a warning, any other as a
-    fault.
+    """A thread that works every so many seconds, until it is stopped; a context manager, too. An
+    exception ends only this turn: a :class:`SensorStreamError` is logged as a warning, any other as
+    a fault.
 
     Args:
         name: of the thread.
@@ -45,11 +44,9 @@ class RepeatedWork:
 
     @property
     def stopping(self) -> bool:
-        """Whether the work is to end."""
         return self._halt.is_set()
 
     def start(self) -> None:
-        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:

@@ -1,4 +1,4 @@
-"""What is done now and then beside all other work, each in a thread of its own."""
+"""Regular work beside all other, each in a thread of its own."""
 
 from __future__ import annotations
 
@@ -10,11 +10,16 @@ from typing import Final
 from prometheus_client import Counter
 
 from sensorstream.app.control.engine_settings import kept_for
-from sensorstream.app.handle import Handle
+from sensorstream.app.deployment_handle import Handle
 from sensorstream.app.life.repeated_work import RepeatedWork
 from sensorstream.errors import LONGEST, Contradiction, ReasonerError, SensorStreamError
 from sensorstream.history.database import connect, translating
-from sensorstream.history.kept_messages import Chosen, Quarantined, keep_contradiction, quarantined
+from sensorstream.history.kept_messages import (
+    QuarantineChoice,
+    Quarantined,
+    keep_contradiction,
+    quarantined,
+)
 from sensorstream.history.partitions import instant_ago
 from sensorstream.installation import bundled
 from sensorstream.journal.notice import ReportDifferences
@@ -26,7 +31,7 @@ _LOG = logging.getLogger(__name__)
 _HOUR: Final = 3600.0
 _SCRIPT: Final = "retention.sql"
 _NEVER: Final = (str(-(2**63)), "-infinity")
-"""Bounds before which nothing is."""
+"""Bounds below all values."""
 
 
 def forget(url: str, settings: Settings, now: datetime) -> None:
@@ -53,7 +58,7 @@ def forget(url: str, settings: Settings, now: datetime) -> None:
 
 
 def retention(app: Handle) -> RepeatedWork:
-    """Forgets at the start and then every hour."""
+    """Make the thread that forgets at the start and then every hour."""
     return RepeatedWork(
         "retention",
         lambda: forget(app.url, app.settings, app.clock.now()),
@@ -73,10 +78,9 @@ _PATIENCE: Final = 1.0
 
 
 class Narrowing(RepeatedWork):
-    """Narrows down contradictions of refused messages that were not at once, one after the other.
-
-    It begins with those that are in quarantine already. Each is tried once, with the ontology of
-    now; where that finds no contradiction, what was kept stays.
+    """A thread that narrows down contradictions of refused messages which were not at once, in
+    turn. It begins with those that are in quarantine already. Each is tried once, with the ontology
+    of now; where that finds no contradiction, the kept one stays.
     """
 
     def __init__(self, app: Handle) -> None:
@@ -94,7 +98,7 @@ class Narrowing(RepeatedWork):
         Raises:
             HistoryError: history cannot be read or written.
         """
-        chosen = Chosen(status="rejected", code="inconsistent", after=self._seen)
+        chosen = QuarantineChoice(status="rejected", code="inconsistent", after=self._seen)
         found = quarantined(self._app.database, _AT_ONCE, chosen)
         for each in reversed(found):
             if self.stopping:
@@ -104,7 +108,7 @@ class Narrowing(RepeatedWork):
             self._seen = each.seq
 
     def _narrow(self, refused: Quarantined, contradiction: Contradiction) -> None:
-        # Of a longer line the middle is not kept; what clashes without it does so with it.
+        # Longer lines lost their middle; a contradiction without them is one with them.
         whole = [line for line in contradiction.triples if len(line) < LONGEST]
         assertions = tuple(map(triple_of, whole))
         reasoning = self._app.settings.reasoning
@@ -129,7 +133,7 @@ _LONGEST_WAIT: Final = 60.0
 
 
 class Revival(RepeatedWork):
-    """Replaces a reasoner that failed; it waits longer after each failed attempt."""
+    """A thread that replaces a failed reasoner; it waits longer after each failed attempt."""
 
     def __init__(self, app: Handle) -> None:
         fault = "internal error: the reasoner cannot be replaced"
@@ -154,10 +158,9 @@ _RESULTS: Final = ("same", "different", "unfinished", "skipped")
 
 
 class CrossChecks:
-    """Compares the inferences with HermiT's, when asked, or every ``period`` seconds.
-
-    A cross-check may take as long as the period. Differences are an entry of the journal, whose
-    alert names them; they change nothing else.
+    """Comparisons of the inferences with HermiT's, when asked, or every ``period`` seconds. A
+    cross-check may take as long as the period. Differences are an entry of the journal, whose alert
+    names them; they change nothing else.
     """
 
     def __init__(self, app: Handle) -> None:
@@ -169,7 +172,7 @@ class CrossChecks:
         self._differences = Counter("sensorstream_cross_check_differences", found, registry=metrics)
 
     def every(self, period: float) -> RepeatedWork:
-        """A thread that does it; its end waits for no running one, whose process ends with this."""
+        """Make a thread for it; its end waits for no running check, which ends with the process."""
         trouble = "the inferences could not be cross-checked", "internal error in the cross-check"
         return RepeatedWork("cross-checks", lambda: self.now(period), period, trouble, patience=0.0)
 

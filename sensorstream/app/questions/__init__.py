@@ -1,1 +1,1 @@
-"""What is asked of a deployment: SQL, SPARQL, individuals, messages, jobs."""
+"""The questions to a deployment: SQL, SPARQL, individuals, messages, jobs."""

@@ -1,4 +1,4 @@
-"""What is known of individuals now: those in the window, and what history said last."""
+"""The present values of individuals: those in the window, and the last ones of history."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from sensorstream.app.handle import Handle
+from sensorstream.app.deployment_handle import Handle
 from sensorstream.engine.engine import Engine
 from sensorstream.errors import QueryError, UnknownIndividual
 from sensorstream.history.statements import Latest, last_members, latest_values
-from sensorstream.kb.graph import Origin
+from sensorstream.kb.graph_index import Origin
 from sensorstream.model import rdf
 from sensorstream.model.events import Provenance
 from sensorstream.model.terms import IRI, BlankNode, Subject
@@ -22,7 +22,7 @@ from sensorstream.settings.settings import WindowSettings
 
 @dataclass(frozen=True, slots=True)
 class IndividualView:
-    """One individual: its classes, asserted and inferred, and when it came."""
+    """An individual: its classes, asserted and inferred, and when it came."""
 
     name: Subject
     types: tuple[str, ...]
@@ -115,18 +115,17 @@ class KnownIndividuals:
     after: str | None
 
 
-class Individuals:
-    """Asks the window first, and history for what is not there. Thread-safe.
-
-    It raises :class:`.Unavailable` if the window cannot be read now, :class:`.HistoryError` if
-    history cannot, and :class:`.RunsOnSpark` where what holds now is not here.
+class IndividualQuestions:
+    """Questions to the window first, and to history for what is not there. Thread-safe. They raise
+    :class:`.Unavailable` if the window cannot be read now, :class:`.HistoryError` if history
+    cannot, and :class:`.RunsOnSpark` where the window is not here.
     """
 
     def __init__(self, app: Handle) -> None:
         self._app = app
 
     def individual(self, name: str) -> KnownIndividual:
-        """One individual, in the window or in history.
+        """Find an individual, in the window or in history.
 
         Raises:
             UnknownIndividual: it is in neither.
@@ -140,9 +139,8 @@ class Individuals:
         return known
 
     def latest(self, class_: str, limit: int, after: str = "") -> KnownIndividuals:
-        """A page of the individuals of a class, asserted or inferred.
-
-        First those in the window, by name; then those that are not, who had it last first.
+        """A page of the individuals of a class, asserted or inferred. First those in the window, by
+        name; then the others, those that had it last first.
 
         Raises:
             QueryError: ``after`` is not one that a page gave.
@@ -181,7 +179,7 @@ class Individuals:
         )
 
     def said_by(self, message: str, names: Sequence[str]) -> tuple[int, int]:
-        """How many statements about individuals in the window a message said, and caused."""
+        """The numbers of statements about window individuals that a message said and caused."""
         subjects = [BlankNode(name) if name.startswith("_:") else IRI(name) for name in names]
         live = self._read(lambda: self._live(subjects))
         found = [

@@ -26,8 +26,8 @@ from sensorstream.errors import (
     error_of_data,
 )
 from sensorstream.model.schema import Schema
-from sensorstream.spark.jobs.protocol import JobText, Progress
-from sensorstream.spark.jobs.worker_process import Runner, WorkerProcess
+from sensorstream.spark.jobs.spark_messages import JobText, SparkProgress
+from sensorstream.spark.jobs.spark_worker_process import JobRunner, WorkerProcess
 
 QUEUED: Final = "queued"
 RUNNING: Final = "running"
@@ -40,10 +40,9 @@ _RECORD: Final = "job.json"
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A question that runs beside the requests. Times are of the wall clock.
-
-    ``state`` is ``queued``, ``running``, ``done`` or ``failed``; ``error`` says why it failed.
-    ``progress`` is there while Spark works on it.
+    """A question that runs beside the requests. Times are of the wall clock. ``state`` is
+    ``queued``, ``running``, ``done`` or ``failed``; ``error`` says why it failed. ``progress`` is
+    there while Spark works on it.
     """
 
     id: str
@@ -55,7 +54,7 @@ class Job:
     ended_at: datetime | None = None
     rows: int | None = None
     bytes: int | None = None
-    progress: Progress | None = None
+    progress: SparkProgress | None = None
     error: SensorStreamError | None = None
 
     @property
@@ -65,13 +64,13 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What is kept of jobs that have ended; the oldest go first."""
+    """The bounds of the jobs that are kept after their end; the oldest go first."""
 
     number: int = 100
     bytes: int = 4 << 30
     age: timedelta = timedelta(days=1)
     answer_bytes: int = 1 << 30
-    """How large one answer may be."""
+    """The largest size of an answer."""
 
 
 class JobFolder:
@@ -82,11 +81,11 @@ class JobFolder:
 
     @property
     def scratch(self) -> Path:
-        """For the files of a process that runs jobs."""
+        """The folder for the files of a process that runs jobs."""
         return self._path / "work"
 
     def load(self, now: datetime) -> list[Job]:
-        """The jobs that are kept, oldest first. Those that had not ended are lost, and say so."""
+        """Read the kept jobs, oldest first; those that had not ended are marked as lost."""
         shutil.rmtree(self.scratch, ignore_errors=True)
         found = sorted(self._read(), key=lambda each: each.submitted_at)
         for number, job in enumerate(found):
@@ -107,7 +106,6 @@ class JobFolder:
         part.replace(folder / _RECORD)
 
     def of(self, job_id: str) -> Path:
-        """The folder of a job."""
         return self._path / job_id
 
     def answer(self, job_id: str) -> Path:
@@ -118,7 +116,6 @@ class JobFolder:
         return folder
 
     def answer_file(self, job_id: str) -> Path:
-        """The file of a job's answer."""
         from sensorstream.spark.jobs.answer_files import ANSWER
 
         return self.of(job_id) / "answer" / ANSWER
@@ -128,7 +125,6 @@ class JobFolder:
         shutil.rmtree(self.of(job_id) / "answer", ignore_errors=True)
 
     def remove(self, job_id: str) -> None:
-        """Forget a job."""
         shutil.rmtree(self.of(job_id), ignore_errors=True)
 
     def _read(self) -> Iterator[Job]:
@@ -140,7 +136,7 @@ class JobFolder:
 
 
 def dropped(ended: list[Job], bounds: Bounds, now: datetime) -> Iterator[Job]:
-    """Of the jobs that have ended, oldest first, those beyond what is kept."""
+    """The jobs beyond the bounds, of those that have ended, oldest first."""
     number = len(ended)
     size = sum(each.bytes or 0 for each in ended)
     for job in ended:
@@ -187,17 +183,15 @@ class JobAnswer:
 
 
 class Jobs:
-    """The jobs of a deployment. Thread-safe.
-
-    Spark runs in a process of its own: it starts with the first job, answers one after the other,
-    and stops when there was none for a while. What names a job raises :class:`.UnknownJob` if there
-    is none.
+    """The jobs of a deployment. Thread-safe. Spark runs in a process of its own: it starts with the
+    first job, answers one after the other, and stops after a while without jobs. Methods that name
+    a job raise :class:`.UnknownJob` if there is none.
     """
 
     def __init__(
         self,
         folder: JobFolder,
-        runner: Runner,
+        runner: JobRunner,
         schema: Callable[[], Schema],
         clock: Clock,
         *,
@@ -205,7 +199,7 @@ class Jobs:
         most_waiting: int = _MOST_WAITING,
         idle: float = _IDLE,
     ) -> None:
-        """``schema`` gives that of the ontology in force."""
+        """Begin with the jobs of the folder; ``schema`` gives that of the ontology in force."""
         self._folder = folder
         self._runner = runner
         self._schema = schema
@@ -244,18 +238,17 @@ class Jobs:
         return job
 
     def jobs(self) -> Sequence[Job]:
-        """All that are kept, newest first."""
+        """The jobs that are kept, newest first."""
         with self._changed:
             self._drop()
             return list(reversed(self._jobs.values()))
 
     def unfinished(self) -> int:
-        """How many wait or run."""
+        """The number of jobs that wait or run."""
         with self._changed:
             return sum(not each.ended for each in self._jobs.values())
 
     def job(self, job_id: str) -> Job:
-        """One of them."""
         with self._changed:
             found = self._jobs.get(job_id)
         if found is None:
@@ -334,7 +327,7 @@ class Jobs:
             self._stop_worker()
 
     def _run(self, job: Job) -> None:
-        def told(progress: Progress) -> None:
+        def told(progress: SparkProgress) -> None:
             with self._changed:
                 if job.id in self._jobs:
                     self._jobs[job.id] = replace(self._jobs[job.id], progress=progress)

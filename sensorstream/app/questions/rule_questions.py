@@ -8,25 +8,25 @@ from typing import Final, TypeAlias
 
 from prometheus_client import Counter
 
-from sensorstream.app.handle import Handle
+from sensorstream.app.deployment_handle import Handle
 from sensorstream.app.life.repeated_work import RepeatedWork
-from sensorstream.app.questions.asking import AskedText, Asking, Running
+from sensorstream.app.questions.one_time_questions import AskedText, Asking, RunningQuestions
 from sensorstream.errors import HistoryError, Overrun, SensorStreamError, Unavailable
-from sensorstream.history.asking.answer import Solutions
-from sensorstream.history.asking.question import ALL, question_before
+from sensorstream.history.asking.checked_question import ALL, question_before
+from sensorstream.history.asking.query_answer import Solutions
 from sensorstream.journal.message import AnswerRule
 from sensorstream.processes.stopping import Stop
-from sensorstream.rules.history import HistoryQuery
-from sensorstream.rules.memory import Answer, Asked, SolutionKey
-from sensorstream.sparql.printing import query_text
+from sensorstream.rules.history_rules import HistoryQuery
+from sensorstream.rules.rule_memory import Answer, HistoryQuestion, SolutionKey
+from sensorstream.sparql.query_printer import query_text
 
 _LOG = logging.getLogger(__name__)
 _LOOK: Final = 1.0
-"""Seconds between two looks at what waits."""
+"""Seconds between two looks at the waiting questions."""
 _FAREWELL: Final = 5.0
 """Seconds to wait for the end of the thread."""
 _MOST_TRIES: Final = 5
-"""How often a question is asked that the history does not answer although it can be reached."""
+"""Attempts for a question that the history does not answer although it can be reached."""
 MOST_SOLUTIONS: Final = 1000
 """Solutions of one answer: the rule is tried with each of them."""
 MOST_CHARACTERS: Final = 4_000_000
@@ -36,15 +36,15 @@ _Place: TypeAlias = tuple[str, str, SolutionKey]
 
 
 class RuleQuestions(RepeatedWork):
-    """Answers the questions of rules to the history, one after the other.
+    """A thread that answers the questions of rules to the history, one after the other.
 
-    The answers are entries of the journal. The engine remembers what a rule has asked until it is
-    answered (decision 028), so nothing has to be kept here: after a restart the questions that wait
-    are asked again. A question has the limits of one of a client. While the history cannot be
-    reached it waits; any other fault is the answer.
+    The answers are entries of the journal. The engine remembers the questions until they are
+    answered (decision 028), so nothing has to be kept here: after a restart the waiting questions
+    are asked again. A question has the limits of a client's. While the history cannot be reached it
+    waits; any other fault is the answer.
     """
 
-    def __init__(self, app: Handle, asking: Asking, questions: Running) -> None:
+    def __init__(self, app: Handle, asking: Asking, questions: RunningQuestions) -> None:
         trouble = (
             "a question of a rule to the history waits",
             "internal error at a question of a rule to the history",
@@ -63,9 +63,8 @@ class RuleQuestions(RepeatedWork):
         self._at_work: Stop | None = None
 
     def stop(self) -> None:
-        """End the question at work, which is asked again after the next start, and the thread.
-
-        A thread whose answer waits for the journal ends with the pipeline.
+        """End the question at work, which is asked again after the next start, and the thread. A
+        thread whose answer waits for the journal ends with the pipeline.
         """
         self._halt.set()
         with self._lock:
@@ -73,8 +72,8 @@ class RuleQuestions(RepeatedWork):
                 self._at_work.now(Unavailable("the server stops"))
         super().stop()
 
-    def waiting(self) -> list[tuple[Asked, HistoryQuery]]:
-        """What is to be asked, the oldest first."""
+    def waiting(self) -> list[tuple[HistoryQuestion, HistoryQuery]]:
+        """The questions that wait, the oldest first."""
         rules = self._app.deployment.rules
         queries = {rule.name: rule.question for rule in rules if rule.question is not None}
         if not queries:
@@ -89,8 +88,8 @@ class RuleQuestions(RepeatedWork):
                 return
             self._answer(asked, query)
 
-    def _answer(self, asked: Asked, query: HistoryQuery) -> None:
-        """Answer a question, or tell why there is no answer.
+    def _answer(self, asked: HistoryQuestion, query: HistoryQuery) -> None:
+        """Answer a question, or report why there is no answer.
 
         Raises:
             HistoryError, Unavailable: it cannot be answered now.
@@ -118,7 +117,7 @@ class RuleQuestions(RepeatedWork):
         self._tries[place] = self._tries.get(place, 0) + 1
         return self._tries[place] < _MOST_TRIES
 
-    def _solutions(self, asked: Asked, query: HistoryQuery) -> tuple[SolutionKey, ...]:
+    def _solutions(self, asked: HistoryQuestion, query: HistoryQuery) -> tuple[SolutionKey, ...]:
         line = self._app.deployment.timeline
         question = question_before(query.at(asked.moment), line, asked.now)
         told = AskedText("sparql", query_text(question.query), ALL, f"rule {asked.rule}")

@@ -1,1 +1,1 @@
-"""Why something is so, or is not; and what would be with other rules or another ontology."""
+"""Explanations of why something is so, or is not; and trials of other rules or another ontology."""

@@ -1,4 +1,4 @@
-"""Why a statement holds, or a rule does not fire: asked of the engine between two messages."""
+"""The reasons why a statement holds, or a rule does not fire, from the engine's present state."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 
 from sensorstream.app.control.rule_files import parse_texts
 from sensorstream.app.control.wiring import with_state_rules
-from sensorstream.app.handle import Handle
+from sensorstream.app.deployment_handle import Handle
 from sensorstream.app.why.reasons import (
     Applied,
     Entailment,
@@ -30,8 +30,8 @@ from sensorstream.errors import (
     UnknownRules,
     UnsupportedQuery,
 )
-from sensorstream.kb.graph import Origin
-from sensorstream.kb.snapshot import Snapshot
+from sensorstream.kb.graph_index import Origin
+from sensorstream.kb.snapshot import OxigraphSnapshot
 from sensorstream.language import syntax
 from sensorstream.language.syntax import RuleFile
 from sensorstream.model.events import Basis, Matched
@@ -40,24 +40,24 @@ from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Triple, i
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import OWL, RDF, RDFS
 from sensorstream.model.xsd import XSD
-from sensorstream.network.intervals.planning import is_in_time
-from sensorstream.processes.apart import Turns, held, run_apart
-from sensorstream.reasoning.dl.contradictions import Entailed, assertions_near, entailed
+from sensorstream.network.intervals.interval_planner import is_in_time
+from sensorstream.processes.fork_once import ForkTurns, held, run_apart
+from sensorstream.reasoning.dl.contradictions import EntailmentReason, assertions_near, entailed
 from sensorstream.reasoning.ontology import Ontology
 from sensorstream.reasoning.profiles import rules_of
 from sensorstream.reasoning.rulesets.derivation import (
-    Application,
     Applications,
+    RuleApplication,
     derivation,
     minimal,
 )
-from sensorstream.reasoning.rulesets.lists import unrolled
 from sensorstream.reasoning.rulesets.rule_set import RuleSet
+from sensorstream.reasoning.rulesets.schema_lists import unrolled
 from sensorstream.rules.conditions import SnapshotEvaluator
 from sensorstream.rules.continuous import NetworkEvaluator
 from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.rules.why_not import (
-    Present,
+    PresentState,
     WhyNot,
     individuals_of,
     variables_of,
@@ -65,9 +65,9 @@ from sensorstream.rules.why_not import (
     why_not,
 )
 from sensorstream.sparql.algebra import BGP, Ask, Modify, Quad
-from sensorstream.sparql.parser import read_query
-from sensorstream.sparql.printing import operation_text
-from sensorstream.streams.selections import RunningRules
+from sensorstream.sparql.query_parser import read_query
+from sensorstream.sparql.query_printer import operation_text
+from sensorstream.streams.selection_rules import RunningRules
 
 _AT_ONCE: Final = 2
 _NICENESS: Final = 10
@@ -77,15 +77,14 @@ T = TypeVar("T")
 
 
 class Snapshots:
-    """Forks this process between two messages: the fork has an engine of its own. Thread-safe.
-
-    An answer may take as long as any; ``what`` is asked is for errors.
+    """Forks of this process between two messages: each has an engine of its own. Thread-safe. An
+    answer has the time limit of any question; ``what`` names it in errors.
     """
 
     def __init__(self, app: Handle, what: str) -> None:
         self._app = app
         self._what = what
-        self._turns = Turns(_AT_ONCE, app.seconds, what)
+        self._turns = ForkTurns(_AT_ONCE, app.seconds, what)
 
     def ask(self, question: Callable[[], T]) -> T:
         """The result of ``question``, which is called in the fork; or its exception.
@@ -135,9 +134,8 @@ _ELSEWHERE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class WhyHeld:
-    """Why a statement holds; ``held`` is None if it does not.
-
-    ``profile`` is what infers. ``notes`` say what else there is to know.
+    """The reason why a statement holds; ``held`` is None if it does not. ``profile`` is what
+    infers. ``notes`` say what else there is to know.
     """
 
     statement: Triple
@@ -147,7 +145,6 @@ class WhyHeld:
 
     @property
     def holds(self) -> bool:
-        """Whether it holds."""
         return self.held is not None
 
     @property
@@ -171,37 +168,35 @@ class WhyHeld:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What the fork has found out about a statement, and what it follows from.
-
-    ``kept`` has, of each statement, the graphs that hold it, the message that said it and the one
-    that caused it to be inferred.
+    """The findings of the fork about a statement, and about its premises. ``kept`` has, for each
+    statement, the graphs that hold it, the message that said it and the one that caused it to be
+    inferred.
     """
 
     kept: Mapping[Triple, tuple[Origin, str, str]]
-    steps: Mapping[Triple, Application]
+    steps: Mapping[Triple, RuleApplication]
     limits: str = ""
     near: tuple[Triple, ...] | None = None
     """Where HermiT or Pellet infers it, what the window asserts near it."""
 
 
-class Holding:
-    """Finds out why statements hold. Thread-safe.
+class WhyHolds:
+    """The search for reasons why statements hold. Thread-safe.
 
     Each question is answered in a fork of this process, from the state between two messages; then
-    the messages are mapped again. Each of the two may take as long as a question.
-    Where they take too long or too many ask at once, :class:`.Overrun`, :class:`.Busy` or
-    :class:`.Unavailable` is raised, and :class:`.RunsOnSpark` where the engines are not here.
+    the messages are mapped again. Each of the two may take as long as a question. Where they take
+    too long or too many ask at once, :class:`.Overrun`, :class:`.Busy` or :class:`.Unavailable` is
+    raised, and :class:`.RunsOnSpark` where the engines are not here.
     """
 
     def __init__(self, app: Handle) -> None:
         self._app = app
         self._snapshots = Snapshots(app, _WHAT)
-        self._turns = Turns(1, app.seconds, _WHAT)
+        self._turns = ForkTurns(1, app.seconds, _WHAT)
 
     def why(self, statement: str) -> WhyHeld:
-        """Why a statement holds, down to what messages and the ontology say.
-
-        ``statement`` is its text, with the prefixes of the rule files in force.
+        """Explain why a statement holds, down to messages and the ontology. ``statement`` is its
+        text, with the prefixes of the rule files in force.
 
         Raises:
             QueryError: the text is not one statement.
@@ -242,16 +237,17 @@ class Holding:
         return WhyHeld(triple, held, deployment.settings.reasoning.profile, tuple(notes))
 
     def rules_behind(self, statements: Collection[Triple]) -> Mapping[Triple, str]:
-        """The rules that derive inferred statements of now, each by the last step to it.
-
-        What no rule derives is left out, as are all statements where HermiT or Pellet infers.
+        """The rules that derive inferred statements now, each by the last step to it. Statements
+        that no rule derives are left out, as are all where HermiT or Pellet infers.
         """
         self._app.check_here("by which rule a statement is inferred", _ELSEWHERE)
         if not statements:
             return {}
         return self._snapshots.ask(lambda: _rules_behind(self._app.engine, statements))
 
-    def _entailed(self, triple: Triple, near: Sequence[Triple], ontology: Ontology) -> Entailed:
+    def _entailed(
+        self, triple: Triple, near: Sequence[Triple], ontology: Ontology
+    ) -> EntailmentReason:
         reasoning = self._app.settings.reasoning
         with self._turns.turn():
             return entailed(
@@ -267,11 +263,11 @@ class Holding:
 
 
 def _seen(engine: Engine, triple: Triple, schema: Schema) -> _Seen:
-    """In the fork."""
+    """Find the derivation of a statement; called in the fork."""
     kb = engine.kb
     if triple not in kb:
         return _Seen({}, {})
-    steps: Mapping[Triple, Application] = {}
+    steps: Mapping[Triple, RuleApplication] = {}
     limits = ""
     rules = rules_of(engine.reasoner)
     near: tuple[Triple, ...] | None = None
@@ -288,7 +284,7 @@ def _seen(engine: Engine, triple: Triple, schema: Schema) -> _Seen:
 
 
 def _rules_behind(engine: Engine, statements: Collection[Triple]) -> dict[Triple, str]:
-    """In the fork."""
+    """Find the last rules behind statements; called in the fork."""
     kb, rules = engine.kb, rules_of(engine.reasoner)
     if rules is None:
         return {}
@@ -304,7 +300,7 @@ def _rules_behind(engine: Engine, statements: Collection[Triple]) -> dict[Triple
 
 
 def _kept(engine: Engine, triple: Triple) -> tuple[Origin, str, str]:
-    """The graphs that hold a statement, who said it, and who caused it to be inferred."""
+    """The graphs that hold a statement, its message, and the message that caused its inference."""
     individual = engine.window.get(engine.window.owner(triple[0]))
     said = None if individual is None else individual.statements.get(triple)
     begun = engine.inferences.begun().get(triple)
@@ -320,12 +316,12 @@ def _matched(triple: Triple, origins: Origin, said_by: str, _caused_by: str) -> 
         return Matched(triple, Basis.SAID, said_by)
     if origins & Origin.STATIC:
         return Matched(triple, Basis.ONTOLOGY)
-    # Its premises are known: what the message said of the same individuals is not looked for.
+    # Its premises are known: its message's statements on the same individuals are not needed.
     return Matched(triple, Basis.INFERRED)
 
 
 class _Telling:
-    """Tells each statement once, with what derives it."""
+    """The reasons of statements; the derivation of each is given once."""
 
     def __init__(self, seen: _Seen, found: Mapping[str, Saying], rules: RuleSet | None) -> None:
         self._seen = seen
@@ -336,7 +332,7 @@ class _Telling:
         self.left_out = 0
 
     def of(self, triple: Triple, depth: int = 0) -> Reason:
-        """A statement, and all behind it."""
+        """Build the reason of a statement, and of all its premises."""
         matched = _matched(triple, *self._seen.kept[triple])
         _, _, caused_by = self._seen.kept[triple]
         step = self._seen.steps.get(triple)
@@ -350,7 +346,7 @@ class _Telling:
             return replace(reason, above=above and step is not None)
         return replace(reason, by=self._applied(step, depth + 1))
 
-    def _applied(self, step: Application, depth: int) -> Applied:
+    def _applied(self, step: RuleApplication, depth: int) -> Applied:
         assert self._rules is not None
         note, rule = self._rules.notes[step.rule], self._texts[step.rule]
         head = tuple(Quad(each) for each in rule.head)
@@ -379,9 +375,8 @@ _EXPECTED: Final = "expected one statement, such as <http://example.org/s1> a :S
 
 
 def known_prefixes(files: Iterable[RuleFile]) -> dict[str, str]:
-    """The prefixes of rule files, and those of RDF, RDFS, OWL and XSD.
-
-    A prefix that two files have for different namespaces is not known.
+    """The prefixes of rule files, and those of RDF, RDFS, OWL and XSD. A prefix that two files have
+    for different namespaces is left out.
     """
     found: dict[str, str] = dict(_STANDARD)
     meant: dict[str, set[str]] = {}
@@ -396,7 +391,7 @@ def known_prefixes(files: Iterable[RuleFile]) -> dict[str, str]:
 
 
 def read_statement(text: str, prefixes: Mapping[str, str]) -> Triple:
-    """The triple of a statement in the syntax of SPARQL; a full stop at its end may be left out.
+    """Parse a statement in the syntax of SPARQL; a full stop at its end may be left out.
 
     Raises:
         QueryError: it is no statement, or not one alone.
@@ -435,10 +430,10 @@ _RULE_ELSEWHERE: Final = (
 
 
 class Unmet:
-    """Answers why rules do not fire, and queries do not find. Thread-safe.
+    """The search for reasons why rules do not fire, and queries do not find. Thread-safe.
 
-    Each question is answered in a fork of this process, from the state between two messages.
-    Where they take too long or too many ask at once, :class:`.Overrun`, :class:`.Busy` or
+    Each question is answered in a fork of this process, from the state between two messages. Where
+    they take too long or too many ask at once, :class:`.Overrun`, :class:`.Busy` or
     :class:`.Unavailable` is raised, and :class:`.RunsOnSpark` where the engines are not here.
     """
 
@@ -447,9 +442,8 @@ class Unmet:
         self._snapshots = Snapshots(app, _WHY_NOT)
 
     def why_not(self, name: str, individual: str, variable: str = "") -> WhyNot:
-        """The first part of a semantic rule that keeps it from firing for an individual.
-
-        Where no rule has this name, a continuous query is meant, and what leaves it no solution.
+        """Find the first part of a semantic rule that keeps it from firing for an individual. Where
+        no rule has this name, a continuous query is meant, and what leaves it no solution.
         ``variable`` of the rule is the individual; "": the one that fits best.
 
         Raises:
@@ -532,11 +526,11 @@ def _asked(
     subject: Subject,
     variable: str,
 ) -> WhyNot:
-    """In the fork."""
+    """Find why a rule does not fire; called in the fork."""
     kb = engine.kb
-    present = Present(
+    present = PresentState(
         kb,
-        NetworkEvaluator(kb, SnapshotEvaluator(Snapshot(kb))),
+        NetworkEvaluator(kb, SnapshotEvaluator(OxigraphSnapshot(kb))),
         engine.now or 0,
         line,
         engine.memory,

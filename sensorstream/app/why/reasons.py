@@ -1,4 +1,4 @@
-"""Where statements come from: kept messages are mapped again, with the rules of their time."""
+"""The origins of statements: kept messages are mapped again, with the rules of their time."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Final
 
-from sensorstream.alerts.records import RaisedAlert
-from sensorstream.app.control.exchange import FROM_SETTINGS
+from sensorstream.alerts.alert_records import RaisedAlert
+from sensorstream.app.control.rule_exchange import FROM_SETTINGS
 from sensorstream.app.control.rule_files import parse_texts, path_of, with_rule_sets
 from sensorstream.app.control.wiring import Deployment
-from sensorstream.app.handle import Handle
+from sensorstream.app.deployment_handle import Handle
 from sensorstream.errors import LanguageError, Overrun, Position, SensorStreamError
 from sensorstream.history.incidents import evidence_of_alert
 from sensorstream.history.journal_rows import change_at, numbered_rows, record_of
@@ -19,29 +19,29 @@ from sensorstream.journal.message import TakeMessage
 from sensorstream.journal.records import Record, message_id, number_of_message
 from sensorstream.journal.takeover import PutRules
 from sensorstream.language import syntax
-from sensorstream.language.printer import print_node
+from sensorstream.language.rule_printer import print_node
 from sensorstream.language.syntax import RuleFile
-from sensorstream.mapping.document import parse_document
-from sensorstream.mapping.places import Place, Sought, places
+from sensorstream.mapping.statement_places import Sought, StatementPlace, places
+from sensorstream.mapping.xml_document import parse_document
 from sensorstream.model import rdf
 from sensorstream.model.events import Basis, Evidence, Matched
 from sensorstream.model.terms import IRI, Subject, Term, Triple
-from sensorstream.processes.apart import Turns, run_apart
-from sensorstream.rules.notes import makers
+from sensorstream.processes.fork_once import ForkTurns, run_apart
 from sensorstream.rules.rule_compiler import digest_of
+from sensorstream.rules.rule_notes import makers
 from sensorstream.rules.triggers import conditions_of
 
 MOST_MESSAGES: Final = 20
-"""So many messages are mapped again for one question, the newest."""
+"""Messages, the newest, that are mapped again for one question."""
 _MOST_BYTES: Final = 16 * 1024 * 1024
 _UNLIKELY_DEPTH: Final = 10_000
-"""The depth was looked at when the message came, perhaps with another limit."""
+"""The depth was checked when the message came, perhaps with another limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class RulesThen:
     """The rule files that were in force: ``version`` is the change that had put them, or
-    ``settings``; ``paths`` are those of ``files`` by their names.
+    ``settings``; ``names`` are those of ``files`` by their paths.
     """
 
     version: str
@@ -52,30 +52,27 @@ class RulesThen:
 
 @dataclass(frozen=True, slots=True)
 class Saying:
-    """A message, and the places in it where statements come from.
-
-    ``trouble`` says why no places are known: the message is gone, or is none. ``rules`` are those
-    that mapped it.
+    """A message, and the places in it where statements come from. ``trouble`` says why no places
+    are known: the message is gone, or is none. ``rules`` are those that mapped it.
     """
 
     source: str = ""
     received_at: str = ""
     rules: RulesThen | None = None
-    places: Mapping[Triple, Sequence[Place]] = field(default_factory=dict)
+    places: Mapping[Triple, Sequence[StatementPlace]] = field(default_factory=dict)
     trouble: str = ""
 
 
 class Origins:
-    """Reads the journal of one question; it remembers the rules that it has compiled."""
+    """The origins of statements for one question; it remembers the rules that it has compiled."""
 
     def __init__(self, app: Handle) -> None:
         self._app = app
         self._rules: dict[str, RulesThen] = {}
 
     def rules_at(self, message: str) -> RulesThen:
-        """The rules that were in force for a message, compiled for the ontology of now.
-
-        Before the first change they are those that it replaced; while there was none, those of now.
+        """The rules that were in force for a message, compiled for the ontology of now. Before the
+        first change they are those that it replaced; while there was none, those of now.
 
         Raises:
             LanguageError: they do not fit the ontology of now.
@@ -156,11 +153,11 @@ _TOO_MANY: Final = f"only the newest {MOST_MESSAGES} messages are mapped again"
 
 
 def _origin(record: Record, rules: RulesThen, sought: Sought) -> Saying:
-    """In the fork."""
+    """Map a message again and find the places of statements; called in the fork."""
     message, deployment = record.message, rules.deployment
     ours = {rule.name for file in rules.files for rule in file.mapping_rules}
     others = [rule for rule in deployment.mapping.rules if rule.name not in ours]
-    found: Mapping[Triple, Sequence[Place]] = {}
+    found: Mapping[Triple, Sequence[StatementPlace]] = {}
     trouble = ""
     try:
         found = places(
@@ -180,7 +177,7 @@ def _origin(record: Record, rules: RulesThen, sought: Sought) -> Saying:
 
 _AT_ONCE: Final = 2
 _MOST_PREMISES: Final = 10
-"""Statements that are told as those from which another one may have come."""
+"""Statements that are given as possible premises of another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,24 +196,22 @@ class RuleText:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A statement, where it comes from, and what it follows from: the tree of all that is told.
+    """A statement, where it comes from, and what it follows from, as a tree.
 
-    Below it stands the firing of the rule that inserted it (``because``), or, of what holds now,
-    the rule of the reasoner that derives it (``by``) or what entails it.
-
-    ``source`` and ``received_at`` are those of its message; "": not known. ``rules`` are the
-    semantic rules that may have inserted it. Of an inferred statement, and of one that a rule has
-    inserted when an earlier message came, ``premises`` are those that this message said of the same
-    individuals. ``note`` is what is not known of it.
-
-    ``above``: what derives it was told above. ``entailed`` is there where HermiT or Pellet infers.
-    ``caused_by`` is the message that caused it to be inferred; "": none did, or it is not known.
+    Below it stands the firing of the rule that inserted it (``because``), or, if it holds now, the
+    rule of the reasoner that derives it (``by``) or what entails it. ``source`` and ``received_at``
+    are those of its message; "": not known. ``rules`` are the semantic rules that may have inserted
+    it. For an inferred statement, and one that a rule inserted when an earlier message came,
+    ``premises`` are those that this message said of the same individuals. ``note`` is what is not
+    known of it. ``above``: its derivation is given above. ``entailed`` is there where HermiT or
+    Pellet infers. ``caused_by`` is the message that caused it to be inferred; "": none did, or it
+    is not known.
     """
 
     matched: Matched
     source: str = ""
     received_at: str = ""
-    places: tuple[Place, ...] = ()
+    places: tuple[StatementPlace, ...] = ()
     rules: tuple[str, ...] = ()
     premises: tuple[Reason, ...] = ()
     because: Because | None = None
@@ -228,13 +223,12 @@ class Reason:
 
     @property
     def triple(self) -> Triple:
-        """The statement."""
         return self.matched.triple
 
 
 @dataclass(frozen=True, slots=True)
 class Because:
-    """One firing of a rule: its values, and its statements with their reasons."""
+    """The firing of a rule: its values, and its statements with their reasons."""
 
     evidence: Evidence
     reasons: tuple[Reason, ...]
@@ -242,10 +236,9 @@ class Because:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """A rule that derives a statement, with the values of its variables.
-
-    ``position`` is where it stands, ``comment`` what its set says of it, ``text`` the rule.
-    ``paths`` are what its body matched by a path that repeats.
+    """A rule that derives a statement, with the values of its variables. ``position`` is where it
+    stands, ``comment`` that of its rule set, ``text`` the rule. ``paths`` are those that its body
+    matched by a path that repeats.
     """
 
     rule: str
@@ -267,11 +260,9 @@ class Entailment:
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """Why an alert was raised.
-
-    ``rule`` is None if its text is not known any more, ``because`` if the system raised it, or a
-    version that kept no evidence. ``profile`` is what infers. ``notes`` say what else there is to
-    know.
+    """The reason why an alert was raised. ``rule`` is None if its text is not known any more,
+    ``because`` if the system raised it, or a version that kept no evidence. ``profile`` is what
+    infers. ``notes`` say what else there is to know.
     """
 
     raised: RaisedAlert
@@ -282,16 +273,15 @@ class Why:
 
 
 class Reasons:
-    """Finds out why alerts were raised. Thread-safe."""
+    """The search for reasons why alerts were raised. Thread-safe."""
 
     def __init__(self, app: Handle) -> None:
         self._app = app
-        self._turns = Turns(_AT_ONCE, app.seconds, "finding out why an alert was raised")
+        self._turns = ForkTurns(_AT_ONCE, app.seconds, "finding out why an alert was raised")
 
     def of_alert(self, id_: str) -> Why:
-        """Why an alert was raised.
-
-        Its evidence was kept with it; the places in the messages are found now.
+        """Explain why an alert was raised. Its evidence was kept with it; the places in the
+        messages are found now.
 
         Raises:
             UnknownAlert: there is no alert with this id.
@@ -325,7 +315,7 @@ class Reasons:
 def _rule(
     origins: Origins, raised: RaisedAlert, evidence: Evidence | None
 ) -> tuple[RuleText | None, list[str]]:
-    """The rule that fired, and what is to be said of it."""
+    """The rule that fired, and notes on it."""
     alert = raised.alert
     try:
         then = origins.rules_at(alert.message)
@@ -350,7 +340,7 @@ def _text(rule: syntax.SemanticRule, file: syntax.RuleFile, then: RulesThen) -> 
 
 
 def _absences(rule: syntax.SemanticRule) -> Iterator[str]:
-    """What no statement can show: conditions, and what the history has answered."""
+    """Notes on what no statement can show: conditions, and answers of the history."""
     if isinstance(rule.trigger, syntax.Every) and rule.trigger.question is not None:
         yield "the history has answered with these values: what it had found is not kept"
     for condition in conditions_of(rule):
@@ -366,7 +356,7 @@ def _matches(evidence: Evidence) -> Iterator[Matched]:
 
 
 def sought(matched: Iterable[Matched], origins: Origins) -> dict[str, Sought]:
-    """What is to be looked up in which message, to tell where statements come from."""
+    """The statements to find in each message, to tell where they come from."""
     found: dict[str, tuple[set[Triple], set[Subject]]] = {}
     files: dict[str, Sequence[syntax.RuleFile]] = {}
     for each in matched:
@@ -375,7 +365,7 @@ def sought(matched: Iterable[Matched], origins: Origins) -> dict[str, Sought]:
             statements.add(each.triple)
             if each.message not in files:
                 files[each.message] = _files(origins, each.message)
-            # Of what only a message can say, its place is enough.
+            # For a statement that only a message can say, its place is enough.
             if each.basis is Basis.INFERRED or makers(files[each.message], each.triple):
                 about |= _individuals(each.triple)
     return {message: Sought(*sets) for message, sets in found.items()}
@@ -385,7 +375,7 @@ def _files(origins: Origins, message: str) -> Sequence[syntax.RuleFile]:
     try:
         return origins.rules_at(message).files
     except LanguageError:
-        # That they cannot be applied any more is told with the message.
+        # The message's trouble says that they cannot be applied any more.
         return ()
 
 
@@ -400,7 +390,7 @@ def _because(evidence: Evidence, found: Mapping[str, Saying]) -> Because:
 
 
 def reason_of(matched: Matched, found: Mapping[str, Saying]) -> Reason:
-    """Where a statement comes from, by what was found in the messages."""
+    """Build the reason of a statement from the findings in the messages."""
     because = None if matched.because is None else _because(matched.because, found)
     origin = found.get(matched.message, Saying())
     told = tuple(origin.places.get(matched.triple, ()))
@@ -424,7 +414,7 @@ def reason_of(matched: Matched, found: Mapping[str, Saying]) -> Reason:
 
 
 def _premises(statement: Triple, origin: Saying) -> tuple[Reason, ...]:
-    """What a message said of the individuals of a statement that it caused."""
+    """The statements of a message about the individuals of a statement that it caused."""
     about = _individuals(statement)
     found = (
         Reason(Matched(triple, Basis.SAID), places=tuple(places))

@@ -1,14 +1,14 @@
-"""What follows from history with the ontology in force now, in the place of what followed then.
+"""The inferences of history, computed anew with the ontology that is in force now.
 
 The asserted statements of history, and those of the window, say what held at every instant. They
 are walked through in the order of time, with the reasoner that the server has: whenever they
-change, it says what begins and what ceases to follow. That gives the intervals of inferred
+change, it reports the beginnings and ends of inferences. That gives the intervals of inferred
 statements, as :mod:`sensorstream.engine.inferences` makes them while messages come; but a late
 update counts from its own time here, whether it was known then or not.
 
-The span is walked through in slices. What is there and what should be there are compared, and
-changed in one transaction, slice by slice. A run that was killed is simply repeated: what it has
-done already is as it should be.
+The span is walked through in slices. The stored and the right intervals are compared, and changed
+in one transaction, slice by slice. A run that was killed is simply repeated: what it has done
+already is as it should be.
 """
 
 from __future__ import annotations
@@ -26,18 +26,24 @@ from sensorstream.engine.checkpoint import load
 from sensorstream.engine.engine import EngineState
 from sensorstream.errors import HistoryError, Inconsistent, OntologyConflict, ReasonerError
 from sensorstream.history.database import connect, translating
-from sensorstream.history.statements import Change, Held, archived_after, changes, inferred_between
+from sensorstream.history.statements import (
+    HeldStatement,
+    StatementChange,
+    archived_after,
+    changes,
+    inferred_between,
+)
 from sensorstream.history.store import PostgresStore
 from sensorstream.journal.records import message_id, number_of_message
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model.events import Delta, Ended, Provenance
 from sensorstream.model.terms import BlankNode, Subject, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.reasoning.dl.reasoner import ResilientReasoner
+from sensorstream.reasoning.dl.dl_reasoner import ResilientReasoner
 from sensorstream.reasoning.reasoner import Reasoner, without_limits
 
 _SLICE: Final = 20_000
-"""So many changes make a slice."""
+"""Changes of a slice."""
 # A literal of PostgreSQL's bigint has no smaller one.
 _FIRST: Final[Instant] = -(2**63) + 1
 
@@ -45,9 +51,8 @@ _FIRST: Final[Instant] = -(2**63) + 1
 @dataclass(frozen=True, slots=True)
 class Rereasoned:
     """The numbers of inferred statements that hold longer, and shorter, than was stored.
-
-    ``standing`` are those that are in the window and should not be: they end when the server starts
-    with the ontology. ``until`` is where the span ended.
+    ``standing`` are those that are wrongly in the window: they end when the server starts with the
+    ontology. ``until`` is where the span ended.
     """
 
     added: int
@@ -67,7 +72,7 @@ def rereason(
     dry: bool,
     said: Callable[[Instant], None],
 ) -> Rereasoned:
-    """Compute anew what is inferred in ``[start, end)``, and store what is different.
+    """Compute anew what is inferred in ``[start, end)``, and store the differences.
 
     Args:
         url: the history's.
@@ -77,12 +82,12 @@ def rereason(
         start: None: from the beginning.
         end: None: up to the time of the last event, which is the latest that there can be.
         dry: count only.
-        said: is told how far in time it is.
+        said: gets the time that it has come to.
 
     Raises:
         HistoryError: the server did not end cleanly, part of the span is in the archive, or the
             database failed.
-        OntologyConflict: what held at an instant contradicts the ontology.
+        OntologyConflict: the statements of an instant contradict the ontology.
         ReasonerError: the reasoner failed.
     """
     state = _state(store)
@@ -105,7 +110,7 @@ def rereason(
                 )
         if not dry and not put:
             store.record_ontology(version_of(deployment, store.last_seq(), now))
-        # All that held when the span began is one change.
+        # The statements that held when the span began are one change.
         with closing(reasoner_of(deployment)) as reasoner, without_limits(reasoner):
             walk = Following(deployment, reasoner)
             corrections = Corrections(state)
@@ -132,11 +137,13 @@ def _state(store: PostgresStore) -> EngineState | None:
     return load(kept[0][1]) if kept else None
 
 
-def _every(url: str, state: EngineState, start: Instant, end: Instant) -> Iterator[Change]:
-    """What was asserted, as it changed in history and in the window, in the order of time."""
+def _every(url: str, state: EngineState, start: Instant, end: Instant) -> Iterator[StatementChange]:
+    """The changes of asserted statements in history and in the window, in the order of time."""
     live = sorted(
         (
-            Change(max(said.time, start), True, triple, each.stay, number_of_message(said.message))
+            StatementChange(
+                max(said.time, start), True, triple, each.stay, number_of_message(said.message)
+            )
             for each in state.window.individuals
             for triple, said in each.statements.items()
             if said.time < end
@@ -146,14 +153,14 @@ def _every(url: str, state: EngineState, start: Instant, end: Instant) -> Iterat
     return heapq.merge(changes(url, start, end), live, key=_order)
 
 
-def _order(change: Change) -> tuple[Instant, bool]:
+def _order(change: StatementChange) -> tuple[Instant, bool]:
     return change.time, change.added
 
 
 def _slices(
-    walk: Following, every: Iterable[Change], start: Instant, end: Instant
-) -> Iterator[tuple[Span, Sequence[Held]]]:
-    """What follows in each slice of the span."""
+    walk: Following, every: Iterable[StatementChange], start: Instant, end: Instant
+) -> Iterator[tuple[Span, Sequence[HeldStatement]]]:
+    """The inferred intervals in each slice of the span."""
     begun, count = start, 0
     for time, group in groupby(every, key=lambda each: each.time):
         if count >= _SLICE:
@@ -174,13 +181,13 @@ Spans: TypeAlias = list[Span]
 
 
 class Corrections:
-    """What is to change where history has other intervals than follow."""
+    """The differences between the intervals of history and the right ones."""
 
     def __init__(self, state: EngineState) -> None:
         self.added: set[Key] = set()
         self.removed: set[Key] = set()
         self.standing: set[Key] = set()
-        # What is inferred in the window, and since when: it has no end yet.
+        # The inferences in the window and their beginnings: they have no end yet.
         self._open = {
             (each.stay, (each.subject, *value)): each.time
             for each in state.inferred or ()
@@ -188,14 +195,14 @@ class Corrections:
         }
 
     def __call__(
-        self, span: Span, found: Sequence[Held], wanted: Sequence[Held]
+        self, span: Span, found: Sequence[HeldStatement], wanted: Sequence[HeldStatement]
     ) -> tuple[list[Ended], list[Ended]]:
-        """What is to be stored and what is to be deleted in a span.
+        """The intervals to store and those to delete in a span.
 
         Args:
             span: the times that are compared.
             found: the rows that history has in the span or next to it.
-            wanted: what follows, within the span.
+            wanted: the right intervals within the span.
         """
         there, follows = _by_key(found), _by_key(wanted)
         added: list[Ended] = []
@@ -231,20 +238,22 @@ class Corrections:
         return added, revoked
 
 
-def _by_key(every: Iterable[Held]) -> dict[Key, list[Held]]:
-    found: dict[Key, list[Held]] = {}
+def _by_key(every: Iterable[HeldStatement]) -> dict[Key, list[HeldStatement]]:
+    found: dict[Key, list[HeldStatement]] = {}
     for each in every:
         found.setdefault((each.stay, each.triple), []).append(each)
     return found
 
 
-def _origin(begin: Instant, rows: Sequence[Held], should: Sequence[Held]) -> Held:
-    """The interval that says which message caused one that begins then."""
+def _origin(
+    begin: Instant, rows: Sequence[HeldStatement], should: Sequence[HeldStatement]
+) -> HeldStatement:
+    """The interval whose message caused one that begins at ``begin``."""
     every = [*rows, *should]
     return next((each for each in every if each.valid_from <= begin < each.valid_to), every[0])
 
 
-def _ended(held: Held, begin: Instant, end: Instant) -> Ended:
+def _ended(held: HeldStatement, begin: Instant, end: Instant) -> Ended:
     said = Provenance(message_id(held.message), begin)
     return Ended(held.stay, held.triple[0], held.triple, said, end, inferred=True)
 
@@ -283,7 +292,7 @@ class _Begun:
 
 
 class Following:
-    """What holds at an instant, and since when each inferred statement does."""
+    """The statements that hold at an instant, and the beginning of each inferred one."""
 
     def __init__(self, deployment: Deployment, reasoner: Reasoner) -> None:
         self._timeline = deployment.timeline
@@ -295,12 +304,12 @@ class Following:
         # The stays that have a statement about a subject now.
         self._stays: dict[Subject, Counter[int]] = {}
         self._begun: dict[Triple, _Begun] = {}
-        self._ended: list[Held] = []
-        # The latest message that said something: what ends with a departure has no other.
+        self._ended: list[HeldStatement] = []
+        # The latest message that said something: an end by a departure has no other.
         self._cause = 0
 
-    def step(self, time: Instant, together: Sequence[Change]) -> None:
-        """Let changes happen, all at one instant."""
+    def step(self, time: Instant, together: Sequence[StatementChange]) -> None:
+        """Make changes that all happen at one instant."""
         before: dict[Triple, bool] = {}
         touched: dict[Subject, None] = {}
         for each in together:
@@ -308,7 +317,7 @@ class Following:
             before.setdefault(triple, self._held[triple] > 0)
             self._held[triple] += number
             for subject in (triple[0], triple[2]):
-                # A node belongs to what refers to it, too.
+                # A node also belongs to the subjects that refer to it.
                 if subject is triple[0] or isinstance(subject, BlankNode):
                     self._stays.setdefault(subject, Counter())[each.stay] += number
                     touched[subject] = None
@@ -326,8 +335,8 @@ class Following:
         for triple in inferred.added:
             self._begun[triple] = _Begun(self._home(triple[0]), self._cause, time)
 
-    def cut(self, time: Instant) -> Sequence[Held]:
-        """What has ended since the last cut, and what holds until now, which goes on from here."""
+    def cut(self, time: Instant) -> Sequence[HeldStatement]:
+        """The intervals since the last cut; those that still hold go on from here."""
         for triple, begun in list(self._begun.items()):
             self._end(triple, time)
             self._begun[triple] = _Begun(begun.stay, begun.message, time)
@@ -352,7 +361,7 @@ class Following:
         return inferred
 
     def _resettle(self, subject: Subject, time: Instant) -> None:
-        """Give what is inferred of a subject to the stay that it has now."""
+        """Give the inferences about a subject to its present stay."""
         stays = self._stays[subject] = +self._stays[subject]
         if not stays:
             del self._stays[subject]
@@ -369,4 +378,4 @@ class Following:
     def _end(self, triple: Triple, time: Instant) -> None:
         begun = self._begun.pop(triple)
         if begun.time < time:
-            self._ended.append(Held(triple, begun.stay, begun.message, begun.time, time))
+            self._ended.append(HeldStatement(triple, begun.stay, begun.message, begun.time, time))

@@ -1,4 +1,4 @@
-"""What would have fired: the journal through an engine with other semantic rules, nothing written.
+"""A replay of the journal through an engine with other semantic rules; nothing is written.
 
 The window and the memory of the rules at an instant depend on all messages before it, so the
 journal is processed from the first entry that is kept. If that is the first there was, the same
@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from sensorstream.app.control.exchange import Exchange
 from sensorstream.app.control.mapping_files import is_rule_file
+from sensorstream.app.control.rule_exchange import Exchange
 from sensorstream.app.control.wiring import (
     NOTHING,
     Deployment,
@@ -30,19 +30,19 @@ from sensorstream.history.database import connect, translating
 from sensorstream.history.database import engine as database_engine
 from sensorstream.history.incidents import alerts_of_rules
 from sensorstream.history.journal_rows import journal_rows, record_of
-from sensorstream.journal.effects import in_order
+from sensorstream.journal.entry_effects import in_order
 from sensorstream.journal.kinds import replay
 from sensorstream.language.syntax import RuleFile
 from sensorstream.model.events import Alert
 from sensorstream.model.timeline import Instant
 from sensorstream.reasoning.ontology import Ontology
-from sensorstream.rules.notes import check_classes_named
 from sensorstream.rules.rule_compiler import compile_rules
+from sensorstream.rules.rule_notes import check_classes_named
 from sensorstream.settings.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class AlertComparison:
     """An alert: ``did`` it fire, and ``would`` it with the rules that were tried."""
 
     alert: Alert
@@ -52,17 +52,18 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """What became of the entries of the journal; alerts are in the order of their times.
+    """The results of replaying the journal; alerts are in the order of their times.
 
-    ``since`` is the arrival of the first; ``whole``: the journal has all its entries. ``reports``
-    are the numbers of reports of each continuous query. ``unanswered`` counts the questions to the
-    history, by rule, whose answers the journal does not have: nobody is asked now.
+    ``since`` is the arrival of the first entry; ``whole``: the journal has all its entries.
+    ``reports`` are the numbers of reports of each continuous query. ``unanswered`` counts the
+    questions to the history, by rule, whose answers the journal does not have: they are not asked
+    now.
     """
 
     entries: int
     since: datetime | None
     whole: bool
-    alerts: tuple[Comparison, ...]
+    alerts: tuple[AlertComparison, ...]
     reports: Counter[str]
     unanswered: Counter[str]
 
@@ -75,10 +76,9 @@ def what_if(
     end: Instant | None,
     said: Callable[[int, int], None],
 ) -> WhatIf:
-    """Compare the alerts that rules raised with those that they, or others, raise now.
-
-    Changes of the ontology and queries that the journal has take place as they did. It ends when
-    application time has come to ``end``.
+    """Compare the alerts that rules raised with those that they, or others, raise now. Changes of
+    the ontology and queries that the journal has take place as they did. It ends when application
+    time has come to ``end``.
 
     Args:
         settings: of the deployment.
@@ -86,7 +86,7 @@ def what_if(
         rules: files of semantic rules instead of the deployment's; none: the deployment's own.
         start: alerts from this time on.
         end: alerts before this time; None: to the end.
-        said: is told how many entries have been processed, and of how many, now and then.
+        said: gets the numbers of processed and of all entries, now and then.
 
     Raises:
         SettingsError: the engines run on Spark, a file is not one of semantic rules, or a setting
@@ -147,7 +147,7 @@ def what_if(
 
 def _compared(
     would: Counter[Alert], url: str, start: Instant | None, end: Instant | None
-) -> tuple[Comparison, ...]:
+) -> tuple[AlertComparison, ...]:
     """The alerts of now beside those that history has, in the order of their times."""
     database = database_engine(url, pool_size=1)
     try:
@@ -156,9 +156,9 @@ def _compared(
         database.dispose()
     did = Counter(_comparable(each.alert) for each in raised)
     alerts = [
-        *(Comparison(each, True, True) for each in (did & would).elements()),
-        *(Comparison(each, True, False) for each in (did - would).elements()),
-        *(Comparison(each, False, True) for each in (would - did).elements()),
+        *(AlertComparison(each, True, True) for each in (did & would).elements()),
+        *(AlertComparison(each, True, False) for each in (did - would).elements()),
+        *(AlertComparison(each, False, True) for each in (would - did).elements()),
     ]
     alerts.sort(key=lambda each: (each.alert.time, len(each.alert.message), each.alert.message))
     return tuple(alerts)
@@ -179,7 +179,7 @@ def _semantic(paths: Sequence[Path]) -> list[RuleFile]:
 
 
 def _extent(url: str) -> tuple[int, int]:
-    """The last entry whose effects are stored, and how many are kept up to it."""
+    """The last entry whose effects are stored, and the number of entries kept up to it."""
     with (
         translating("cannot read the journal"),
         closing(connect(url)) as connection,
@@ -198,5 +198,5 @@ def _within(time: Instant, start: Instant | None, end: Instant | None) -> bool:
 
 
 def _comparable(alert: Alert) -> Alert:
-    """The alert without what depends on the other rules: its count, and what led to it."""
+    """The alert without the parts that depend on the other rules: its count, and its messages."""
     return replace(alert, id="", messages=())

@@ -13,7 +13,7 @@ import click
 from standardwebhooks import Webhook
 
 from sensorstream.cli.terminal import print_table, working
-from sensorstream.cli.webhooks import handler
+from sensorstream.cli.webhooks_command import handler
 from sensorstream.clock import SystemClock
 
 
@@ -23,7 +23,7 @@ class ClaimFailed(click.ClickException):
     exit_code = 3
 
 
-class Output:
+class DemoOutput:
     """Prints what happens, with the seconds since the beginning."""
 
     def __init__(self) -> None:

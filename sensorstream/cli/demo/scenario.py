@@ -8,20 +8,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from sensorstream.cli.client import Client
-from sensorstream.cli.demo.output import Output, Receiver
+from sensorstream.cli.command_client import CommandClient
+from sensorstream.cli.demo.output import DemoOutput, Receiver
 from sensorstream.cli.demo.server_process import ServerProcess, run_stream
-from sensorstream.cli.init import TEMPLATES, make_workspace
-from sensorstream.cli.query import on_history, on_spark
-from sensorstream.cli.send import Tally, deliver, numbered
-from sensorstream.console.visits import mean, read
-from sensorstream.history.opening import open_history
+from sensorstream.cli.init_command import TEMPLATES, make_workspace
+from sensorstream.cli.query_command import on_history, on_spark
+from sensorstream.cli.send_command import Tally, deliver, numbered
+from sensorstream.console.page_visits import mean, read
+from sensorstream.history.open_history import open_history
 from sensorstream.history.read_only_sql import SqlResult
 from sensorstream.model.schema import local_name
 from sensorstream.settings.settings import Settings
 from sensorstream.settings.settings_file import load_settings
-from sensorstream.simulation.city import MADE_UP, RECORDED, city_messages
-from sensorstream.simulation.tracker import PAPER_MESSAGE, tracker_messages
+from sensorstream.simulation.city_messages import MADE_UP, RECORDED, city_messages
+from sensorstream.simulation.tracker_messages import PAPER_MESSAGE, tracker_messages
 
 _TRACKER_MESSAGES: Final = 120
 _TRACKER_WINDOW: Final = 25
@@ -73,7 +73,7 @@ class RunningDeployment:
     name: str
     config: Path
     process: ServerProcess
-    client: Client
+    client: CommandClient
 
 
 class Scenario:
@@ -94,7 +94,7 @@ class Scenario:
         self._data = data
         self._stack = stack
         self._look_around = look_around
-        self._output = Output()
+        self._output = DemoOutput()
 
     def run(self) -> None:
         """Run everything.
@@ -136,7 +136,7 @@ class Scenario:
         deployments = []
         with out.waiting("starting"):
             for name, config, process in started:
-                client = self._stack.enter_context(Client(process.url()))
+                client = self._stack.enter_context(CommandClient(process.url()))
                 deployments.append(RunningDeployment(name, config, process, client))
         for each in deployments:
             out.expect(each.client.url, f"{each.name} listens on {each.client.url}")
@@ -296,7 +296,7 @@ class Scenario:
         with ExitStack() as stack:
             process = stack.enter_context(ServerProcess(config))
             with out.waiting("starting"):
-                client = stack.enter_context(Client(process.url()))
+                client = stack.enter_context(CommandClient(process.url()))
             messages = [PAPER_MESSAGE, *tracker_messages(_TRACKER_MESSAGES, start=2679)]
             tally = self._send(client, messages, len(messages))
             out.expect(
@@ -343,7 +343,7 @@ class Scenario:
             codes = [each.process.stop() for each in deployments]
         out.expect(codes == [0, 0], "both left cleanly on SIGTERM")
 
-    def _send(self, client: Client, messages: Iterable[bytes], total: int) -> Tally:
+    def _send(self, client: CommandClient, messages: Iterable[bytes], total: int) -> Tally:
         tally = deliver(client, numbered(messages), total)
         rate = tally.sent / tally.seconds
         self._output.say(f"{total} messages sent by REST, {rate:.0f} a second, each on disk.")

@@ -10,9 +10,9 @@ from typing import Final
 
 from sensorstream.clock import SystemClock
 from sensorstream.errors import ServerUnreachable, SparkError
-from sensorstream.processes.pipes import readable
+from sensorstream.processes.pipe_waits import readable
 
-_SERVE: Final = (sys.executable, "-m", "sensorstream.cli.demo.served")
+_SERVE: Final = (sys.executable, "-m", "sensorstream.cli.demo.demo_server")
 _READY: Final = "listening on "
 _START_SECONDS: Final = 120.0
 _STOP_SECONDS: Final = 30.0

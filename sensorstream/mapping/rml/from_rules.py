@@ -1,12 +1,11 @@
-"""Translates mapping rules to RML, as far as RML can express them.
+"""Translation of mapping rules to RML, as far as RML can express them.
 
 A rule that RML cannot express is refused, with the reason. Annotations in SensorStream's namespace
 hold what other RML processors may ignore: time, update, policies.
 
 Some processors find values below an iteration only. A property whose XPaths all lead to the same
 ancestor may move to a triples map of its own, which iterates over the ancestors: its subjects are
-those of all iterations below, and RML combines each with each value, so that the triples are the
-same.
+those of all iterations below, and RML combines each with each value, so the triples are the same.
 """
 
 from __future__ import annotations
@@ -20,8 +19,19 @@ from sensorstream.errors import LanguageError, NotMovable, Position
 from sensorstream.language import syntax
 from sensorstream.language.syntax import Hole
 from sensorstream.mapping.moved_paths import moved, steps_down
-from sensorstream.mapping.recipe import ConstantTerm, StringTemplate, TermMap, literal_map, name_map
-from sensorstream.mapping.rml.model import LogicalSource, PredicateObjects, RmlMapping, TriplesMap
+from sensorstream.mapping.rml.rml_model import (
+    LogicalSource,
+    PredicateObjects,
+    RmlMapping,
+    TriplesMap,
+)
+from sensorstream.mapping.term_recipe import (
+    ConstantTerm,
+    StringTemplate,
+    TermMap,
+    literal_map,
+    name_map,
+)
 from sensorstream.model import rdf, xsd
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal
@@ -34,10 +44,9 @@ _BASE = "urn:sensorstream:rule:"
 def from_rules(
     file: syntax.RuleFile, schema: Schema, source: str = ""
 ) -> tuple[RmlMapping, tuple[LanguageError, ...]]:
-    """The mapping rules of a checked file as triples maps, one for each individual.
-
-    Also the reasons why some rules are not among them. Datatypes that the ontology states are
-    written out, since RML uses no ontology. ``source`` is the path of a file with messages.
+    """The mapping rules of a checked file as triples maps, one for each individual, and the reasons
+    why some rules are left out. Datatypes that the ontology states are written out, since RML uses
+    no ontology. ``source`` is the path of a file with messages.
     """
     maps: list[TriplesMap] = []
     refused: list[LanguageError] = []
@@ -63,7 +72,7 @@ def _refuse(what: str, position: Position) -> NoReturn:
 
 
 class _Exporter:
-    """Turns one rule into triples maps."""
+    """A translator of one rule into triples maps."""
 
     def __init__(
         self, file: syntax.RuleFile, rule: syntax.MappingRule, schema: Schema, source: str
@@ -142,7 +151,7 @@ class _Exporter:
     # Individuals
 
     def _map(self, key: str, source: LogicalSource, action: syntax.IndividualAction) -> TriplesMap:
-        assert not isinstance(action.name, syntax.Variable)
+        assert not isinstance(action.name, syntax.RuleVariable)
         subject = self._named(action.name)
         if any(nodes(action.name, syntax.Hole)):
             # A rule does not ignore an individual without a name.
@@ -162,8 +171,8 @@ class _Exporter:
             graphs=() if action.graph is None else (self._named(action.graph),),
         )
 
-    def _named(self, name: syntax.Name | syntax.BlankName) -> TermMap:
-        if self._file.base is not None and isinstance(name, syntax.Name) and name.whole:
+    def _named(self, name: syntax.WrittenName | syntax.BlankName) -> TermMap:
+        if self._file.base is not None and isinstance(name, syntax.WrittenName) and name.whole:
             _refuse("a whole IRI that may be relative to 'base'", name.position)
         return name_map(self._file, self._moved(name))
 
@@ -175,7 +184,7 @@ class _Exporter:
 
     # Values
 
-    def _class(self, name: syntax.Name) -> PredicateObjects:
+    def _class(self, name: syntax.WrittenName) -> PredicateObjects:
         """A class that the message names: RML's own classes are constant."""
         return PredicateObjects((TermMap(ConstantTerm(rdf.TYPE), "IRI"),), (self._named(name),))
 
@@ -186,11 +195,11 @@ class _Exporter:
 
     def _value(self, name: IRI, value: syntax.Value) -> TermMap:
         match value:
-            case syntax.XPathValue() | syntax.TextValue() | syntax.Number():
+            case syntax.XPathValue() | syntax.TextValue() | syntax.WrittenNumber():
                 return self._literal(
                     literal_map(self._file, name, self._moved(value), self._schema)
                 )
-            case syntax.Name() | syntax.BlankName():
+            case syntax.WrittenName() | syntax.BlankName():
                 return self._named(value)
             case syntax.Fallback():
                 return self._fallback(name, value)
@@ -200,7 +209,7 @@ class _Exporter:
                 _refuse("a list", value.position)
             case syntax.KnownName() | syntax.KnownBy():
                 _refuse("'known'", value.position)
-            case syntax.Variable():
+            case syntax.RuleVariable():
                 raise AssertionError("parse refuses ?variables in mapping rules")
 
     def _literal(self, made: TermMap) -> TermMap:
@@ -224,7 +233,7 @@ class _Exporter:
         match value.otherwise:
             case None:
                 return made
-            case syntax.Policy(kind=kind):
+            case syntax.MissingPolicy(kind=kind):
                 return replace(made, missing=kind)
             case other:
                 _refuse("a default", other.position)
@@ -239,9 +248,9 @@ _PATH: Final = re.compile(r"@?[\w:.-]+(?:/@?[\w:.-]+)*")
 def without_ancestors(mapping: RmlMapping) -> RmlMapping:
     """The mapping with such properties in triples maps of their own, as far as that is possible.
 
-    It says the same, for maps that :func:`.from_rules` makes. A property stays where it is if its
-    XPaths lead to different ancestors, if there is a policy for missing values, or if the name of
-    the individual has several values of the iteration: these must not be combined.
+    The meaning is the same, for maps that :func:`.from_rules` makes. A property stays in its map if
+    its XPaths lead to different ancestors, if there is a policy for missing values, or if the name
+    of the individual has several values of the iteration: these must not be combined.
     """
     return replace(mapping, maps=tuple(made for each in mapping.maps for made in _split(each)))
 
@@ -249,7 +258,7 @@ def without_ancestors(mapping: RmlMapping) -> RmlMapping:
 def _split(triples_map: TriplesMap) -> Iterator[TriplesMap]:
     by_level: dict[int, list[PredicateObjects]] = {}
     above: dict[int, TriplesMap | None] = {}
-    # A missing value that leaves out the individual leaves out what stands above it, too.
+    # If a missing value leaves out the individual, statements moved above it are left out, too.
     whole = any(each.missing == "skip individual" for each in nodes(triples_map, TermMap))
     for values in triples_map.properties:
         level = 0 if whole else _level(values)
@@ -268,7 +277,7 @@ def _split(triples_map: TriplesMap) -> Iterator[TriplesMap]:
 
 
 def _level(values: PredicateObjects) -> int:
-    """How many steps up all XPaths of a property lead; 0: not all the same, or a policy."""
+    """The steps up that all XPaths of a property lead; 0: they differ, or there is a policy."""
     holes = tuple(nodes(values, Hole))
     term_maps = nodes(values, TermMap)
     if not holes or any(each.missing != "skip" or each.if_valid for each in term_maps):

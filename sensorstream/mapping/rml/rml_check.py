@@ -1,4 +1,4 @@
-"""Checks a mapping after it is read: its XPaths, names and constants."""
+"""The check of a mapping after it is read: its XPaths, names and constants."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from sensorstream.language import syntax
 from sensorstream.language.ontology_names import unknown_names
 from sensorstream.language.wellformed import place
 from sensorstream.mapping import xpath
-from sensorstream.mapping.functions.definition import NO_LIBRARY, Library
-from sensorstream.mapping.functions.registry import call_faults
+from sensorstream.mapping.functions.function_definition import NO_LIBRARY, Library
+from sensorstream.mapping.functions.function_registry import call_faults
+from sensorstream.mapping.mapped_values import check_graph_name, literal_maker
 from sensorstream.mapping.moved_paths import absolute, from_document
-from sensorstream.mapping.recipe import ConstantTerm, FunctionValue, TermMap
-from sensorstream.mapping.rml.model import RmlMapping, TriplesMap
-from sensorstream.mapping.values import check_graph_name, literal_maker
+from sensorstream.mapping.rml.rml_model import RmlMapping, TriplesMap
+from sensorstream.mapping.term_recipe import ConstantTerm, FunctionValue, TermMap
 from sensorstream.model import rdf
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import Literal, iri
@@ -24,7 +24,7 @@ from sensorstream.sparql.walk import nodes
 def faults(
     mapping: RmlMapping, schema: Schema, library: Library = NO_LIBRARY
 ) -> list[LanguageError]:
-    """All faults of a mapping, each with its position in the document."""
+    """The faults of a mapping, each with its position in the document."""
     found: list[LanguageError] = []
     for each in mapping.maps:
         found += _xpaths(each)
@@ -66,7 +66,7 @@ def _at(triples_map: TriplesMap, found: Iterator[LanguageError]) -> Iterator[Lan
 
 
 def _functions(triples_map: TriplesMap, library: Library) -> Iterator[LanguageError]:
-    """Functions that do not take what comes before them, or give what the datatype is not."""
+    """Faults of functions that do not take the value before them, or do not give the datatype."""
     parts = (triples_map.subject, triples_map.graphs, triples_map.properties)
     datatypes = {
         id(each.expression): each.datatype.constant
@@ -80,7 +80,7 @@ def _functions(triples_map: TriplesMap, library: Library) -> Iterator[LanguageEr
             yield from call_faults(calls, library, datatypes.get(id(each)))
 
 
-def _chain(value: FunctionValue) -> Iterator[syntax.Call]:
+def _chain(value: FunctionValue) -> Iterator[syntax.ValueCall]:
     yield value.call
     if isinstance(value.value, FunctionValue):
         yield from _chain(value.value)
@@ -119,8 +119,8 @@ def _as_rules(mapping: RmlMapping, triples_map: TriplesMap) -> syntax.RuleFile:
     """The constant classes, properties and datatypes as a rule that only names them."""
     place_ = triples_map.position
 
-    def name(term: str) -> syntax.Name:
-        return syntax.Name(None, (term,), position=place_)
+    def name(term: str) -> syntax.WrittenName:
+        return syntax.WrittenName(None, (term,), position=place_)
 
     classes = [name(each) for each in triples_map.classes]
     properties = []
@@ -140,7 +140,7 @@ def _as_rules(mapping: RmlMapping, triples_map: TriplesMap) -> syntax.RuleFile:
             for kind in [None if term.datatype is None else term.datatype.constant]
         )
         links = tuple(
-            syntax.Name(None, ("x:",), position=place_)
+            syntax.WrittenName(None, ("x:",), position=place_)
             for each in values.objects
             if not isinstance(each, TermMap) or each.type != "Literal"
         )

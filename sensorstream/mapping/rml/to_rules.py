@@ -1,4 +1,4 @@
-"""Translates RML to mapping rules, as far as the rule language can express it."""
+"""Translation of RML to mapping rules, as far as the rule language can express it."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from sensorstream.errors import LanguageError
 from sensorstream.language import syntax
 from sensorstream.mapping import xpath
 from sensorstream.mapping.moved_paths import absolute, from_document
-from sensorstream.mapping.recipe import (
+from sensorstream.mapping.rml.rml_model import ParentMap, PredicateObjects, RmlMapping, TriplesMap
+from sensorstream.mapping.term_recipe import (
     ConstantTerm,
     FunctionValue,
     Reference,
     StringTemplate,
     TermMap,
 )
-from sensorstream.mapping.rml.model import ParentMap, PredicateObjects, RmlMapping, TriplesMap
 from sensorstream.model import xsd
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.sparql.walk import nodes
 
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
-# What the rule language's lexer takes as names.
+# The names that the rule language's lexer knows.
 _PREFIX: Final = re.compile(r"(?:[^\W\d_][\w-]*)?\Z")
 _LOCAL: Final = re.compile(r"(?:[\w:-]|%[0-9A-Fa-f]{2}|\.(?=[\w:-]))+\Z")
 _LOCAL_PART: Final = re.compile(r"(?:[\w:-]|%[0-9A-Fa-f]{2}|\.(?=[\w:-]))*\Z")
@@ -37,10 +37,9 @@ _HOLE: Final = re.compile(r"""(?:[^{}'"]|'[^']*'|"[^"]*")*\Z""")
 def to_rules(
     mapping: RmlMapping, schema: Schema
 ) -> tuple[syntax.RuleFile, tuple[LanguageError, ...]]:
-    """The triples maps of a checked mapping as rules, one for each rule's name and iterator.
-
-    Also the reasons why some maps are not among them. A string whose property has another range in
-    the ontology gets an explicit datatype, since a rule would take the range as its datatype.
+    """The triples maps of a checked mapping as rules, one for each rule's name and iterator, and
+    the reasons why some maps are left out. A string whose property has another range in the
+    ontology gets an explicit datatype, since a rule would take the range as its datatype.
     """
     rules: list[syntax.MappingRule] = []
     refused: list[LanguageError] = []
@@ -58,7 +57,7 @@ def to_rules(
             continue
         namespaces |= dict(each.source.namespaces)
         _add(rules, rule)
-    used = {name.prefix for name in nodes(tuple(rules), syntax.Name)}
+    used = {name.prefix for name in nodes(tuple(rules), syntax.WrittenName)}
     prefixes = tuple(syntax.Prefix(*each) for each in mapping.prefixes if each[0] in used)
     spaces = tuple(syntax.XmlNamespace(prefix, uri) for prefix, uri in namespaces.items())
     return syntax.RuleFile(prefixes, spaces, tuple(rules), mapping.file), tuple(refused)
@@ -87,7 +86,7 @@ def _refuse(triples_map: TriplesMap, what: str) -> NoReturn:
 
 
 class _Importer:
-    """Turns one triples map into a rule."""
+    """A translator of one triples map into a rule."""
 
     def __init__(self, mapping: RmlMapping, triples_map: TriplesMap, schema: Schema) -> None:
         self._mapping = mapping
@@ -112,7 +111,7 @@ class _Importer:
         message = self._written(absolute(each.source.iterator.text))
         return syntax.MappingRule(each.rule, message, (), self._guards(subject), (action,))
 
-    def _guards(self, subject: syntax.Name | syntax.BlankName) -> tuple[syntax.Hole, ...]:
+    def _guards(self, subject: syntax.WrittenName | syntax.BlankName) -> tuple[syntax.Hole, ...]:
         """A rule rejects a message whose individual has no name; RML ignores the individual."""
         if self._map.subject.if_valid:
             self._refuse("ss:invalid on a subject")
@@ -152,7 +151,7 @@ class _Importer:
         made = self._literal(name, value) if value.type == "Literal" else self._name(value)
         if value.missing == "skip" and not value.if_valid:
             return made
-        policy = None if value.missing == "skip" else syntax.Policy(value.missing)
+        policy = None if value.missing == "skip" else syntax.MissingPolicy(value.missing)
         return syntax.Fallback(made, value.if_valid, policy)
 
     def _literal(self, name: IRI, value: TermMap) -> syntax.XPathValue | syntax.TextValue:
@@ -168,10 +167,10 @@ class _Importer:
             case FunctionValue() as called:
                 return syntax.XPathValue(self._called(called), datatype, tag)
             case StringTemplate(parts=parts):
-                return syntax.TextValue(syntax.Template(self._parts(parts)), datatype, tag)
+                return syntax.TextValue(syntax.TextTemplate(self._parts(parts)), datatype, tag)
             case ConstantTerm(term=Literal() as term):
                 text = (term.lexical,) if term.lexical else ()
-                return syntax.TextValue(syntax.Template(text), datatype, tag)
+                return syntax.TextValue(syntax.TextTemplate(text), datatype, tag)
         raise AssertionError("a literal has an expression")
 
     def _called(self, value: FunctionValue) -> syntax.Hole:
@@ -200,7 +199,7 @@ class _Importer:
                 return tag
         self._refuse("a language that the message gives")
 
-    def _datatype(self, name: IRI, kind: str) -> syntax.Name | None:
+    def _datatype(self, name: IRI, kind: str) -> syntax.WrittenName | None:
         told = self._schema.datatype_of(name)
         if kind == xsd.STRING and told in (None, xsd.STRING):
             return None
@@ -208,14 +207,14 @@ class _Importer:
 
     # Names
 
-    def _name(self, term_map: TermMap) -> syntax.Name | syntax.BlankName:
+    def _name(self, term_map: TermMap) -> syntax.WrittenName | syntax.BlankName:
         match term_map:
             case TermMap(expression=ConstantTerm(term=IRI() as term)):
                 return self._constant_name(term)
             case TermMap(expression=StringTemplate(parts=parts), type="IRI"):
                 return self._name_of_parts(self._with_base(self._parts(parts)))
             case TermMap(expression=Reference(xpath=hole), type="IRI") if self._map.base is None:
-                return syntax.Name(None, (self._hole(hole),))
+                return syntax.WrittenName(None, (self._hole(hole),))
             case TermMap(expression=StringTemplate(parts=parts), type="BlankNode"):
                 if not all(_LABEL_PART.match(part) for part in parts if isinstance(part, str)):
                     self._refuse("such a label of a blank node")
@@ -227,7 +226,7 @@ class _Importer:
         self._refuse(f"a name of term type rml:{term_map.type} that is not an encoded template")
 
     def _with_base(self, parts: tuple[syntax.Part, ...]) -> tuple[syntax.Part, ...]:
-        """The values have no colon, so the text before them must make the IRI absolute."""
+        """Make the text before the values absolute, because the values have no colon."""
         first = parts[0] if parts and isinstance(parts[0], str) else ""
         if _SCHEME.match(first):
             return parts
@@ -236,10 +235,10 @@ class _Importer:
         rest = parts[1:] if first else parts
         return (self._map.base + first, *rest)
 
-    def _constant_name(self, iri: IRI) -> syntax.Name:
+    def _constant_name(self, iri: IRI) -> syntax.WrittenName:
         return self._name_of_parts((str(iri),))
 
-    def _name_of_parts(self, parts: tuple[syntax.Part, ...]) -> syntax.Name:
+    def _name_of_parts(self, parts: tuple[syntax.Part, ...]) -> syntax.WrittenName:
         first, rest = parts[0], parts[1:]
         assert isinstance(first, str)
         for name, namespace in self._prefixes.items():
@@ -247,8 +246,8 @@ class _Importer:
             texts = [local, *(part for part in rest if isinstance(part, str))]
             fits = _LOCAL_PART if rest else _LOCAL
             if first.startswith(namespace) and all(fits.match(text) for text in texts):
-                return syntax.Name(name, (local, *rest) if local else rest)
-        return syntax.Name(None, parts)
+                return syntax.WrittenName(name, (local, *rest) if local else rest)
+        return syntax.WrittenName(None, parts)
 
     # XPath
 

@@ -13,14 +13,14 @@ from functools import cache, partial
 from types import CodeType
 from typing import Any
 
-from sensorstream.kb.index import TripleIndex
-from sensorstream.kb.occurrences import Scope
+from sensorstream.kb.occurrences import WindowScope
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, Term, Triple
 from sensorstream.network.budget import Meter
-from sensorstream.network.cost import fan_out
 from sensorstream.network.dispatch import Dispatcher, Guard, Watched
 from sensorstream.network.node import Node
+from sensorstream.network.pattern_cost import fan_out
 from sensorstream.network.plan.nodes import End, constant
 from sensorstream.network.rows import Row
 from sensorstream.sparql.algebra import Variable
@@ -30,7 +30,7 @@ from sensorstream.sparql.algebra import Variable
 class Pattern:
     """A triple pattern over one graph or window; blank nodes are variables by now."""
 
-    index: TripleIndex | Scope
+    index: TripleIndex | WindowScope
     subject: End
     predicate: End
     object: End
@@ -131,7 +131,7 @@ def _selects(pattern: Pattern) -> bool:
 def _enters_later(pattern: Pattern, fired: Pattern) -> bool:
     """Whether a triple that enters both scopes is told of the pattern's after the other."""
     one, other = pattern.index, fired.index
-    if not isinstance(one, Scope) or not isinstance(other, Scope) or one is other:
+    if not isinstance(one, WindowScope) or not isinstance(other, WindowScope) or one is other:
         return False
     if one.occurrences is not other.occurrences:
         return False
@@ -190,7 +190,7 @@ class JoinWriter:
         while ahead:
             cheapest = min(ahead, key=lambda each: fan_out(each.index, each.ends, self._bound))
             ahead.remove(cheapest)
-            plain = not self._numbered and not isinstance(cheapest.index, Scope)
+            plain = not self._numbered and not isinstance(cheapest.index, WindowScope)
             last = plain and not ahead and len(self._tested) == len(self._tests)
             self._find(cheapest, last and not self._may_be(cheapest, trigger))
             if self._may_be(cheapest, trigger):
@@ -312,7 +312,7 @@ class JoinWriter:
     def _within_scope(self, pattern: Pattern) -> None:
         """Go on only with what is in the pattern's scope; note its number where that is wanted."""
         triple = ", ".join(str(self._known(end)) for end in pattern.ends)
-        if isinstance(pattern.index, Scope):
+        if isinstance(pattern.index, WindowScope):
             scope = self._scope(pattern)
             self._given[f"{scope}n"] = pattern.index.occurrences.latest
             self._open(f"if {scope}n[{triple}] > {scope}.low:")
@@ -351,7 +351,7 @@ class JoinWriter:
         self._names.setdefault(variable.name, f"v{len(self._names)}")
         self._bound.add(variable.name)
 
-    def _permutation(self, index: TripleIndex | Scope, name: str) -> str:
+    def _permutation(self, index: TripleIndex | WindowScope, name: str) -> str:
         """What a permutation is called in the function; an index builds those asked for."""
         indexes = list(dict.fromkeys(id(p.index) for p in self._patterns))
         at = f"i{indexes.index(id(index))}_{name}"

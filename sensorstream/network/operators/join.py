@@ -178,7 +178,7 @@ class Sides:
 JoinSide: TypeAlias = tuple[_Key, Remembered, _Joined]
 
 
-class Join(Node):
+class JoinOperator(Node):
     """Remembers both sides by what they share; ``output`` selects and orders the variables.
 
     What goes is worked off first: of a pair that goes nothing is left for what comes. So, unless

@@ -19,7 +19,7 @@ _Test = Callable[[Row, Row], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class MatchTest:
     """What a left row asks of the right rows that agree with it, and what becomes of it.
 
     ``test`` is of both; None: any of them matches. A row that has no match is given with
@@ -47,31 +47,31 @@ class Question:
         return frozenset() if self.together is None else frozenset(self.more)
 
 
-def optional(sides: Sides, names: tuple[str, ...], condition: Condition | None = None) -> Question:
+def optional(sides: Sides, names: tuple[str, ...], condition: Condition | None = None) -> MatchTest:
     """OPTIONAL; ``names`` are the variables of the left; ``condition`` tests a joined row."""
     joined, more = sides.joined(), sides.variables[len(names) :]
     test = _both(sides.agree(), _of_joined(condition, sides))
-    return Question(sides, more, test, (None,) * len(more), None, joined)
+    return MatchTest(sides, more, test, (None,) * len(more), None, joined)
 
 
-def minus(sides: Sides) -> Question:
+def minus(sides: Sides) -> MatchTest:
     """MINUS: left rows that agree with no right row they share a bound variable with."""
-    return Question(sides, (), _both(sides.agree(), sides.overlap()), ())
+    return MatchTest(sides, (), _both(sides.agree(), sides.overlap()), ())
 
 
-def mark(sides: Sides, flag: str, condition: Condition | None) -> Question:
+def mark(sides: Sides, flag: str, condition: Condition | None) -> MatchTest:
     """EXISTS: each left row with one more variable, that says whether the right matches it.
 
     ``condition`` tests a joined row: the filters of the pattern that speak of outer variables.
     """
     test = _both(sides.agree(), _of_joined(condition, sides))
-    return Question(sides, (flag,), test, (FALSE,), (TRUE,))
+    return MatchTest(sides, (flag,), test, (FALSE,), (TRUE,))
 
 
 class Matching(Node):
     """Keeps both sides by what they share, and the number of matches of each left row."""
 
-    def __init__(self, left: Node, right: Node, question: Question) -> None:
+    def __init__(self, left: Node, right: Node, question: MatchTest) -> None:
         variables, certain = (*left.variables, *question.more), left.certain | question.certain
         super().__init__((left, right), variables, certain)
         self._question = question

@@ -1,10 +1,10 @@
 """Basic graph patterns inside one window, for all windows of a stream that differ in their range.
 
-A solution over a stream is in a scope as long as the oldest of its triples is. So the solutions
-of all scopes are found once (:class:`ScopedJoin`), each with the number of its oldest triple, which
-is kept with it through filters (:class:`.Thresholds`); those that are left are held by number
-(:class:`ByNumber`), and a window takes those whose number is in its scope (:class:`InScope`).
-What expires is looked up by its number: no join or filter is made for it.
+A solution over a stream is in a scope as long as the oldest of its triples is. So the solutions of
+all scopes are found once (:class:`ScopedJoin`), each with the number of its oldest triple, which is
+kept with it through filters (:class:`.ThresholdsOperator`); those that are left are held by number
+(:class:`ByNumber`), and a window takes those whose number is in its scope (:class:`InScope`). What
+expires is looked up by its number: no join or filter is made for it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, TypeAlias, cast
 
-from sensorstream.kb.occurrences import Occurrences, Scope
+from sensorstream.kb.occurrences import OccurrenceIndex, WindowScope
 from sensorstream.model.timeline import Instant
 from sensorstream.network.agenda import Agenda
 from sensorstream.network.dispatch import Dispatcher, Watched
@@ -38,7 +38,7 @@ class ScopedJoin(DeltaJoin):
 
     def __init__(
         self,
-        occurrences: Occurrences,
+        occurrences: OccurrenceIndex,
         patterns: Sequence[Pattern],
         tests: Sequence[Test],
         output: Sequence[str],
@@ -194,7 +194,7 @@ class InScope(Node):
     closing: Final = False
 
     def __init__(
-        self, source: ByNumber, scope: Scope, agenda: Agenda, wake: Callable[[Node], None]
+        self, source: ByNumber, scope: WindowScope, agenda: Agenda, wake: Callable[[Node], None]
     ) -> None:
         names = source.variables[:-1]
         super().__init__((source,), names, names)

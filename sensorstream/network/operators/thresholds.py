@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from sensorstream.model.terms import IRI, Literal, Term
-from sensorstream.network.expressions.order import Constants
+from sensorstream.network.expressions.constant_order import Constants
 from sensorstream.network.node import Node
 from sensorstream.network.rows import Row, rearranged, slots_of
 
 
-class Thresholds(Node):
+class ThresholdsOperator(Node):
     """The rows that any reader wants: ``variable operator constant``, each with its constant.
 
     ``constants`` are those of the readers. A row costs finding its place among them, and one
@@ -22,16 +22,16 @@ class Thresholds(Node):
         self.constants = constants
         self._place = slots_of(source.variables)[variable]
         self._operator = operator
-        self._readers: dict[Term, list[Beyond]] = {}
-        self._concerned: dict[Beyond, None] = {}
+        self._readers: dict[Term, list[BeyondOperator]] = {}
+        self._concerned: dict[BeyondOperator, None] = {}
 
-    def enter(self, constant: IRI | Literal, reader: Beyond) -> None:
+    def enter(self, constant: IRI | Literal, reader: BeyondOperator) -> None:
         """Give a reader the rows beyond a constant from now on."""
         if constant not in self._readers:
             self.constants.add(constant)
         self._readers.setdefault(constant, []).append(reader)
 
-    def leave(self, constant: IRI | Literal, reader: Beyond) -> None:
+    def leave(self, constant: IRI | Literal, reader: BeyondOperator) -> None:
         """Give a reader no more rows."""
         readers = self._readers.get(constant, [])
         if reader in readers:
@@ -47,7 +47,9 @@ class Thresholds(Node):
         self._give(source.added, self.added, lambda reader: reader.come)
         self._give(source.removed, self.removed, lambda reader: reader.gone)
 
-    def _give(self, rows: Iterable[Row], out: list[Row], of: Callable[[Beyond], list[Row]]) -> None:
+    def _give(
+        self, rows: Iterable[Row], out: list[Row], of: Callable[[BeyondOperator], list[Row]]
+    ) -> None:
         place, passed = self._place, self.constants.passed
         for row in rows:
             found = passed(row[place])
@@ -74,12 +76,12 @@ class Thresholds(Node):
         return f"Filter ?{variable} {self._operator} one of {len(self.constants)} constants"
 
 
-class Beyond(Node):
+class BeyondOperator(Node):
     """The rows beyond one constant, as the ``output`` variables."""
 
     def __init__(
         self,
-        source: Thresholds,
+        source: ThresholdsOperator,
         constant: IRI | Literal,
         holds: Callable[[Row], bool],
         output: Sequence[str],
@@ -93,7 +95,7 @@ class Beyond(Node):
 
     def load(self) -> None:
         (source,) = self.inputs
-        assert isinstance(source, Thresholds)
+        assert isinstance(source, ThresholdsOperator)
         source.enter(self._constant, self)
 
     def flush(self) -> None:
@@ -112,5 +114,5 @@ class Beyond(Node):
 
     def release(self) -> None:
         (source,) = self.inputs
-        assert isinstance(source, Thresholds)
+        assert isinstance(source, ThresholdsOperator)
         source.leave(self._constant, self)

@@ -8,23 +8,23 @@ from typing import Final
 from typing import Literal as OneOf
 
 from sensorstream.model.terms import IRI, Literal
-from sensorstream.network.expressions.order import is_comparable
+from sensorstream.network.expressions.constant_order import is_comparable
 from sensorstream.network.plan.nodes import (
-    Beyond,
-    Constant,
-    Distinct,
-    Filter,
-    Join,
+    BeyondPlan,
+    ConstantPlan,
+    DistinctPlan,
+    FilterPlan,
+    JoinPlan,
     Match,
     Plan,
-    Project,
-    Thresholds,
+    ProjectPlan,
+    ThresholdsPlan,
     Triple,
-    Union,
+    UnionPlan,
 )
 from sensorstream.network.rows import shown
 from sensorstream.sparql.algebra import Comparison, Expression, Variable
-from sensorstream.sparql.scope import names_in
+from sensorstream.sparql.variable_scope import names_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +37,15 @@ class Threshold:
 
     def over(self, source: Plan, output: Sequence[str]) -> Plan:
         """The rows of a plan beyond the constant."""
-        return Beyond(
-            Thresholds(source, self.variable, self.operator), self.constant, tuple(output)
+        return BeyondPlan(
+            ThresholdsPlan(source, self.variable, self.operator), self.constant, tuple(output)
         )
 
 
 def filtered(source: Plan, condition: Expression) -> Plan:
     """The rows of a plan for which a condition is true."""
     found = _threshold(condition, source.variables)
-    return Filter(source, condition) if found is None else found.over(source, source.variables)
+    return FilterPlan(source, condition) if found is None else found.over(source, source.variables)
 
 
 def parted_threshold(
@@ -67,7 +67,7 @@ def _threshold(condition: Expression, bound: Collection[str]) -> Threshold | Non
     return None
 
 
-UNIT: Final = Constant((), ((),))
+UNIT: Final = ConstantPlan((), ((),))
 _MOST_TRIPLES: Final = 15
 """Python nests at most twenty loops; longer patterns are joined from shorter ones."""
 
@@ -134,7 +134,7 @@ def _with_merged_apart(parts: Conjunction) -> Conjunction:
 def _merged(triple: Triple) -> Plan:
     names = triple.variables
     found = (Match((replace(triple, source=e),), (), names) for e in triple.source.parts)
-    return Distinct(Union(tuple(found)))
+    return DistinctPlan(UnionPlan(tuple(found)))
 
 
 def matched(group: Sequence[Triple], filters: Sequence[Expression], output: Sequence[str]) -> Plan:
@@ -188,17 +188,19 @@ def join_all(plans: Sequence[Plan], wanted: Sequence[str] | None = None) -> Plan
 
 def join(left: Plan, right: Plan, wanted: Iterable[str] | None = None) -> Plan:
     """Join two plans; without ``wanted``, all variables are kept."""
-    if isinstance(left, Constant) and left.is_unit:
+    if isinstance(left, ConstantPlan) and left.is_unit:
         return right
-    if isinstance(right, Constant) and right.is_unit:
+    if isinstance(right, ConstantPlan) and right.is_unit:
         return left
     names = dict.fromkeys((*left.variables, *right.variables))
-    return Join(left, right, tuple(names if wanted is None else (n for n in wanted if n in names)))
+    return JoinPlan(
+        left, right, tuple(names if wanted is None else (n for n in wanted if n in names))
+    )
 
 
 def projected(source: Plan, names: Sequence[str]) -> Plan:
     """Only these variables, in this order."""
-    return source if tuple(names) == source.variables else Project(source, tuple(names))
+    return source if tuple(names) == source.variables else ProjectPlan(source, tuple(names))
 
 
 def _connected(triples: Sequence[Triple]) -> list[list[Triple]]:

@@ -19,8 +19,8 @@ from typing import Any, Final, TypeAlias
 from typing import Literal as OneOf
 
 from sensorstream.model.terms import IRI, Literal, Term
+from sensorstream.network.query_sources import TripleSource
 from sensorstream.network.rows import ALWAYS, TIMES, Row, TimedRow
-from sensorstream.network.sources import Source
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Aggregate, Expression, Path, Pattern, Variable
 
@@ -67,7 +67,7 @@ class Plan:
     @property
     def text(self) -> str:
         """One line for people, of a plan that :func:`.plan_text` knows nothing more of."""
-        return type(self).__name__
+        return type(self).__name__.removesuffix("Plan")
 
 
 def parts(plan: Plan) -> Iterator[Plan]:
@@ -83,7 +83,7 @@ def parts(plan: Plan) -> Iterator[Plan]:
 class Triple:
     """A triple pattern over one graph; blank nodes are variables by now."""
 
-    source: Source
+    source: TripleSource
     subject: End
     predicate: End
     object: End
@@ -108,7 +108,7 @@ class Match(Plan):
 
 
 @dataclass(frozen=True, slots=True)
-class Constant(Plan):
+class ConstantPlan(Plan):
     """Rows that never change: VALUES, and the one empty solution."""
 
     variables: tuple[str, ...] = field()
@@ -137,16 +137,16 @@ class Anew(Plan):
 
     pattern: Pattern
     base: IRI | None
-    default: Source
-    graphs: tuple[tuple[IRI, Source], ...]
-    windows: tuple[tuple[IRI, Source], ...]
+    default: TripleSource
+    graphs: tuple[tuple[IRI, TripleSource], ...]
+    windows: tuple[tuple[IRI, TripleSource], ...]
     variables: tuple[str, ...] = field()
     reason: str
     part: object = field(default=None, compare=False, repr=False)
     """What of the query the reason is about."""
 
     @property
-    def sources(self) -> tuple[Source, ...]:
+    def sources(self) -> tuple[TripleSource, ...]:
         """All that it reads, each once."""
         read = [self.default, *(each for _, each in (*self.graphs, *self.windows))]
         return tuple(dict.fromkeys(read))
@@ -157,7 +157,7 @@ class Anew(Plan):
 
 
 @dataclass(frozen=True, slots=True)
-class Over(Plan):
+class PlanOverOne(Plan):
     """A plan over one other; its rows are laid out alike unless it says otherwise."""
 
     source: Plan
@@ -176,14 +176,14 @@ class Over(Plan):
 
 
 @dataclass(frozen=True, slots=True)
-class Filter(Over):
+class FilterPlan(PlanOverOne):
     """The rows for which a condition is true."""
 
     condition: Expression
 
 
 @dataclass(frozen=True, slots=True)
-class Thresholds(Over):
+class ThresholdsPlan(PlanOverOne):
     """The rows that any reader wants, of many that differ in a constant.
 
     A reader wants the rows for which ``variable operator constant`` is true, with a constant of
@@ -195,10 +195,10 @@ class Thresholds(Over):
 
 
 @dataclass(frozen=True, slots=True)
-class Beyond(Over):
+class BeyondPlan(PlanOverOne):
     """The rows beyond one reader's constant."""
 
-    source: Thresholds
+    source: ThresholdsPlan
     constant: IRI | Literal
     variables: tuple[str, ...] = field()
 
@@ -214,7 +214,7 @@ class Beyond(Over):
 
 
 @dataclass(frozen=True, slots=True)
-class Extend(Over):
+class ExtendPlan(PlanOverOne):
     """Each row with the value of an expression as one variable more."""
 
     name: str
@@ -226,7 +226,7 @@ class Extend(Over):
 
 
 @dataclass(frozen=True, slots=True)
-class Project(Over):
+class ProjectPlan(PlanOverOne):
     """Only some variables, in some order."""
 
     variables: tuple[str, ...] = field()
@@ -237,12 +237,12 @@ class Project(Over):
 
 
 @dataclass(frozen=True, slots=True)
-class Distinct(Over):
+class DistinctPlan(PlanOverOne):
     """Each row once."""
 
 
 @dataclass(frozen=True, slots=True)
-class Slice(Over):
+class SlicePlan(PlanOverOne):
     """Some rows, by their place in an order; of rows that happen those that end first."""
 
     conditions: tuple[algebra.OrderCondition, ...]
@@ -251,7 +251,7 @@ class Slice(Over):
 
 
 @dataclass(frozen=True, slots=True)
-class Group(Over):
+class GroupPlan(PlanOverOne):
     """One row for each group: its keys, which are variables of the source, and aggregates.
 
     Of rows that happen, one for each group of which a row ends.
@@ -274,7 +274,7 @@ class Group(Over):
 
 
 @dataclass(frozen=True, slots=True)
-class Delayed(Over):
+class DelayedPlan(PlanOverOne):
     """What a group was ``delay`` units of the time line ago, under other names."""
 
     delay: int
@@ -288,7 +288,7 @@ class Delayed(Over):
 
 
 @dataclass(frozen=True, slots=True)
-class Closure(Over):
+class ClosurePlan(PlanOverOne):
     """The pairs that one or more steps connect; the source gives the steps as pairs.
 
     With ``start`` or ``end`` at least the pairs with that end.
@@ -303,7 +303,7 @@ class Closure(Over):
 
 
 @dataclass(frozen=True, slots=True)
-class Ends(Over):
+class PathEndsPlan(PlanOverOne):
     """The pairs of a path whose ends are the constants wanted, or equal, under new names."""
 
     subject: End
@@ -320,7 +320,7 @@ class Ends(Over):
 
 
 @dataclass(frozen=True, slots=True)
-class Pair(Plan):
+class PlanOverTwo(Plan):
     """A plan over two others."""
 
     left: Plan
@@ -346,7 +346,7 @@ class Pair(Plan):
 
 
 @dataclass(frozen=True, slots=True)
-class Join(Pair):
+class JoinPlan(PlanOverTwo):
     """The rows of both sides that agree, as some variables; the hull of intervals."""
 
     variables: tuple[str, ...] = field()
@@ -358,7 +358,7 @@ class Join(Pair):
 
 
 @dataclass(frozen=True, slots=True)
-class LeftJoin(Pair):
+class LeftJoinPlan(PlanOverTwo):
     """``left``, together with ``right`` where there is one that fits; the condition sees both.
 
     Of rows that happen OPTIONAL takes what has ended by the end of the left, OPTIONALSEQ what has
@@ -376,7 +376,7 @@ class LeftJoin(Pair):
 
 
 @dataclass(frozen=True, slots=True)
-class Minus(Pair):
+class MinusPlan(PlanOverTwo):
     """MINUS; of rows that happen, of what has ended by then."""
 
     @property
@@ -385,7 +385,7 @@ class Minus(Pair):
 
 
 @dataclass(frozen=True, slots=True)
-class Mark(Pair):
+class Mark(PlanOverTwo):
     """EXISTS: each left row with a variable that says whether a right row matches it.
 
     The conditions see both sides. Of rows that happen, of what has ended by then.
@@ -404,7 +404,7 @@ class Mark(Pair):
 
 
 @dataclass(frozen=True, slots=True)
-class Union(Plan):
+class UnionPlan(Plan):
     """The rows of every input; where an input lacks a variable it is unbound."""
 
     parts: tuple[Plan, ...]
@@ -454,7 +454,7 @@ class Occurrence(Plan):
 
 
 @dataclass(frozen=True, slots=True)
-class Known(Plan):
+class KnownPlan(Plan):
     """What holds always and fits a triple pattern or a path.
 
     ``graph`` is the name of the graph; None: the background knowledge.
@@ -480,7 +480,7 @@ class Known(Plan):
 
 
 @dataclass(frozen=True, slots=True)
-class Seq(Pair):
+class SeqPlan(PlanOverTwo):
     """The right starts strictly after the left has ended, and the tests hold of both.
 
     Of the left rows that fit a right one, ``consumption`` says which are joined with it.
@@ -501,7 +501,7 @@ class Seq(Pair):
 
 
 @dataclass(frozen=True, slots=True)
-class Equals(Pair):
+class EqualsPlan(PlanOverTwo):
     """Both have the same interval."""
 
     @property
@@ -510,7 +510,7 @@ class Equals(Pair):
 
 
 @dataclass(frozen=True, slots=True)
-class Once(Over):
+class Once(PlanOverOne):
     """Rows in which equal triples of a block are the same occurrence.
 
     A block is a set of triples: what two of its patterns become may be one triple, which then

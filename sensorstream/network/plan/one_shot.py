@@ -9,9 +9,9 @@ import pyoxigraph as ox
 
 from sensorstream.errors import QueryError, UnsupportedQuery
 from sensorstream.model.terms import IRI
-from sensorstream.network.exact import repeated
+from sensorstream.network.exact_values import repeated
 from sensorstream.network.plan.nodes import Anew
-from sensorstream.network.sources import Source
+from sensorstream.network.query_sources import TripleSource
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Pattern, Query, Variable
 from sensorstream.sparql.walk import replaced
@@ -34,7 +34,7 @@ def check_one_shot(plan: Anew) -> None:
         ) from None
 
 
-def one_shot(plan: Anew, names: Mapping[Source, IRI]) -> Query:
+def one_shot(plan: Anew, names: Mapping[TripleSource, IRI]) -> Query:
     """The query of a plan; ``names`` are those of the graphs that hold its sources."""
     pattern = plan.pattern
     if not isinstance(pattern, algebra.Project):

@@ -12,7 +12,7 @@ from sensorstream.model.terms import IRI, Term
 from sensorstream.network.plan import nodes as plans
 from sensorstream.network.plan.conjunction import Conjunction, assembled, matched, projected
 from sensorstream.network.plan.nodes import End, Plan, Triple, constant
-from sensorstream.network.sources import Source
+from sensorstream.network.query_sources import TripleSource
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Path, Variable
 
@@ -26,7 +26,7 @@ _Fixed: TypeAlias = tuple[Term | None, Term | None]
 def add_path(
     parts: Conjunction,
     triple: tuple[End, Path | Variable, End],
-    source: Source,
+    source: TripleSource,
     fresh: Iterator[int],
 ) -> None:
     """Add a path between two ends to the parts of a conjunction; ``fresh`` numbers variables."""
@@ -42,17 +42,19 @@ def add_path(
             add_path(parts, (between, right, object_), source, fresh)
         case _:
             fixed = (constant(subject), constant(object_))
-            parts.others.append(plans.Ends(_pairs(path, source, fixed, fresh), subject, object_))
+            parts.others.append(
+                plans.PathEndsPlan(_pairs(path, source, fixed, fresh), subject, object_)
+            )
 
 
-def _pairs(path: Path, source: Source, fixed: _Fixed, fresh: Iterator[int]) -> Plan:
+def _pairs(path: Path, source: TripleSource, fixed: _Fixed, fresh: Iterator[int]) -> Plan:
     """The pairs a path connects.
 
     Where an end is ``fixed`` at least the pairs with that end are given.
     """
     match path:
         case algebra.Alternative(left, right):
-            return plans.Union(
+            return plans.UnionPlan(
                 (_pairs(left, source, fixed, fresh), _pairs(right, source, fixed, fresh))
             )
         case algebra.NegatedSet(forward, backward):
@@ -61,15 +63,15 @@ def _pairs(path: Path, source: Source, fixed: _Fixed, fresh: Iterator[int]) -> P
                 ways.append(_other_than(Triple(source, _FROM, _STEP, _TO), forward))
             if backward:
                 ways.append(_other_than(Triple(source, _TO, _STEP, _FROM), backward))
-            return ways[0] if len(ways) == 1 else plans.Union(tuple(ways))
+            return ways[0] if len(ways) == 1 else plans.UnionPlan(tuple(ways))
         case algebra.OneOrMore(inner):
-            return plans.Closure(_pairs(inner, source, (None, None), fresh), *fixed)
+            return plans.ClosurePlan(_pairs(inner, source, (None, None), fresh), *fixed)
         case algebra.ZeroOrMore(inner):
             more = _pairs(algebra.OneOrMore(inner), source, fixed, fresh)
-            return plans.Distinct(plans.Union((_same(source, fixed), more)))
+            return plans.DistinctPlan(plans.UnionPlan((_same(source, fixed), more)))
         case algebra.ZeroOrOne(inner):
             once = _pairs(inner, source, fixed, fresh)
-            return plans.Distinct(plans.Union((_same(source, fixed), once)))
+            return plans.DistinctPlan(plans.UnionPlan((_same(source, fixed), once)))
     parts = Conjunction()
     add_path(parts, (_FROM, path, _TO), source, fresh)
     return projected(assembled(parts), _ENDS)
@@ -80,14 +82,14 @@ def _other_than(triple: Triple, names: Collection[IRI]) -> Plan:
     return matched([triple], filters, _ENDS)
 
 
-def _same(source: Source, fixed: _Fixed) -> Plan:
+def _same(source: TripleSource, fixed: _Fixed) -> Plan:
     """The paths of length zero: from every node of the graph, and every fixed end."""
     constants = tuple(dict.fromkeys(end for end in fixed if end is not None))
     if constants:
-        return plans.Constant(_ENDS, tuple((end, end) for end in constants))
+        return plans.ConstantPlan(_ENDS, tuple((end, end) for end in constants))
     other = Variable(".other")
     halves = tuple(
         matched([triple], (), [_FROM.name])
         for triple in (Triple(source, _FROM, _STEP, other), Triple(source, other, _STEP, _FROM))
     )
-    return plans.Extend(plans.Distinct(plans.Union(halves)), _TO.name, _FROM)
+    return plans.ExtendPlan(plans.DistinctPlan(plans.UnionPlan(halves)), _TO.name, _FROM)

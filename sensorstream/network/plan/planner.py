@@ -17,13 +17,13 @@ from sensorstream.network.plan.conjunction import Conjunction, assembled, filter
 from sensorstream.network.plan.nodes import Anew, Plan
 from sensorstream.network.plan.one_shot import check_one_shot
 from sensorstream.network.plan.paths import add_path
+from sensorstream.network.query_sources import EarlierContent, Sources, TripleSource
 from sensorstream.network.rows import Row, slots_of
-from sensorstream.network.sources import Past, Source, Sources
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Aggregate, Expression, Pattern, Variable
-from sensorstream.sparql.bounds import patterns_of
 from sensorstream.sparql.rewrite import rewritten, windows_named
-from sensorstream.sparql.scope import borrowed, existences, in_scope, names_in
+from sensorstream.sparql.text_bounds import patterns_of
+from sensorstream.sparql.variable_scope import borrowed, existences, in_scope, names_in
 from sensorstream.sparql.walk import nodes, replaced, variables
 
 
@@ -75,16 +75,16 @@ def expressions_of(plan: Plan) -> Iterator[Expression]:
     match plan:
         case plans.Match(_, filters, _):
             yield from filters
-        case plans.Filter(_, condition) | plans.Extend(_, _, condition):
+        case plans.FilterPlan(_, condition) | plans.ExtendPlan(_, _, condition):
             yield condition
-        case plans.LeftJoin(_, _, condition) if condition is not None:
+        case plans.LeftJoinPlan(_, _, condition) if condition is not None:
             yield condition
-        case plans.Mark(_, _, conditions) | plans.Seq(_, _, conditions):
+        case plans.Mark(_, _, conditions) | plans.SeqPlan(_, _, conditions):
             yield from conditions
-        case plans.Group(_, _, aggregates, lengths):
+        case plans.GroupPlan(_, _, aggregates, lengths):
             yield from lengths
             yield from (each.expression for _, each in aggregates if each.expression is not None)
-        case plans.Slice(_, conditions, _, _):
+        case plans.SlicePlan(_, conditions, _, _):
             yield from (each.expression for each in conditions)
 
 
@@ -98,9 +98,11 @@ class Delays:
     """
 
     def __init__(self) -> None:
-        self._groups: dict[tuple[Plan, tuple[str, ...], tuple[Aggregate, ...]], plans.Group] = {}
+        self._groups: dict[
+            tuple[Plan, tuple[str, ...], tuple[Aggregate, ...]], plans.GroupPlan
+        ] = {}
 
-    def of(self, group: plans.Group) -> Plan:
+    def of(self, group: plans.GroupPlan) -> Plan:
         """A plan for a group: itself, or another group delayed.
 
         That can be where all it reads is the past of something, by the same length of time.
@@ -111,14 +113,14 @@ class Delays:
             self._first(group)
             return group
         first = self._first(replaced(group, _present))
-        return plans.Delayed(first, delays.pop(), group.variables)
+        return plans.DelayedPlan(first, delays.pop(), group.variables)
 
-    def _first(self, group: plans.Group) -> plans.Group:
+    def _first(self, group: plans.GroupPlan) -> plans.GroupPlan:
         aggregates = tuple(aggregate for _, aggregate in group.aggregates)
         return self._groups.setdefault((group.source, group.keys, aggregates), group)
 
 
-def sources_read(plan: Plan) -> Iterator[Source]:
+def sources_read(plan: Plan) -> Iterator[TripleSource]:
     """The graphs that a plan reads; one may come several times."""
     for each in plans.parts(plan):
         if isinstance(each, plans.Match):
@@ -131,7 +133,7 @@ def sources_read(plan: Plan) -> Iterator[Source]:
 
 def _present(node: object) -> object | None:
     match node:
-        case Source(past=Past(source)):
+        case TripleSource(past=EarlierContent(source)):
             return source
     return None
 
@@ -286,9 +288,9 @@ class PatternPlanner(ABC, Generic[Where]):
             case algebra.Graph():
                 return self.graph(pattern)
             case algebra.Union(left, right):
-                return plans.Union((self.planned(left, where), self.planned(right, where)))
+                return plans.UnionPlan((self.planned(left, where), self.planned(right, where)))
             case algebra.Minus(left, right):
-                return plans.Minus(self.planned(left, where), self.planned(right, where))
+                return plans.MinusPlan(self.planned(left, where), self.planned(right, where))
             case algebra.Extend(inner, variable, expression):
                 return self.extend(self.planned(inner, where), variable.name, expression, where)
             case algebra.Values(variables, rows):
@@ -327,7 +329,7 @@ class PatternPlanner(ABC, Generic[Where]):
         ]
         if not found:
             return self.constant(sorted(in_scope(inner) | {name.name}), ())
-        return found[0] if len(found) == 1 else plans.Union(tuple(found))
+        return found[0] if len(found) == 1 else plans.UnionPlan(tuple(found))
 
     def marked(self, below: Plan, expression: Expression, where: Where) -> tuple[Plan, Expression]:
         """Replace each EXISTS by a variable that says whether its pattern matches."""
@@ -353,7 +355,7 @@ class PatternPlanner(ABC, Generic[Where]):
         return below, tuple(names)
 
 
-class _Planner(PatternPlanner[Source]):
+class _Planner(PatternPlanner[TripleSource]):
     """Plans over graphs and windows."""
 
     def __init__(self, sources: Sources) -> None:
@@ -361,7 +363,7 @@ class _Planner(PatternPlanner[Source]):
         self._sources = sources
         self._delays = Delays()
 
-    def special(self, pattern: Pattern, source: Source) -> Plan:
+    def special(self, pattern: Pattern, source: TripleSource) -> Plan:
         match pattern:
             case algebra.BGP() | algebra.Join() | algebra.Window():
                 return assembled(self._conjunction(pattern, source))
@@ -376,8 +378,8 @@ class _Planner(PatternPlanner[Source]):
                 return projected(self._narrow(inner, source, selected), selected)
             case algebra.Distinct(inner):
                 found = self.planned(inner, source)
-                once = isinstance(found, plans.Distinct | plans.Closure)
-                return found if once else plans.Distinct(found)
+                once = isinstance(found, plans.DistinctPlan | plans.ClosurePlan)
+                return found if once else plans.DistinctPlan(found)
             case algebra.Slice():
                 return self._slice(pattern, source)
             case algebra.Service():
@@ -393,7 +395,7 @@ class _Planner(PatternPlanner[Source]):
                 )
         raise AssertionError(pattern)
 
-    def _narrow(self, pattern: Pattern, source: Source, wanted: Sequence[str]) -> Plan:
+    def _narrow(self, pattern: Pattern, source: TripleSource, wanted: Sequence[str]) -> Plan:
         """The plan of a pattern of whose variables only some are wanted.
 
         It may give others as well; those that are left out cost no joined row anything.
@@ -412,7 +414,7 @@ class _Planner(PatternPlanner[Source]):
 
     # -- conjunctions -----------------------------------------------------------------------
 
-    def _conjunction(self, pattern: Pattern, source: Source) -> Conjunction:
+    def _conjunction(self, pattern: Pattern, source: TripleSource) -> Conjunction:
         """Flatten nested joins, so that all triple patterns can be ordered together."""
         match pattern:
             case algebra.BGP(patterns):
@@ -443,7 +445,7 @@ class _Planner(PatternPlanner[Source]):
 
     # -- operators --------------------------------------------------------------------------
 
-    def _filter(self, pattern: algebra.Filter, source: Source) -> Plan:
+    def _filter(self, pattern: algebra.Filter, source: TripleSource) -> Plan:
         if not existences(pattern.condition):
             return assembled(self._conjunction(pattern, source))
         below = self.planned(pattern.pattern, source)
@@ -451,14 +453,14 @@ class _Planner(PatternPlanner[Source]):
         return projected(filtered(marked, condition), below.variables)
 
     def constant(self, names: Sequence[str], rows: Sequence[Row]) -> Plan:
-        return plans.Constant(tuple(names), tuple(rows))
+        return plans.ConstantPlan(tuple(names), tuple(rows))
 
-    def extend(self, below: Plan, name: str, expression: Expression, where: Source) -> Plan:
+    def extend(self, below: Plan, name: str, expression: Expression, where: TripleSource) -> Plan:
         names = (*below.variables, name)
         marked, expression = self.marked(below, expression, where)
-        return projected(plans.Extend(marked, name, expression), names)
+        return projected(plans.ExtendPlan(marked, name, expression), names)
 
-    def mark(self, below: Plan, asked: algebra.Exists, flag: str, where: Source) -> Plan:
+    def mark(self, below: Plan, asked: algebra.Exists, flag: str, where: TripleSource) -> Plan:
         lifted, pattern, deep = lifted_filters(asked.pattern, frozenset(below.variables))
         if deep:
             names = ", ".join(f"?{name}" for name in sorted(deep))
@@ -471,19 +473,19 @@ class _Planner(PatternPlanner[Source]):
             )
         return plans.Mark(below, self.planned(pattern, where), lifted, flag)
 
-    def _left_join(self, pattern: algebra.LeftJoin, source: Source) -> Plan:
+    def _left_join(self, pattern: algebra.LeftJoin, source: TripleSource) -> Plan:
         for asked in existences(pattern.condition):
             raise NotIncremental("OPTIONAL with EXISTS in its filter", part=asked)
         left, right = self.planned(pattern.left, source), self.planned(pattern.right, source)
-        return plans.LeftJoin(left, right, pattern.condition)
+        return plans.LeftJoinPlan(left, right, pattern.condition)
 
-    def _group(self, pattern: algebra.Group, source: Source) -> Plan:
+    def _group(self, pattern: algebra.Group, source: TripleSource) -> Plan:
         below, keys = self.keyed(self._grouped(pattern, source), pattern.keys, source)
         for asked in existences(tuple(each for _, each in pattern.aggregates)):
             raise NotIncremental("EXISTS within an aggregate", part=asked)
-        return self._delays.of(plans.Group(below, keys, pattern.aggregates))
+        return self._delays.of(plans.GroupPlan(below, keys, pattern.aggregates))
 
-    def _grouped(self, pattern: algebra.Group, source: Source) -> Plan:
+    def _grouped(self, pattern: algebra.Group, source: TripleSource) -> Plan:
         """What is grouped, narrowed to what keys and aggregates look at."""
         aggregates = [each for _, each in pattern.aggregates]
         if any(each.expression is None and each.distinct for each in aggregates):
@@ -494,12 +496,12 @@ class _Planner(PatternPlanner[Source]):
             looked_at |= names_in(expression)
         return self._narrow(pattern.pattern, source, sorted(looked_at))
 
-    def _slice(self, pattern: algebra.Slice, source: Source) -> Plan:
+    def _slice(self, pattern: algebra.Slice, source: TripleSource) -> Plan:
         inner, conditions, outside = parted_order(pattern.pattern)
         below = self.planned(inner, source)
         for asked in existences(conditions):
             raise NotIncremental("EXISTS within ORDER BY", part=asked)
-        sliced = plans.Slice(below, conditions, pattern.offset, pattern.limit)
+        sliced = plans.SlicePlan(below, conditions, pattern.offset, pattern.limit)
         return sliced if outside is None else projected(sliced, outside)
 
 

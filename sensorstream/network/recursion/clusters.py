@@ -22,7 +22,7 @@ class Cluster:
     def __init__(self, members: Iterable[Term] = ()) -> None:
         self.members: dict[Term, None] = dict.fromkeys(members)
         self.values: dict[Literal, None] = {}
-        self.units: dict[Unit, None] = {}
+        self.units: dict[KeyTriples, None] = {}
 
 
 Part: TypeAlias = Term | Cluster
@@ -33,7 +33,7 @@ Block: TypeAlias = tuple[Sequence[Term], Sequence[Term], Sequence[Term]]
 """The triples of a unit: every choice of one term for each place."""
 
 
-class Unit:
+class KeyTriples:
     """The triples of a key; ``own`` are those that hold for another reason than equality."""
 
     __slots__ = ("key", "own")
@@ -107,7 +107,7 @@ class Clusters:
         self.properties = properties
         self.literals = literals
         self.at: dict[Term, Cluster] = {}
-        self.units: dict[Key, Unit] = {}
+        self.units: dict[Key, KeyTriples] = {}
 
     def key(self, triple: Triple) -> Key | None:
         """The key of a triple; None if it mentions no cluster."""
@@ -127,20 +127,20 @@ class Clusters:
         """A property as it stands in keys."""
         return self.at.get(name, name) if self.properties else name
 
-    def unit(self, triple: Triple) -> Unit | None:
+    def unit(self, triple: Triple) -> KeyTriples | None:
         """The unit of a triple, if there is one."""
         key = self.key(triple)
         return None if key is None else self.units.get(key)
 
-    def make(self, key: Key) -> Unit:
+    def make(self, key: Key) -> KeyTriples:
         """A unit for a key that has none."""
-        unit = self.units[key] = Unit(key)
+        unit = self.units[key] = KeyTriples(key)
         for part in key:
             if isinstance(part, Cluster):
                 part.units[unit] = None
         return unit
 
-    def give(self, triple: Triple) -> Unit:
+    def give(self, triple: Triple) -> KeyTriples:
         """Let a triple that mentions a cluster be of its unit's own; returns the unit."""
         key = self.key(triple)
         assert key is not None, "it mentions no cluster"
@@ -148,13 +148,13 @@ class Clusters:
         unit.own[triple] = None
         return unit
 
-    def drop(self, unit: Unit) -> None:
+    def drop(self, unit: KeyTriples) -> None:
         """Forget a unit; it keeps its own triples."""
         del self.units[unit.key]
         for part in unit.key:
             if isinstance(part, Cluster):
                 part.units.pop(unit, None)
 
-    def is_there(self, unit: Unit) -> bool:
+    def is_there(self, unit: KeyTriples) -> bool:
         """Whether a unit was not dropped."""
         return self.units.get(unit.key) is unit

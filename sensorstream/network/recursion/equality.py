@@ -18,24 +18,24 @@ from sensorstream.errors import Overrun
 from sensorstream.model import owl
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.network.budget import Budget, Meter
-from sensorstream.network.components import components, reached
+from sensorstream.network.graph_components import components, reached
 from sensorstream.network.recursion.clusters import (
     Cluster,
     Clusters,
     Key,
+    KeyTriples,
     Link,
     Part,
-    Unit,
     beyond,
     block_of,
     triples_of,
     values_of,
 )
-from sensorstream.network.recursion.derived import Derived
+from sensorstream.network.recursion.derivation_rule import RuleClause
+from sensorstream.network.recursion.derived_triples import Derived
 from sensorstream.network.recursion.equality_rules import EqualityRules
-from sensorstream.network.recursion.linear import FlatClosure
-from sensorstream.network.recursion.reads import Kind, KindIndex, reads, written
-from sensorstream.network.recursion.rule import Clause
+from sensorstream.network.recursion.linear_rules import FlatClosure
+from sensorstream.network.recursion.triple_kinds import KindIndex, TriplesRead, reads, written
 from sensorstream.sparql.algebra import TriplePattern
 
 _TOGETHER: Final = 1024
@@ -130,13 +130,13 @@ class UnitWriter:
 
 
 def feeding(
-    goal: Kind, clauses: Iterable[Clause], linear: FlatClosure | None = None
-) -> frozenset[Kind]:
+    goal: TriplesRead, clauses: Iterable[RuleClause], linear: FlatClosure | None = None
+) -> frozenset[TriplesRead]:
     """The goal, and all kinds of premises from which rules may conclude it, in several steps.
 
     Conclusions whose two ends are the same do not count.
     """
-    writers: KindIndex[frozenset[Kind]] = KindIndex()
+    writers: KindIndex[frozenset[TriplesRead]] = KindIndex()
     for clause in clauses:
         premises = frozenset(read.kind for read in reads(clause.body.pattern))
         for kind in _linking(clause.head):
@@ -147,11 +147,11 @@ def feeding(
                 writers.add(kind, frozenset((written(premise),)))
         for table in linear.tables:
             for kind in table.heads:
-                writers.add(kind, frozenset((Kind(table.predicate, None),)))
+                writers.add(kind, frozenset((TriplesRead(table.predicate, None),)))
     return frozenset(reached((goal,), lambda kind: chain.from_iterable([*writers.meeting(kind)])))
 
 
-def _linking(head: Iterable[TriplePattern]) -> Iterator[Kind]:
+def _linking(head: Iterable[TriplePattern]) -> Iterator[TriplesRead]:
     return (written(triple) for triple in head if triple.subject != triple.object)
 
 
@@ -174,7 +174,7 @@ class Equality:
     def __init__(
         self,
         rules: EqualityRules,
-        clauses: Iterable[Clause],
+        clauses: Iterable[RuleClause],
         derived: Derived,
         linear: FlatClosure | None,
         writer: UnitWriter,
@@ -182,7 +182,7 @@ class Equality:
         """Together with ``clauses``, over the graph of ``derived``."""
         self._clusters = Clusters(properties=rules.properties, literals=rules.literals)
         self._clauses = tuple(clauses)
-        self._feeding: KindIndex[Kind] | None = None
+        self._feeding: KindIndex[TriplesRead] | None = None
         self._derived = derived
         self._linear = linear
         self._writer = writer
@@ -236,7 +236,7 @@ class Equality:
 
     def take_in(self) -> None:
         """Derive what follows from what came."""
-        opened: list[Unit] = []
+        opened: list[KeyTriples] = []
         links: list[Link] = []
         come, self._come = self._come, {}
         for triple in come:
@@ -255,7 +255,7 @@ class Equality:
     def add(self, triples: Iterable[Triple]) -> None:
         """Rules derive these triples now, and did not before."""
         alone: list[Triple] = []
-        opened: list[Unit] = []
+        opened: list[KeyTriples] = []
         links: list[Link] = []
         for triple in triples:
             key = self._clusters.key(triple)
@@ -275,7 +275,7 @@ class Equality:
             Own triples of the units that went with them.
         """
         alone: list[Triple] = []
-        hit: dict[Unit, None] = {}
+        hit: dict[KeyTriples, None] = {}
         for triple in triples:
             key = self._clusters.key(triple)
             if key is None:
@@ -309,7 +309,7 @@ class Equality:
         """``owl:sameAs`` as it stands in keys."""
         return self._clusters.property(owl.SAME_AS)
 
-    def _hold(self, key: Key, triple: Triple, opened: list[Unit]) -> None:
+    def _hold(self, key: Key, triple: Triple, opened: list[KeyTriples]) -> None:
         """Let a unit have an own triple."""
         unit = self._clusters.units.get(key)
         if unit is None:
@@ -317,7 +317,7 @@ class Equality:
             opened.append(unit)
         unit.own[triple] = None
 
-    def _open(self, units: Sequence[Unit], links: Iterable[Link]) -> None:
+    def _open(self, units: Sequence[KeyTriples], links: Iterable[Link]) -> None:
         """Write the triples of new units, and let what is the same now be one cluster."""
         for unit in units:
             self._writer.write(triples_of(block_of(unit.key)), values_of(unit.key))
@@ -325,7 +325,7 @@ class Equality:
         while ahead:
             ahead = list(self._links(self._join(ahead)))
 
-    def _links(self, units: Iterable[Unit]) -> Iterator[Link]:
+    def _links(self, units: Iterable[KeyTriples]) -> Iterator[Link]:
         """What the units say is the same."""
         for unit in units:
             subject, predicate, object_ = unit.key
@@ -334,7 +334,7 @@ class Equality:
 
     # -- clusters -------------------------------------------------------------------------------
 
-    def _join(self, links: Iterable[Link]) -> list[Unit]:
+    def _join(self, links: Iterable[Link]) -> list[KeyTriples]:
         """Let what is linked be one cluster; returns the units with new keys."""
         near: dict[Part, dict[Part, None]] = {}
         values: list[tuple[Part, Literal]] = []
@@ -345,7 +345,7 @@ class Equality:
             else:
                 ahead[other] = None
                 near.setdefault(other, {})[one] = None
-        joined: list[Unit] = []
+        joined: list[KeyTriples] = []
         for parts in components(near, lambda part: near[part]):
             if len(parts) > 1 or not isinstance(parts[0], Cluster):
                 joined += self._merge(parts)
@@ -355,7 +355,7 @@ class Equality:
             self._mean(cluster, {**cluster.values, value: None})
         return [unit for unit in joined if self._clusters.is_there(unit)]
 
-    def _merge(self, parts: Sequence[Part]) -> list[Unit]:
+    def _merge(self, parts: Sequence[Part]) -> list[KeyTriples]:
         """Let parts be one cluster, the largest one of them; returns its units."""
         clusters = [part for part in parts if isinstance(part, Cluster)]
         kept = max(clusters, key=lambda each: len(each.members), default=Cluster())
@@ -414,17 +414,17 @@ class Equality:
             if unit.key[2] is cluster:
                 self._writer.exchange(list(triples_of(block_of(unit.key))), new, gone)
 
-    def _depending(self, unit: Unit) -> dict[Cluster, None]:
+    def _depending(self, unit: KeyTriples) -> dict[Cluster, None]:
         """The clusters of a unit, if what links them may follow from its triples.
 
         When the unit has lost an own triple, such links may support themselves by way of the rest.
         """
         if self._feeding is None:
             self._feeding = KindIndex()
-            for kind in feeding(Kind(owl.SAME_AS, None), self._clauses, self._linear):
+            for kind in feeding(TriplesRead(owl.SAME_AS, None), self._clauses, self._linear):
                 self._feeding.add(kind, kind)
         _, properties, objects = block_of(unit.key)
-        kinds = (Kind(p, o) for p in properties for o in objects if isinstance(p, IRI))
+        kinds = (TriplesRead(p, o) for p in properties for o in objects if isinstance(p, IRI))
         if all(next(self._feeding.meeting(kind), None) is None for kind in kinds):
             return {}
         return {part: None for part in unit.key if isinstance(part, Cluster)}
@@ -477,7 +477,7 @@ class Equality:
                 else:
                     del self._clusters.at[name]
         # What its triples make now, by the unit that they were of.
-        made: dict[Unit, dict[Unit, None]] = {unit: {} for unit in units}
+        made: dict[KeyTriples, dict[KeyTriples, None]] = {unit: {} for unit in units}
         ruled: set[Triple] = set()
         for unit in units:
             for triple in unit.own:
@@ -490,7 +490,7 @@ class Equality:
                         self._come[triple] = None
                     if self._writer.is_written(triple):
                         ruled.add(triple)
-        kept: list[Unit] = []
+        kept: list[KeyTriples] = []
         for unit, block, values in zip(units, blocks, before, strict=True):
             left = [each for each in made[unit] if any(map(self.elsewhere, each.own))]
             for each in made[unit]:

@@ -12,8 +12,8 @@ from itertools import permutations
 from typing import Final
 
 from sensorstream.model import owl
-from sensorstream.network.recursion.linear import LinearRule
-from sensorstream.network.recursion.rule import DerivationRule
+from sensorstream.network.recursion.derivation_rule import DerivationRule
+from sensorstream.network.recursion.linear_rules import LinearRule
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Expression, Pattern, TriplePattern, Variable
 

@@ -7,26 +7,31 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TypeAlias
 
-from sensorstream.dotr.syntax import Clause, Mode
+from sensorstream.dotr.dotr_syntax import DatalogClause, Mode
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.agenda import Agenda
 from sensorstream.network.network import Network
 from sensorstream.network.plan.nodes import Plan
+from sensorstream.network.query_sources import Knowledge
 from sensorstream.network.rows import Row
-from sensorstream.network.selection.event_store import Store
-from sensorstream.network.selection.graph import Channel, InstantGraph
-from sensorstream.network.selection.matcher import Firing, Matcher
-from sensorstream.network.selection.plan import Events
-from sensorstream.network.selection.ruleset import Member, Reading, Ruleset, triples_of
-from sensorstream.network.sources import Knowledge
+from sensorstream.network.selection.event_store import EventRows
+from sensorstream.network.selection.matcher import MatchedRule, Matcher
+from sensorstream.network.selection.moment_graph import Channel, InstantGraph
+from sensorstream.network.selection.running_rules import (
+    RuleMember,
+    Ruleset,
+    StoreReading,
+    triples_of,
+)
+from sensorstream.network.selection.selection_plan import Events
 from sensorstream.sparql.algebra import Pattern
 
-_Sees: TypeAlias = tuple[Clause, ...] | None
+_Sees: TypeAlias = tuple[DatalogClause, ...] | None
 """The Datalog rules behind a selector; None: it reads the window."""
 Broken: TypeAlias = Callable[[Iterable[str], Exception], None]
 """Is told the names of texts that cannot go on, and why."""
-Stores: TypeAlias = dict[tuple[_Sees, Plan, tuple[int, ...]], Store]
+Stores: TypeAlias = dict[tuple[_Sees, Plan, tuple[int, ...]], EventRows]
 """The stores by what is in them: Datalog rules, selector, and the places they are asked by."""
 
 
@@ -35,7 +40,7 @@ class _Fed:
     """What gets the events of a channel at one level; channels have their ``turn``."""
 
     turn: int
-    stores: list[Store] = field(default_factory=list)
+    stores: list[EventRows] = field(default_factory=list)
     matchers: list[Matcher] = field(default_factory=list)
 
 
@@ -49,7 +54,7 @@ class Assembly:
     def __init__(
         self,
         rulesets: Sequence[Ruleset],
-        order: Mapping[Member, int],
+        order: Mapping[RuleMember, int],
         windows: Mapping[Plan, Channel],
         knowledge: Knowledge,
         stores: Stores,
@@ -78,8 +83,8 @@ class Assembly:
             store.wanted.clear()
             store.longest = 0
         # The first level at which a rule reads a store, and whose events are in it.
-        self._first: dict[Store, tuple[int, Channel]] = {}
-        matchers: dict[Member, Matcher] = {}
+        self._first: dict[EventRows, tuple[int, Channel]] = {}
+        matchers: dict[RuleMember, Matcher] = {}
         for members in _alike(rulesets, order, faults):
             matcher = self._matcher(members, order[members[0]])
             matchers.update(dict.fromkeys(members, matcher))
@@ -106,13 +111,13 @@ class Assembly:
             for sees, graph in self._graphs.items()
         }
 
-    def _matcher(self, members: Sequence[Member], level: int) -> Matcher:
+    def _matcher(self, members: Sequence[RuleMember], level: int) -> Matcher:
         """Rules that run together, at a level."""
         ruleset, stores, first = members[0].ruleset, self._stores, self._first
 
-        def store_of(events: Events, places: Sequence[int]) -> Store:
+        def store_of(events: Events, places: Sequence[int]) -> EventRows:
             key = (_sees(ruleset, events), events.solutions, tuple(places))
-            store = stores.setdefault(key, Store(places))
+            store = stores.setdefault(key, EventRows(places))
             # It gets its events when the first rule that reads it may fire.
             if store not in first or first[store][0] > level:
                 first[store] = level, self._channel(ruleset, events)
@@ -156,7 +161,7 @@ class Assembly:
             expiry.note(store)
         graphs: dict[InstantGraph, None] = {}
         self._say(said, graphs)
-        fired: list[tuple[Matcher, list[Firing]]] = []
+        fired: list[tuple[Matcher, list[MatchedRule]]] = []
         for number, level in enumerate(self._levels, 1):
             channels = dict.fromkeys(chain(self._standing, stirred))
             for graph in graphs:
@@ -178,7 +183,7 @@ class Assembly:
         level: _Level,
         channels: Iterable[Channel],
         time: Instant,
-        fired: list[tuple[Matcher, list[Firing]]],
+        fired: list[tuple[Matcher, list[MatchedRule]]],
     ) -> list[Row]:
         """What the rules of a level make of the channels that may have events."""
         concerned = [(level[each], each) for each in channels if each in level]
@@ -202,7 +207,7 @@ class Assembly:
                         fired.append((matcher, firings))
         return made
 
-    def _given(self, matcher: Matcher, firings: list[Firing]) -> list[Row]:
+    def _given(self, matcher: Matcher, firings: list[MatchedRule]) -> list[Row]:
         """The graphs of firings, which are given to the roots of their rules."""
         made: list[Row] = []
         given: dict[Ruleset, list[Row]] = {}
@@ -248,13 +253,15 @@ def _sees(ruleset: Ruleset, events: Events) -> _Sees:
 
 
 def _alike(
-    rulesets: Iterable[Ruleset], order: Mapping[Member, int], broken: Container[tuple[Clause, ...]]
-) -> Iterable[list[Member]]:
+    rulesets: Iterable[Ruleset],
+    order: Mapping[RuleMember, int],
+    broken: Container[tuple[DatalogClause, ...]],
+) -> Iterable[list[RuleMember]]:
     """The rules that run together."""
-    found: dict[Hashable, list[Member]] = {}
+    found: dict[Hashable, list[RuleMember]] = {}
     for ruleset in rulesets:
         for number, likeness in enumerate(() if ruleset.sees in broken else ruleset.likenesses):
-            member = Member(ruleset, number)
+            member = RuleMember(ruleset, number)
             pattern = member.pattern
             # What aggregates and absences are about, all members have seen.
             seen = any(each.pick is None for each in pattern.parts) and ruleset.since
@@ -279,15 +286,17 @@ def _date(rulesets: Iterable[Ruleset], stores: Stores) -> None:
 
 def _graphs(
     rulesets: Iterable[Ruleset], knowledge: Knowledge, network: Network
-) -> tuple[dict[tuple[Clause, ...], InstantGraph], dict[tuple[Clause, ...], Exception]]:
+) -> tuple[
+    dict[tuple[DatalogClause, ...], InstantGraph], dict[tuple[DatalogClause, ...], Exception]
+]:
     """By the Datalog rules behind them: the graphs, and why others cannot be made."""
-    selectors: dict[tuple[Clause, ...], dict[Plan, Pattern]] = {}
+    selectors: dict[tuple[DatalogClause, ...], dict[Plan, Pattern]] = {}
     for ruleset in rulesets:
         for plan, events in ruleset.channels.items():
             if events.mode is Mode.INSTANT:
                 selectors.setdefault(ruleset.sees, {})[plan] = events.pattern
-    graphs: dict[tuple[Clause, ...], InstantGraph] = {}
-    broken: dict[tuple[Clause, ...], Exception] = {}
+    graphs: dict[tuple[DatalogClause, ...], InstantGraph] = {}
+    broken: dict[tuple[DatalogClause, ...], Exception] = {}
     for sees, wanted in selectors.items():
         try:
             graphs[sees] = InstantGraph(sees, wanted, knowledge, network.budget)
@@ -296,13 +305,13 @@ def _graphs(
     return graphs, broken
 
 
-def _attach(ruleset: Ruleset, matchers: Mapping[Member, Matcher]) -> None:
+def _attach(ruleset: Ruleset, matchers: Mapping[RuleMember, Matcher]) -> None:
     """Give a text the stores that its rules read, in the order of the rules."""
-    readings: dict[Store, Reading] = {}
+    readings: dict[EventRows, StoreReading] = {}
     for number, pattern in enumerate(ruleset.patterns.patterns):
         keeps = dict(pattern.keeps)
-        for each in matchers[Member(ruleset, number)].candidates:
-            reading = readings.setdefault(each.store, Reading(each.store))
+        for each in matchers[RuleMember(ruleset, number)].candidates:
+            reading = readings.setdefault(each.store, StoreReading(each.store))
             reading.take(keeps[each.label], each.wanted)
     ruleset.readings = list(readings.values())
     restored: dict[int, list[tuple[Instant, Row]]] = {}

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 from sensorstream.model import xsd
 from sensorstream.model.terms import Literal, Term
 from sensorstream.model.timeline import Instant
-from sensorstream.network.intervals.node import Kept, Lane, ended
+from sensorstream.network.intervals.interval_node import Kept, Lane, ended
 from sensorstream.network.rows import Row
 from sensorstream.sparql.values import number
 
@@ -39,7 +39,7 @@ def key_of(terms: Iterable[Term | None]) -> Hashable:
     return tuple(found)
 
 
-class Store(Kept):
+class EventRows(Kept):
     """The events of one selector that some rule wants, by the values at some places.
 
     They are rows that begin with the time, twice, as of what starts and ends then; :attr:`longest`

@@ -10,19 +10,19 @@ from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import Final, TypeAlias
 
-from sensorstream.dotr.syntax import Mode
+from sensorstream.dotr.dotr_syntax import Mode
 from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.network.build import build
-from sensorstream.network.intervals.source import Waiting
-from sensorstream.network.intervals.strata import Ends, ends_of_rules
+from sensorstream.network.intervals.occurrence_source import OpenOccurrences
+from sensorstream.network.intervals.query_strata import InstantKinds, ends_of_rules
 from sensorstream.network.network import Network
 from sensorstream.network.plan.nodes import Plan
+from sensorstream.network.query_sources import DEFAULT, Knowledge
 from sensorstream.network.selection.assembly import Assembly, Broken, Stores
-from sensorstream.network.selection.graph import Channel
-from sensorstream.network.selection.ruleset import Ruleset, triples_of
-from sensorstream.network.selection.strata import Order
-from sensorstream.network.sources import DEFAULT, Knowledge
+from sensorstream.network.selection.firing_order import Order
+from sensorstream.network.selection.moment_graph import Channel
+from sensorstream.network.selection.running_rules import Ruleset, triples_of
 
 Told: TypeAlias = Callable[[Iterable[Triple], Instant], None]
 _LOOK: Final = 256
@@ -75,7 +75,7 @@ class Instants:
         """The names of all texts."""
         return tuple(self._rulesets)
 
-    def ends(self, also: Ruleset | None = None) -> Ends | None:
+    def ends(self, also: Ruleset | None = None) -> InstantKinds | None:
         """What all rules, and those of another text, add to a moment and read of it."""
         rulesets = self._rulesets if also is None else {**self._rulesets, also.name: also}
         if not rulesets:
@@ -208,13 +208,13 @@ class Instants:
 
     # -- at rest ----------------------------------------------------------------------------
 
-    def state(self) -> tuple[Waiting, ...]:
+    def state(self) -> tuple[OpenOccurrences, ...]:
         """What the present moment has said so far; between two events."""
         if self._time is None:
             return ()
-        return (Waiting(self._time, self._time, tuple(self._pending)),)
+        return (OpenOccurrences(self._time, self._time, tuple(self._pending)),)
 
-    def restore(self, waiting: Iterable[Waiting]) -> None:
+    def restore(self, waiting: Iterable[OpenOccurrences]) -> None:
         """Go on from a :meth:`state`; the rules are there already."""
         for channel in self._windows.values():
             channel.end()

@@ -17,18 +17,23 @@ from itertools import chain, groupby
 from operator import itemgetter
 from typing import Final, TypeAlias
 
-from sensorstream.dotr.syntax import Pick, Rule
+from sensorstream.dotr.dotr_syntax import Pick, TimedRule
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.timeline import Instant
-from sensorstream.network.aggregates import Kind, kind_of
+from sensorstream.network.aggregates import AggregationKind, kind_of
 from sensorstream.network.budget import Budget, Meter
 from sensorstream.network.expressions.expression_functions import Value, value_of
-from sensorstream.network.intervals.node import Lane
+from sensorstream.network.intervals.interval_node import Lane
 from sensorstream.network.rows import Row, instantiated, slots_of
-from sensorstream.network.selection.event_store import Store, key_of
+from sensorstream.network.selection.event_store import EventRows, key_of
 from sensorstream.network.selection.member_tests import Members, MemberTests, Test, test_of_all
-from sensorstream.network.selection.plan import Events, EventScope, RulePart, own_and_cross
-from sensorstream.network.selection.ruleset import Member
+from sensorstream.network.selection.running_rules import RuleMember
+from sensorstream.network.selection.selection_plan import (
+    Events,
+    EventScope,
+    RulePart,
+    own_and_cross,
+)
 from sensorstream.sparql.algebra import Aggregate, Comparison, Expression, Variable
 from sensorstream.sparql.walk import nodes
 
@@ -37,12 +42,12 @@ Found: TypeAlias = tuple[Row, tuple[Instant, ...], Members]
 _PREFIX: Final = "urn:dotr:"
 _FIRST: Final = (0,)
 """Absences and aggregates are the same for all members."""
-StoreOf: TypeAlias = Callable[[Events, Sequence[int]], Store]
+StoreOf: TypeAlias = Callable[[Events, Sequence[int]], EventRows]
 """The store of a label: its events, and the places of what is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
-class Firing:
+class MatchedRule:
     """Rules fire: the values of ``with``, and what is bound, with the times of the events."""
 
     values: Row
@@ -51,7 +56,7 @@ class Firing:
     members: Members
 
 
-GraphsOf: TypeAlias = Callable[[Firing, Sequence[Literal]], Iterator[Row]]
+GraphsOf: TypeAlias = Callable[[MatchedRule, Sequence[Literal]], Iterator[Row]]
 """From a firing and the names of the rules that fire to a row for each: name, terms of triples."""
 
 
@@ -60,7 +65,7 @@ class Candidates:
     """How to find the events of a label that fit what is bound."""
 
     label: str
-    store: Store
+    store: EventRows
     keys: tuple[int, ...]
     own: MemberTests
     cross: Test | None
@@ -94,7 +99,7 @@ class Matcher:
     Rules with aggregates or absences are together only if they have seen the same moments.
     """
 
-    def __init__(self, members: Sequence[Member], store_of: StoreOf, budget: Budget) -> None:
+    def __init__(self, members: Sequence[RuleMember], store_of: StoreOf, budget: Budget) -> None:
         patterns = [each.pattern for each in members]
         pattern = patterns[0]
         rule = pattern.rule
@@ -164,7 +169,7 @@ class Matcher:
         """Whether an event of the trigger's selector makes some rule look for others."""
         return bool(self._accepts.passed(row))
 
-    def firings(self, row: Row, time: Instant) -> list[Firing]:
+    def firings(self, row: Row, time: Instant) -> list[MatchedRule]:
         """What rules fire on because of an event of the trigger's selector.
 
         Raises:
@@ -186,7 +191,7 @@ class Matcher:
             bound = self._completed(row, times)
             if bound is not None:
                 values = tuple([value(bound) for value in self._values])
-                firings.append(Firing(values, bound, times, sorted(members)))
+                firings.append(MatchedRule(values, bound, times, sorted(members)))
         return firings
 
     def _take(self, found: Found, candidates: Candidates, pick: Pick) -> Iterator[Found]:
@@ -255,7 +260,7 @@ class Matcher:
                 if candidates.fitting(row, bound, _FIRST):
                     yield row
 
-    def consume(self, firings: Iterable[Firing], now: Instant) -> None:
+    def consume(self, firings: Iterable[MatchedRule], now: Instant) -> None:
         """The moment is over: what its firings consume is gone."""
         if not self._consumes:
             return
@@ -281,7 +286,7 @@ def _equality(test: Expression, names: Sequence[str], own: Sequence[str]) -> tup
 
 
 def _aggregation(aggregate: Aggregate, names: Sequence[str]) -> Callable[[Iterable[Row]], Row]:
-    kind: Kind = kind_of(aggregate)
+    kind: AggregationKind = kind_of(aggregate)
     value: Callable[[Row], object] = lambda row: row  # noqa: E731
     if aggregate.expression is not None:
         value = value_of(aggregate.expression, slots_of(names))
@@ -295,7 +300,7 @@ def _aggregation(aggregate: Aggregate, names: Sequence[str]) -> Callable[[Iterab
     return aggregated
 
 
-def maker(rule: Rule) -> GraphsOf:
+def maker(rule: TimedRule) -> GraphsOf:
     """From a firing to the graphs of a rule and of those that run together with it.
 
     Identifiers and blank nodes are named after the firing: a replay names them again alike. What is
@@ -310,7 +315,7 @@ def maker(rule: Rule) -> GraphsOf:
     triples = instantiated(rule.template, [name for name, _ in rule.values], named=named)
     is_plain = not any(nodes(rule.template, BlankNode))
 
-    def graphs(firing: Firing, names: Sequence[Literal]) -> Iterator[Row]:
+    def graphs(firing: MatchedRule, names: Sequence[Literal]) -> Iterator[Row]:
         values = firing.values
         rows = [values] * len(names) if is_plain else _coded(firing, names)
         found = triples(rows)
@@ -322,7 +327,7 @@ def maker(rule: Rule) -> GraphsOf:
     return graphs
 
 
-def _coded(firing: Firing, names: Sequence[Literal]) -> Iterator[Row]:
+def _coded(firing: MatchedRule, names: Sequence[Literal]) -> Iterator[Row]:
     """The values of a firing for each rule, with a code of both."""
     digest = _digest(firing)
     for name in names:
@@ -331,7 +336,7 @@ def _coded(firing: Firing, names: Sequence[Literal]) -> Iterator[Row]:
         yield (*firing.values, IRI(mine.hexdigest()))
 
 
-def _digest(firing: Firing) -> blake2b:
+def _digest(firing: MatchedRule) -> blake2b:
     """Of what was bound and when; the name of the rule is still to come."""
     terms = ["" if each is None else each.n3 for each in firing.bound]
     return blake2b("\x00".join((repr(firing.times), *terms, "")).encode(), digest_size=12)

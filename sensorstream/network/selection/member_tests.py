@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from sensorstream.model.terms import IRI, Literal, Term
+from sensorstream.network.expressions.constant_order import Constants, is_comparable
 from sensorstream.network.expressions.expression_functions import all_of, test_of
-from sensorstream.network.expressions.order import Constants, is_comparable
 from sensorstream.network.rows import Row, slots_of
 from sensorstream.sparql.algebra import Comparison, Expression, Variable
 

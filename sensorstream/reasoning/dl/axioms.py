@@ -1,11 +1,24 @@
-"""Axioms by subject, what they are called by, and what they can do.
+"""Axioms by subject, their names as text, and the effects that they can have.
 
 They equate individuals, join them, derive links, or cannot be told. *Without a link* individuals
-affect each other by some axioms; docs/use/reasoning.md has the arguments.
+affect each other by few axioms: ``owl:topObjectProperty``, keys of datatype properties alone, SWRL
+rules whose body does not connect their individuals by object properties or that name one, and
+axioms that name individuals, unless all of these are in one part. By all others the disjoint union
+of models of unconnected parts is a model: class axioms and cardinalities concern an element and its
+neighbours, which are in the same part; no link of a hierarchy, an inverse, a chain or a transitive
+property crosses from part to part; values are no elements, and two parts may share them.
 
-Of properties, hierarchies, equivalences, inverses and symmetry are *linear*: a triple implies
+So the reasoner need not be asked about individuals that no axiom without rules concerns. The axioms
+with rules have a model of them whose facts are all in the upper bound. None of them has there what
+an axiom without rules needs, so that axiom is true of them. No link of that model leads to the
+others, and no name is shared: with a model of the others it is a model of everything.
+
+Hierarchies, equivalences, inverses and symmetry of properties are *linear*: a triple implies
 triples, one at a time. If no axiom can make individuals equal, all other implied property values
-come from transitivity, chains, reflexivity and self restrictions.
+come from transitivity, chains, reflexivity and self restrictions: a model can be unravelled into
+trees that hang on the named individuals, without any other link between those. If individuals can
+be equal, all properties that link are asked about; if axioms name individuals or bound neighbours
+by two or more, all object properties.
 
 Source: OWL 2 Direct Semantics, section 2.3; OWL 2 Structural Specification, section 9.5 (keys);
 SWRL, section 3 (rules) and 5.1 (RDF).
@@ -48,7 +61,7 @@ ANNOTATIONS: Final = frozenset(
 
 
 def name_of(axiom: Triple) -> str:
-    """An axiom as text, which names the rules that are made of it."""
+    """An axiom as text, which names the rules made of it."""
     return " ".join(each.n3 for each in axiom)
 
 
@@ -112,7 +125,7 @@ _OF: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """An atom of a SWRL rule: what it is about, and its two arguments; None: it has none."""
+    """An atom of a SWRL rule: its class, property or built-in, and two arguments, maybe None."""
 
     node: Term
     kind: str
@@ -166,7 +179,7 @@ def values_of_rules(axioms: Axioms) -> Iterator[tuple[IRI, Literal]]:
 
 
 def check_rules(axioms: Axioms) -> None:
-    """Refuse rules of which HermiT and Pellet do not report what follows.
+    """Refuse rules whose conclusions HermiT and Pellet do not report.
 
     Raises:
         OntologyError: the head of a rule gives a property the value of a variable.
@@ -268,9 +281,8 @@ def complex_roles(axioms: Axioms) -> set[IRI]:
 
 
 def counts_individuals(axioms: Axioms, values: frozenset[IRI]) -> bool:
-    """Whether some axiom limits the number of neighbours of an individual.
-
-    ``values`` are the datatype properties: a limit on values makes no individuals equal.
+    """Whether some axiom limits the number of neighbours of an individual; a limit on values of the
+    datatype properties ``values`` does not count, as it makes no individuals equal.
     """
     for s, p, o in axioms.triples:
         if p in AT_MOST and axioms.value(s, owl.ON_PROPERTY) not in values:
@@ -337,7 +349,6 @@ def named_individuals(axioms: Axioms) -> set[Subject]:
 
 def why_whole(axioms: Axioms, objects: frozenset[IRI]) -> tuple[str, ...]:
     """The reasons why every question must be about the whole window; empty if islands are sound.
-
     ``objects`` are the object properties.
     """
     reasons: dict[str, None] = {}

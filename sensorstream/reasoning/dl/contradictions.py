@@ -1,8 +1,10 @@
-"""Which assertions and which axioms contradict each other, or entail a triple, in bounded time.
+"""The search for assertions and axioms that contradict each other, or entail a triple.
 
 For a contradiction assertions are contracted first, against all axioms, by the resident reasoner.
 The axioms are then contracted against those few assertions in a separate process. Every proper
-subset of the two together has a model (docs/use/reasoning.md has the argument).
+subset of the two together has a model: let S be the assertions and A the axioms that are left.
+Without one assertion, S has a model with all axioms, so with A; without one axiom, A has one with
+S, since A is minimal for S. More statements never have more models. The time is bounded.
 
 HermiT and Pellet infer a triple if assertions and axioms have no model together with its denial.
 HermiT decides this, in a process of its own; the set is found by QuickXplain, too.
@@ -22,19 +24,19 @@ from typing import Final, NotRequired, TypeAlias, TypedDict, Unpack
 
 from sensorstream.clock import Clock
 from sensorstream.errors import Contradiction, Inconsistent, Overrun, ReasonerError
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model import owl, rdf
 from sensorstream.model.events import Delta
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple, term
 from sensorstream.model.vocabulary import OWL
 from sensorstream.reasoning.dl.axioms import line_of
-from sensorstream.reasoning.dl.datatypes import Datatypes, Numbers
-from sensorstream.reasoning.dl.process import HEAP, JavaProcess
-from sensorstream.reasoning.dl.protocol import Explained
+from sensorstream.reasoning.dl.datatypes import Datatypes, OpaqueValues
 from sensorstream.reasoning.dl.quickxplain import minimal_conflict
+from sensorstream.reasoning.dl.reasoner_messages import Explained
+from sensorstream.reasoning.dl.reasoner_process import HEAP, JavaProcess
+from sensorstream.reasoning.dl.reasoner_worker import Served
 from sensorstream.reasoning.dl.terminology import Terminology
-from sensorstream.reasoning.dl.worker import Served
 from sensorstream.reasoning.ontology import Ontology, to_ntriples
 from sensorstream.reasoning.reasoner import Aside, Reasoner, without_limits
 
@@ -53,7 +55,7 @@ _Shape: TypeAlias = tuple[tuple[str, ...], ...]
 
 
 class Explainer:
-    """Finds the contradiction in an island that has no model; owned by one thread."""
+    """A finder of the contradiction in an island that has no model; owned by one thread."""
 
     def __init__(
         self,
@@ -66,10 +68,9 @@ class Explainer:
         seconds: float,
         clock: Clock,
     ) -> None:
-        """``reasoner`` makes a separate reasoner, to test assertions with; ``datatypes`` are those
-        of its axioms.
-
-        ``seconds`` limits one explanation; all explanations of a minute may take a tenth of it.
+        """Prepare the search. ``reasoner`` makes a separate reasoner, to test assertions with;
+        ``datatypes`` are those of its axioms. ``seconds`` limits one explanation; all explanations
+        of a minute may take a tenth of it.
         """
         self._ontology = ontology
         self._datatypes = datatypes
@@ -171,7 +172,7 @@ class Explainer:
         return [suspects[number] for number in found]
 
     def _axioms_against(self, triples: Sequence[Triple], end: float) -> tuple[tuple[str, ...], str]:
-        """The axioms that contradict the assertions, or why they are not named."""
+        """The axioms that contradict the assertions, or the reason why they are not named."""
         if self._asked is not None:
             wait([self._asked], max(0.0, end - self._clock.counter()))
             if not self._asked.done():
@@ -254,7 +255,7 @@ def _suspects(kb: KnowledgeBase, delta: Delta, members: Sequence[Subject]) -> It
 
 
 def _shape(triples: Iterable[Triple], members: Sequence[Subject]) -> _Shape:
-    """Equal for contradictions that are probably alike: names and values are left out."""
+    """A key that is equal for contradictions that are probably alike: without names and values."""
     number = {member: str(n) for n, member in enumerate(members)}
 
     def part(predicate: IRI, value: Term) -> str:
@@ -266,7 +267,7 @@ def _shape(triples: Iterable[Triple], members: Sequence[Subject]) -> _Shape:
 
 
 def declarations(triples: Iterable[Triple], schema: Schema) -> list[Triple]:
-    """What triples must say besides, to be read as OWL on their own."""
+    """The declarations that triples need to be read as OWL on their own."""
     found: dict[Triple, None] = {}
     for _, p, o in triples:
         if p in schema.object_properties:
@@ -313,10 +314,9 @@ _DENIAL: Final = BlankNode("_:denial")
 
 
 @dataclass(frozen=True, slots=True)
-class Entailed:
-    """Assertions of the window, and axioms in Manchester syntax, that entail a triple.
-
-    Together they are minimal. ``limits`` says why there are none; "" if there are.
+class EntailmentReason:
+    """Assertions of the window, and axioms in Manchester syntax, that entail a triple. Together
+    they are minimal. ``limits`` says why there are none; "" if there are.
     """
 
     assertions: tuple[Triple, ...]
@@ -325,7 +325,7 @@ class Entailed:
 
 
 def assertions_near(triple: Triple, kb: KnowledgeBase, schema: Schema) -> tuple[Triple, ...]:
-    """What the window asserts about the individuals of a triple, then about their neighbours, …"""
+    """The window's assertions about the individuals of a triple, then about their neighbours, …"""
     subject, predicate, value = triple
     ahead: list[Subject] = [subject]
     if isinstance(value, IRI | BlankNode) and predicate != rdf.TYPE:
@@ -358,10 +358,9 @@ class SearchLimits(TypedDict):
 
 def entailed(
     triple: Triple, assertions: Sequence[Triple], ontology: Ontology, **limits: Unpack[SearchLimits]
-) -> Entailed:
-    """A minimal set of these assertions, and of the ontology's axioms, that entails a triple.
-
-    A process of HermiT is started for it, and ended.
+) -> EntailmentReason:
+    """A minimal set of these assertions, and of the ontology's axioms, that entails a triple. A
+    process of HermiT is started for it, and ended.
     """
     denied = [*declarations([triple], ontology.schema), *_denial(triple)]
     return _without_model(denied, assertions, ontology, 0, limits)
@@ -369,10 +368,9 @@ def entailed(
 
 def clashing(
     assertions: Sequence[Triple], ontology: Ontology, **limits: Unpack[SearchLimits]
-) -> Entailed:
-    """A minimal set of these assertions, and of the ontology's axioms, that has no model.
-
-    As :func:`entailed`; the process gives way to others.
+) -> EntailmentReason:
+    """A minimal set of these assertions, and of the ontology's axioms, that has no model. As
+    :func:`entailed`; the process gives way to others.
     """
     return _without_model([], assertions, ontology, _NICENESS, limits)
 
@@ -383,7 +381,7 @@ def _without_model(
     ontology: Ontology,
     nice: int,
     limits: SearchLimits,
-) -> Entailed:
+) -> EntailmentReason:
     java, heap, seconds = limits.get("java", ""), limits.get("heap", HEAP), limits["seconds"]
     process = JavaProcess("the explainer", java=java, heap=heap, nice=nice, clock=limits["clock"])
     terminology = Terminology.of(ontology)
@@ -403,22 +401,22 @@ def _without_model(
     )
     try:
         process.launch()
-        # The limit is for the search: a start of Java, and reading the ontology, come before.
+        # The limit is for the search, after the start of Java and the reading of the ontology.
         answer = process.exchange(question, 2 * seconds)
     except ReasonerError as error:
-        return Entailed((), (), f"the reasons are not known: {error}")
+        return EntailmentReason((), (), f"the reasons are not known: {error}")
     finally:
         process.close()
     if answer.axioms is not None:
         chosen = tuple(assertions[number] for number in answer.chosen)
-        return Entailed(chosen, tuple(map(datatypes.readable, answer.axioms)))
+        return EntailmentReason(chosen, tuple(map(datatypes.readable, answer.axioms)))
     if answer.consistent:
         near = f"the {len(assertions)} nearest assertions of the window"
-        return Entailed((), (), f"HermiT does not find it in {near}")
-    return Entailed((), (), f"not narrowed down within {seconds:g} s: ask again later")
+        return EntailmentReason((), (), f"HermiT does not find it in {near}")
+    return EntailmentReason((), (), f"not narrowed down within {seconds:g} s: ask again later")
 
 
-def _axioms(ontology: Ontology, terminology: Terminology, numbers: Numbers) -> str:
+def _axioms(ontology: Ontology, terminology: Terminology, numbers: OpaqueValues) -> str:
     said = named_blanks(axioms_of(ontology), terminology.individuals)
     return to_ntriples(terminology.datatypes.rewritten(said, numbers)).decode()
 
@@ -434,7 +432,7 @@ def _is_assertion(triple: Triple, schema: Schema) -> bool:
 
 
 def _denial(triple: Triple) -> Iterator[Triple]:
-    """That a triple is false."""
+    """The triples that deny a triple."""
     s, p, o = triple
     if p == rdf.TYPE:
         yield _DENIAL, rdf.TYPE, IRI(f"{OWL}Class")
@@ -453,9 +451,8 @@ def _denial(triple: Triple) -> Iterator[Triple]:
 def named_blanks(
     triples: Iterable[Triple], individuals: Iterable[Term] | None = None
 ) -> Iterator[Triple]:
-    """The triples with names for blank nodes: of these individuals, or of all but the denial.
-
-    A blank node means something else in each text.
+    """The triples with names for blank nodes: of these individuals, or of all but the denial. A
+    blank node means something else in each text.
     """
     among = None if individuals is None else frozenset(individuals)
 

@@ -1,7 +1,7 @@
-"""Compares the incremental inferences with those of a new run of HermiT over everything.
+"""The comparison of the incremental inferences with a new run of HermiT over everything.
 
-It uses none of the usual optimisations: no bounds, no islands, no cache of earlier answers. It is
-therefore slow and runs in the background.
+It uses none of the usual optimisations (bounds, islands, a cache of answers), so it is slow and
+runs in the background.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import Final
 
 from sensorstream.clock import Clock
 from sensorstream.errors import ReasonerError, TermError
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model import owl, rdf
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple, term
 from sensorstream.reasoning.dl.contradictions import BLANK, axioms_of, named_blanks
-from sensorstream.reasoning.dl.datatypes import Numbers, value_of
-from sensorstream.reasoning.dl.process import JavaProcess, Unanswered
-from sensorstream.reasoning.dl.protocol import Statement
-from sensorstream.reasoning.dl.questions import whole_window
+from sensorstream.reasoning.dl.datatypes import OpaqueValues, value_of
+from sensorstream.reasoning.dl.islands import whole_window
+from sensorstream.reasoning.dl.reasoner_messages import Statement
+from sensorstream.reasoning.dl.reasoner_process import JavaProcess, Unanswered
+from sensorstream.reasoning.dl.reasoner_worker import Served
 from sensorstream.reasoning.dl.terminology import Terminology
-from sensorstream.reasoning.dl.worker import Served
 from sensorstream.reasoning.ontology import Ontology, to_ntriples
 
 _LOG: Final = logging.getLogger(__name__)
@@ -36,10 +36,8 @@ _AT_ONCE: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """What a cross-check found: entailed but not inferred, and inferred but not entailed.
-
-    ``contradiction``: the window has no model. ``disputed`` are types that HermiT and Pellet see
-    differently.
+    """The result of a cross-check: entailed triples not inferred, and inferred ones not entailed.
+    ``contradiction``: the window has no model. HermiT and Pellet differ on ``disputed`` types.
     """
 
     missing: tuple[Triple, ...] = ()
@@ -116,7 +114,7 @@ def compare(
     seconds: float,
     clock: Clock,
 ) -> Differences:
-    """As :func:`cross_check`, with a process that runs already.
+    """Compare as :func:`cross_check`, with a process that runs already.
 
     The list of HermiT gives the candidates. If axioms can make individuals equal, the list may be
     too long. So a difference counts only if a search for a model in which the statement is false
@@ -168,10 +166,10 @@ def disputed(
     *,
     seconds: float,
 ) -> tuple[Triple, ...]:
-    """The types by which the copy differs from what Pellet derives about the whole window.
+    """The types by which the copy differs from Pellet's about the whole window.
 
-    Pellet is an independent program: where both have the same answer, an error of one is no
-    error of the other. Pellet has errors too, so a difference says only that they do not agree.
+    Pellet is an independent program: where both have the same answer, an error of one is no error
+    of the other. Pellet has errors too, so a difference says only that they do not agree.
 
     Raises:
         ReasonerError: Pellet did not finish in time, failed, or finds a contradiction.
@@ -205,11 +203,11 @@ def disputed(
 def _verified(
     process: JavaProcess,
     expected: Mapping[Triple, bool],
-    numbers: Numbers,
+    numbers: OpaqueValues,
     end: float,
     clock: Clock,
 ) -> set[Triple]:
-    """Of the expected triples those that follow, and of the others those that do not follow."""
+    """The triples that follow if True is given for them, or do not follow if False is."""
     wrong: set[Triple] = set()
     triples = list(expected)
     for first in range(0, len(triples), _AT_ONCE):
@@ -238,19 +236,19 @@ def _is_compared(triple: Triple, terminology: Terminology) -> bool:
 
 
 def _meaning(triple: Triple) -> tuple[object, ...]:
-    """Equal for triples with the same meaning: HermiT has its own notation of values."""
+    """A key that is equal for triples of one meaning: HermiT writes values in its own way."""
     s, p, o = triple
     return (s, p, value_of(o)) if isinstance(o, Literal) else triple
 
 
 def _document(
-    ontology: Ontology, terminology: Terminology, window: Iterable[Triple], numbers: Numbers
+    ontology: Ontology, terminology: Terminology, window: Iterable[Triple], numbers: OpaqueValues
 ) -> str:
     """Ontology and window for HermiT; blank nodes that are individuals get a name."""
     properties = ontology.schema.datatype_properties
     asserted = [t for t in window if not isinstance(t[2], Literal) or _is_value(t, terminology)]
     nodes = {*terminology.individuals, *(part for s, _, o in asserted for part in (s, o))}
-    # Other literals are annotations or parts of axioms.
+    # Other literals are in annotations or parts of axioms.
     said = (
         triple
         for triple in axioms_of(ontology)
@@ -274,7 +272,7 @@ def _is_value(triple: Triple, terminology: Terminology) -> bool:
     return True
 
 
-def _back(statement: Statement, numbers: Numbers) -> Triple:
+def _back(statement: Statement, numbers: OpaqueValues) -> Triple:
     s, p, o = (term(part) for part in statement)
 
     def node(read: Term) -> Term:

@@ -7,11 +7,11 @@ point of time. The datatype becomes the interval of its era, ``xsd:dateTime`` ev
 eras.
 
 HermiT compares a negative assertion of a value with the other assertions of a document by their
-text: where ``4`` is denied it accepts ``"04"``. Values in classes are compared as values, so the
-individual is told to be outside of the class of those that have the value, which means the same.
+text: if ``4`` is denied it accepts ``"04"``. It compares values in classes as values, so the
+individual is put outside the class of those that have the value, which means the same.
 
-Pellet 2.3.1 throws an UnsupportedOperationException on ``xsd:pattern``, and refuses values that are
-as long as ``xsd:minLength`` and ``xsd:maxLength`` want: it is told no axiom with such a facet.
+Pellet 2.3.1 throws an UnsupportedOperationException on ``xsd:pattern``, and refuses values of a
+length that ``xsd:minLength`` and ``xsd:maxLength`` allow: it gets no axiom with such a facet.
 
 Source: OWL 2 Structural Specification, section 4; OWL 2 Direct Semantics, sections 2.2.3 and 2.3.3;
 OWL 2 Mapping to RDF Graphs, section 3.2; XSD 1.1 part 2, sections 3.3 and 3.4.
@@ -50,9 +50,8 @@ _VALUE: Final = IRI(f"{OWL}targetValue")
 
 
 def with_values_denied_by_class(triples: Sequence[Triple]) -> list[Triple]:
-    """The triples, with each negative assertion of a value as the assertion of a class.
-
-    Negative assertions of links stay, and so do those that lack a part.
+    """The triples, with each negative assertion of a value as the assertion of a class. Negative
+    assertions of links stay, and so do those that lack a part.
     """
     axioms = Axioms(triples)
     replaced: set[Triple] = set()
@@ -68,7 +67,7 @@ def with_values_denied_by_class(triples: Sequence[Triple]) -> list[Triple]:
 
 
 def _outside(one: Subject, prop: IRI, value: Literal, number: int) -> Iterator[Triple]:
-    """That an individual does not have a value; ``number`` makes the names of its nodes new."""
+    """Triples that an individual does not have a value; ``number`` makes the names of nodes new."""
     others, holders = BlankNode(f"_:without{number}"), BlankNode(f"_:with{number}")
     yield one, rdf.TYPE, others
     yield others, rdf.TYPE, owl.CLASS
@@ -120,7 +119,7 @@ _FIRST_YEAR: Final = 9990
 _YEARS: Final = 10
 _MOST: Final = 990
 """Eras; more datatypes in one ontology are refused."""
-# Values of durations by whether they have months and seconds: the derived types share the zero.
+# Durations by whether they have months and seconds: the derived types share the zero.
 _PARTS: Final = ("months", "zero", "seconds", "both")
 _HELD: Final = {
     xsd.YEAR_MONTH_DURATION: ("months", "zero"),
@@ -148,10 +147,10 @@ _STORED: Final = {xsd.DOUBLE: ("d", "q"), xsd.FLOAT: ("f", "i")}
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value: the primitive datatype it is of, and what tells it from others of that.
+    """A value: its primitive datatype, and what tells it from others of that datatype.
 
-    The content is a fraction for numbers, the :func:`place` for ``xsd:double`` and ``xsd:float``,
-    a moment for times, months and seconds for durations, and mostly text for the others.
+    The content is a fraction for numbers, the :func:`place` for ``xsd:double`` and ``xsd:float``, a
+    moment for times, months and seconds for durations, and mostly text for the others.
     """
 
     space: str
@@ -159,7 +158,7 @@ class Value:
 
 
 def value_of(literal: Literal) -> Value:
-    """The value of a literal; of an unknown datatype, each text is a value.
+    """The value of a literal; each text of an unknown datatype is a value.
 
     Raises:
         TermError: the text is not in the datatype's lexical space.
@@ -271,7 +270,7 @@ class Datatypes:
                     "(owl:oneOf), or facets of xsd:dateTime or of numbers"
                 )
             if isinstance(o, Literal) and self.is_opaque(o.datatype):
-                Numbers(self, self._written).literal(o)
+                OpaqueValues(self, self._written).literal(o)
         self._points = frozenset(point for point, _ in self._written.values())
 
     def is_opaque(self, datatype: str) -> bool:
@@ -279,12 +278,12 @@ class Datatypes:
         return datatype not in _NATIVE and datatype not in _NAMES and datatype not in self._defined
 
     def is_told(self, datatype: str) -> bool:
-        """Whether the reasoner gets values of a datatype; others are of defined datatypes."""
+        """Whether the reasoner gets values of a datatype, as it does unless axioms define it."""
         return datatype in DATATYPES or datatype in _NAMES or self.is_opaque(datatype)
 
-    def numbers(self) -> Numbers:
+    def numbers(self) -> OpaqueValues:
         """A numbering of the values of one question."""
-        return Numbers(self, dict(self._written))
+        return OpaqueValues(self, dict(self._written))
 
     def era(self, value: Literal) -> int:
         """The number of the era of an opaque value."""
@@ -303,11 +302,10 @@ class Datatypes:
         return lexical if lexical in self._points else lexical[:4]
 
     def rewritten(
-        self, axioms: Iterable[Triple], numbers: Numbers | None = None
+        self, axioms: Iterable[Triple], numbers: OpaqueValues | None = None
     ) -> Iterator[Triple]:
-        """The axioms, with data ranges and literals as the reasoner is to get them.
-
-        Assertions may be among them; ``numbers`` then number their values too.
+        """The axioms, with data ranges and literals in the reasoner's form. Assertions may be among
+        them; ``numbers`` then number their values too.
         """
         numbers = self.numbers() if numbers is None else numbers
         made = _Ranges()
@@ -366,7 +364,7 @@ class Datatypes:
         return parts[0], parts[-1] + 1
 
 
-class Numbers:
+class OpaqueValues:
     """Points of time for the opaque values of one question, in the order of their appearance."""
 
     __slots__ = ("_datatypes", "_known")
@@ -384,7 +382,7 @@ class Numbers:
         return told
 
     def tell(self, value: Literal) -> Literal:
-        """A literal as the reasoner gets it.
+        """A literal in the reasoner's form.
 
         Raises:
             TermError: the text is not in the datatype's lexical space.
@@ -405,7 +403,7 @@ class Numbers:
         return Literal(known[0], xsd.DATE_TIME)
 
     def literal(self, value: Literal) -> Literal:
-        """The same; one whose text is not valid is as before."""
+        """A literal in the reasoner's form; one whose text is not valid stays as it is."""
         try:
             return self.tell(value)
         except TermError:
@@ -424,7 +422,7 @@ class _Ranges:
         return BlankNode(f"_:range{self._count}")
 
     def interval(self, first: int, end: int) -> Iterator[Triple]:
-        """From the beginning of one era up to that of another."""
+        """A data range from the beginning of one era up to that of another."""
         ends = ((_FROM, _point_literal(first)), (_BEFORE, _point_literal(end)))
         yield from self.facets(IRI(xsd.DATE_TIME), ends)
 
@@ -449,7 +447,7 @@ class _Ranges:
         yield cell, rdf.REST, others
 
     def reals(self, base: IRI) -> Iterator[Triple]:
-        """All of ``xsd:double`` or ``xsd:float``: HermiT takes any literal for the bare name."""
+        """The whole of ``xsd:double`` or ``xsd:float``: HermiT takes any literal for the name."""
         union, numbers, nan = self.node, self._fresh(), self._fresh()
         yield union, rdf.TYPE, _DATATYPE
         yield from self._list(union, _UNION_OF, [numbers, nan])
@@ -493,16 +491,16 @@ TEXT_FACETS: Final = frozenset(
     {*(f"{XSD}{word}" for word in ("length", "minLength", "maxLength", "pattern"))}
     | {f"{RDF}langRange"}
 )
-"""What restricts texts by how long they are, or by what they look like."""
+"""The facets that restrict the length or the form of texts."""
 
 
 def without_text_facets(axioms: Collection[Triple]) -> list[Triple]:
-    """The axioms of which no part has such a facet: leaving out others says less, never more."""
+    """The axioms without such a facet in any part: leaving out others says less, never more."""
     parts = _parts_with(axioms)
     if not parts:
         return list(axioms)
     kept = [each for each in axioms if each[0] not in parts and each[2] not in parts]
-    # What only the axioms left out were made of is left out, too.
+    # Parts that only left out axioms have are left out, too.
     while orphans := _blank(each[0] for each in kept) & _blank(o for _, _, o in axioms) - _blank(
         o for _, _, o in kept
     ):

@@ -16,7 +16,8 @@ from typing import Any, Final, TypeAlias
 
 from sensorstream.model import owl, rdf, xsd
 from sensorstream.model.terms import Literal, term
-from sensorstream.reasoning.dl.protocol import (
+from sensorstream.reasoning.dl.quickxplain import minimal_conflict
+from sensorstream.reasoning.dl.reasoner_messages import (
     IS,
     PREFIX,
     TAG,
@@ -25,7 +26,6 @@ from sensorstream.reasoning.dl.protocol import (
     Statement,
     Types,
 )
-from sensorstream.reasoning.dl.quickxplain import minimal_conflict
 
 
 class OwlApi:
@@ -42,7 +42,7 @@ class OwlApi:
         self._known: dict[tuple[str, str], Any] = {}
 
     def read(self, document: bytes) -> tuple[Any, Any]:
-        """The ontology of an N-Triples document, and what changes it."""
+        """The ontology of an N-Triples document, and its manager, which changes it."""
         manager = self.manager.createOWLOntologyManager()
         stream = self._jpype.JObject(
             self.java("java.io.ByteArrayInputStream")(document), "java.io.InputStream"
@@ -50,9 +50,8 @@ class OwlApi:
         return manager.loadOntologyFromOntologyDocument(stream), manager
 
     def reasoner(self, ontology: Any, *, tells_contradiction: bool = True) -> Any:
-        """HermiT over an ontology.
-
-        Without ``tells_contradiction`` it raises none: it would search for a model once more.
+        """HermiT over an ontology. Without ``tells_contradiction`` it raises none, and saves
+        another search for a model.
         """
         configuration = self.java("org.semanticweb.HermiT.Configuration")()
         # The owner leaves values of such datatypes out; axioms may still use them.
@@ -83,10 +82,7 @@ class OwlApi:
         return self._jpype.java.util.HashSet(members)
 
     def tested(self, name: str) -> Any:
-        """A class as an expression: negated twice, so that HermiT does not look it up.
-
-        It tests expressions by refutation.
-        """
+        """A class as an expression, negated twice: HermiT tests it and does not look it up."""
         negated = self.named("Class", name).getObjectComplementOf()
         return self.factory.getOWLObjectComplementOf(negated)
 
@@ -127,13 +123,13 @@ class Hermit:
     def types(self, island: IslandFacts) -> Types | None:
         """The named classes of each member; None if there is no model."""
         if any(one == other for one, other in island.different):
-            # For OWLAPI that is a set of one individual, which states nothing.
+            # OWLAPI makes it a set of one individual, which states nothing.
             return None
         slots = self._with_slots(len(island.names))
         try:
             return self._types(slots, island)
         except BaseException:
-            # A change that HermiT refused stays pending in it: the reasoner cannot be used any
+            # A change that HermiT refused stays pending in it, so the reasoner cannot be used any
             # more.
             self._slots = {size: each for size, each in self._slots.items() if each is not slots}
             raise
@@ -186,7 +182,7 @@ class Hermit:
     def _members_of(
         self, slots: _Slots, asked: list[str], names: list[str | None], told: list[set[str]]
     ) -> Types:
-        """Which of a few classes each member is in: the other classes of a member cost nothing."""
+        """The members of each of a few classes: the other classes of a member cost nothing."""
         numbers = {
             f"{_SLOT}{number}" if name is None else name: number
             for number, name in enumerate(names)
@@ -213,7 +209,7 @@ class Hermit:
         own = {each for each in told if each.startswith(TAG)}
         if name is not None:
             own.add(IS + name)
-        # Two individuals without tags may be equal, and nothing would show it.
+        # Two individuals without tags may be equal without a sign of it.
         return not told.intersection(own) or any(
             each.startswith((TAG, IS)) and each not in own for each in types
         )
@@ -278,7 +274,7 @@ def _facts(island: IslandFacts) -> Iterator[_Fact]:
 
 @dataclass(slots=True, eq=False)
 class _Slots:
-    """One reasoner and the individuals it knows."""
+    """A reasoner and the individuals it knows."""
 
     manager: Any
     ontology: Any
@@ -292,7 +288,7 @@ _REMEMBERED: Final = 64
 
 
 class Justifier:
-    """Explains contradictions with one ontology.
+    """An explainer of contradictions with one ontology.
 
     The contraction is black-box: a new HermiT decides whether a set of axioms has a model with the
     assertions. ``axioms`` are the whole ontology in N-Triples, its individuals included.
@@ -405,13 +401,12 @@ _SAME: Final = f"<{owl.SAME_AS}>"
 
 
 class Realisation:
-    """HermiT over one N-Triples document.
-
-    :attr:`consistent`: whether the document has a model; only then other questions are allowed.
+    """HermiT over one N-Triples document. :attr:`consistent`: whether the document has a model;
+    only then other questions are allowed.
     """
 
     def __init__(self, document: str, values: Iterable[tuple[str, str]]) -> None:
-        """``values`` are (property, literal), both as N-Triples: tested for every individual."""
+        """Read it; ``values`` are (property, literal) as N-Triples, tested for every individual."""
         self._api = OwlApi()
         self._ontology, manager = self._api.read(document.encode())
         self._links = [p for p in self._ontology.getObjectPropertiesInSignature() if _is_named(p)]
@@ -428,10 +423,8 @@ class Realisation:
         self.consistent = bool(self._reasoner.isConsistent())
 
     def statements(self) -> Iterator[Statement]:
-        """HermiT's lists for every named individual: types, values and equalities.
-
-        If individuals can be equal, it may list too much (see :meth:`holds`), or no values of
-        object properties.
+        """HermiT's lists for every named individual: types, values and equalities. If individuals
+        can be equal, it may list too much (see :meth:`holds`), or no values of object properties.
         """
         reasoner = self._reasoner
         individuals = [*self._ontology.getIndividualsInSignature()]
@@ -457,10 +450,8 @@ class Realisation:
             return
 
     def holds(self, statement: Statement) -> bool:
-        """Whether the document has no model in which the statement is false.
-
-        :meth:`statements` reads some answers from one model. This method does not: each question is
-        a search for a counter-model.
+        """Whether the document has no model in which the statement is false. Each question is a
+        search for a counter-model, while :meth:`statements` reads some answers from one model.
         """
         subject, predicate, value = statement
         if predicate == _TYPE:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from sensorstream.reasoning.dl.protocol import IslandFacts, Types
+from sensorstream.reasoning.dl.reasoner_messages import IslandFacts, Types
 
 _SLOT = "urn:sensorstream:slot:"
 
@@ -28,7 +28,7 @@ class Pellet:
         options.USE_CLASSIFICATION_MONITOR = java(
             "org.mindswap.pellet.PelletOptions$MonitorType"
         ).NONE
-        # Ontologies without a GUI: what is undeclared is left out, silently.
+        # Without a GUI undeclared names are left out silently.
         factory = java("com.hp.hpl.jena.rdf.model.ModelFactory")
         raw = factory.createDefaultModel()
         stream = jpype.JObject(java("java.io.ByteArrayInputStream")(axioms), "java.io.InputStream")

@@ -1,4 +1,4 @@
-"""The axioms of an ontology as the reasoner gets them, and how assertions reach it.
+"""The axioms of an ontology in the reasoner's form, and the way of assertions to it.
 
 They are separated from its individuals. *Probing classes* are added, which turn questions about
 links, values and equality into questions of type. Assert that individual b is in a new class
@@ -38,7 +38,7 @@ from sensorstream.reasoning.dl.axioms import (
     why_whole,
 )
 from sensorstream.reasoning.dl.datatypes import Datatypes, without_text_facets
-from sensorstream.reasoning.dl.protocol import IS, PREFIX, TAG, IslandFacts
+from sensorstream.reasoning.dl.reasoner_messages import IS, PREFIX, TAG, IslandFacts
 from sensorstream.reasoning.ontology import Ontology, to_ntriples
 
 _WIDTH: Final = 8
@@ -46,7 +46,7 @@ _WIDTH: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Entailed:
+class MemberEntailments:
     """The entailments about one member of an island; members are numbers."""
 
     types: frozenset[IRI] = frozenset()
@@ -57,10 +57,8 @@ class Entailed:
 
 @dataclass(frozen=True, slots=True)
 class Probes:
-    """The probing classes of one terminology.
-
-    ``roles`` are the object properties whose values are queried; ``equality``: whether axioms can
-    make individuals equal. The mappings give the meaning of each class.
+    """The probing classes of one terminology, each mapped to its meaning. ``roles`` are the object
+    properties whose values are queried; ``equality``: whether axioms can make individuals equal.
     """
 
     roles: tuple[IRI, ...] = ()
@@ -135,7 +133,7 @@ class Probes:
             for first in range(0, len(facts.names), _WIDTH)
         ]
 
-    def read(self, answers: list[list[list[str]]], facts: IslandFacts) -> list[Entailed]:
+    def read(self, answers: list[list[list[str]]], facts: IslandFacts) -> list[MemberEntailments]:
         """The entailments about every member, from the answers to :meth:`questions`."""
         equal = None if self.equality else _told_equal(facts)
         return [
@@ -145,10 +143,10 @@ class Probes:
 
     def _member(
         self, answers: list[list[str]], number: int, equal: list[frozenset[int]] | None
-    ) -> Entailed:
+    ) -> MemberEntailments:
         types = frozenset(IRI(each) for each in answers[0] if not each.startswith(PREFIX))
         if not self.tags and not self.values:
-            return Entailed(types, same=frozenset() if equal is None else equal[number])
+            return MemberEntailments(types, same=frozenset() if equal is None else equal[number])
         links: set[tuple[IRI, int]] = set()
         same: set[int] = set()
         values: set[tuple[IRI, Literal]] = set()
@@ -164,7 +162,7 @@ class Probes:
             same.discard(number)
         else:
             same = set(equal[number])
-        return Entailed(types, frozenset(links), frozenset(values), frozenset(same))
+        return MemberEntailments(types, frozenset(links), frozenset(values), frozenset(same))
 
 
 def _is_one(name: IRI, individual: Subject, number: int) -> Iterator[Triple]:
@@ -178,7 +176,7 @@ def _is_one(name: IRI, individual: Subject, number: int) -> Iterator[Triple]:
 
 
 def _told_equal(facts: IslandFacts) -> list[frozenset[int]]:
-    """For each member the others that are stated to be the same, directly or transitively."""
+    """The others that are stated to be the same as each member, directly or transitively."""
     group = {n: {n} for n in range(len(facts.names))}
     for one, other in facts.same:
         if group[one] is not group[other]:
@@ -212,7 +210,9 @@ def written_values(
     yield from found
 
 
-def triples_of(entailed: Entailed, number: int, members: tuple[Subject, ...]) -> Iterator[Triple]:
+def triples_of(
+    entailed: MemberEntailments, number: int, members: tuple[Subject, ...]
+) -> Iterator[Triple]:
     """The implied property values and equalities of one member."""
     node = members[number]
     for role, other in entailed.links:
@@ -245,15 +245,14 @@ class PropertyEnds:
 
 @dataclass(frozen=True, slots=True)
 class Terminology:
-    """Axioms for the reasoner, and how assertions about individuals reach it.
+    """Axioms for the reasoner, and the way of assertions about individuals to it.
 
     A *linking* property joins two individuals into one island. A *local* one has no axioms except
     named domains and ranges: its ends get these types instead, and stay in separate islands. Other
     properties have no effect. ``named`` are the individuals that axioms name, ``whole`` gives the
-    reasons why islands would be unsound ("" if they are sound).
-
-    ``probes`` are the classes for what is no type;
-    their axioms are among the others. ``datatypes`` say how values are told.
+    reasons why islands would be unsound ("" if they are sound). ``probes`` are the classes for
+    questions other than types; their axioms are among the others. ``datatypes`` say how values are
+    told.
     """
 
     axioms: tuple[Triple, ...]
@@ -274,10 +273,9 @@ class Terminology:
         return self.axioms[: len(self.axioms) - len(self.probes.axioms)]
 
     def document(self, reasoner: str = "hermit") -> bytes:
-        """The axioms in the form for HermiT or Pellet, as N-Triples.
-
-        Pellet fails on patterns of texts, and measures them wrongly: it gets no axiom with them.
-        What these say of asserted values the rules derive.
+        """The axioms in the form for HermiT or Pellet, as N-Triples. Pellet fails on patterns of
+        texts, and measures texts wrongly: it gets no such axiom; rules derive their effect on
+        asserted values.
         """
         axioms = self.axioms if reasoner == "hermit" else without_text_facets(self.axioms)
         return to_ntriples(self.datatypes.rewritten(axioms))
@@ -287,7 +285,7 @@ class Terminology:
         """Separate the axioms from the assertions.
 
         Raises:
-            OntologyError: an axiom is none that HermiT and Pellet can be told.
+            OntologyError: HermiT and Pellet cannot be told an axiom.
         """
         schema = ontology.schema
         properties = schema.object_properties | schema.datatype_properties
@@ -363,13 +361,13 @@ def _is_axiom(triple: Triple) -> bool:
         return False
     if p == rdf.TYPE:
         in_language = isinstance(o, IRI) and o.startswith(_AXIOM_SPACES)
-        # The header is the reasoner's own; Thing says nothing.
+        # The reasoner has a header of its own; Thing says nothing.
         return in_language and o not in {owl.NAMED_INDIVIDUAL, owl.ONTOLOGY, owl.THING}
     return p.startswith(_AXIOM_SPACES)
 
 
 def _says_nothing(triple: Triple) -> bool:
-    """Whether an axiom holds anyway; editors write that a property is below the topmost one."""
+    """Whether an axiom always holds; editors write that a property is below the topmost one."""
     s, p, o = triple
     if p == rdfs.SUBPROPERTY_OF:
         return o in _TOPMOST or s in _LOWEST

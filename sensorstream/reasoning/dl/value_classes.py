@@ -23,7 +23,7 @@ from sensorstream.model import owl, rdf, rdfs, xsd
 from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.model.vocabulary import OWL
 from sensorstream.model.xsd import DATATYPES, DATE_TIMES, INTEGER_BOUNDS, INTEGER_TYPES
-from sensorstream.network.components import reached
+from sensorstream.network.graph_components import reached
 from sensorstream.reasoning.dl.axioms import COUNTS, HAS_KEY, Axioms, has_keys, has_rules
 from sensorstream.reasoning.dl.datatypes import TEXT_FACETS, Datatypes
 
@@ -51,7 +51,7 @@ class ValueClasses:
         self, axioms: Axioms, objects: frozenset[IRI], datatypes: Datatypes | None = None
     ) -> None:
         self._datatypes = datatypes or Datatypes(axioms.triples)
-        # Each test is a reason to tell all values apart.
+        # If axioms compare values with each other, all values are told apart.
         others = _compares_values(axioms, objects)
         self._by_value = others or has_keys(axioms)
         self._keyed = None if others else _in_keys(axioms)
@@ -76,7 +76,7 @@ class ValueClasses:
         return self._class_of(lexical, datatype)
 
     def is_key(self, prop: IRI, value: Literal) -> bool:
-        """Whether only keys compare a value, which is one of as many as one likes."""
+        """Whether only keys compare a value, which is one of arbitrarily many."""
         return (
             self._keyed is not None
             and prop in self._keyed
@@ -101,9 +101,9 @@ class ValueClasses:
     def told(self, values: Sequence[Value]) -> Iterator[tuple[int, str, Hashable]]:
         """The owner, property and class of each value of a question.
 
-        Where only keys compare values, those of other properties are in the classes of any. So is
-        one that nobody else has, if there are as many of its class as one likes: which one it is
-        cannot matter.
+        If only keys compare values, those of other properties are in the classes of any. So is a
+        value that nobody else has, if its class has arbitrarily many: which one it is cannot
+        matter.
         """
         if self._keyed is None:
             yield from ((n, prop, self.of(text, kind, tag)) for n, prop, text, kind, tag in values)
@@ -129,7 +129,7 @@ class ValueClasses:
             return datatype, number == round(number), place
         if datatype == xsd.DOUBLE:
             real = float(lexical)
-            # Zeros of both signs are equal and not identical: not decided here.
+            # Zeros of both signs are equal and not identical: they are not decided here.
             if real and not math.isnan(real):
                 place = bisect_left(self._inexact, real), bisect_right(self._inexact, real)
                 return datatype, math.isinf(real), place

@@ -1,1 +1,1 @@
-"""Entailment as rules that people read and edit: their files, and what a schema makes of them."""
+"""Entailment by rules that people read and edit: their files, and how a schema specialises them."""

@@ -1,9 +1,9 @@
-"""Why a triple follows by rules: one derivation, down to what is given.
+"""The reason why a triple follows by rules: one derivation, down to given triples.
 
 Nothing is kept for this while the rules run. When somebody asks, the rules are applied backwards to
-what the graph holds, level by level, until what is given derives the triple; from all that was
-found then, the derivation with the fewest steps one above the other is taken. So no triple is a
-reason of itself, however the rules go round in circles.
+the graph, level by level, until given triples derive the triple; among all that was found, the
+derivation with the fewest steps one above the other is taken. So no triple is a reason of itself,
+however the rules go round in circles.
 
 Source: W. F. Dowling, J. H. Gallier, "Linear-time algorithms for testing the satisfiability of
 propositional Horn formulae", 1984, for what follows from a set of applications.
@@ -18,16 +18,16 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final, TypeAlias
 
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model.terms import IRI, BlankNode, Term, Triple
 from sensorstream.network.expressions.expression_functions import test_of
 from sensorstream.network.network import Network
-from sensorstream.network.recursion.reads import Kind, KindIndex, written
-from sensorstream.network.recursion.rule import DerivationRule, clauses
+from sensorstream.network.recursion.derivation_rule import DerivationRule, clauses
+from sensorstream.network.recursion.triple_kinds import KindIndex, TriplesRead, written
 from sensorstream.network.rows import Row
 from sensorstream.reasoning.dl.quickxplain import minimal_conflict
 from sensorstream.reasoning.rulesets.graphs_read import GraphsRead
-from sensorstream.reasoning.rulesets.solving import (
+from sensorstream.reasoning.rulesets.pattern_solutions import (
     Binding,
     Substitution,
     bound,
@@ -39,17 +39,17 @@ from sensorstream.reasoning.rulesets.solving import (
 )
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Pattern, TriplePattern, Variable
-from sensorstream.sparql.printing import part_text
-from sensorstream.sparql.scope import existences, in_scope, names_in
+from sensorstream.sparql.query_printer import part_text
+from sensorstream.sparql.variable_scope import existences, in_scope, names_in
 
 
 @dataclass(frozen=True, slots=True)
-class Application:
-    """One solution of a rule's body, for which a triple of its head holds.
+class RuleApplication:
+    """A solution of a rule's body, for which a triple of its head holds.
 
     ``rule`` is its name, ``bindings`` the variables of its text, ``premises`` the triples that the
-    body must match. ``paths`` are what it must match by a path that repeats, as text: what the path
-    went along is not among the premises.
+    body must match. ``paths`` are the repeating paths that it must match, as text: the triples
+    along them are not among the premises.
     """
 
     rule: str
@@ -64,7 +64,7 @@ _Test: TypeAlias = tuple[tuple[str, ...], Callable[[Row], bool]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Way:
-    """A triple of the head of a rule without alternatives, and what its body asks for."""
+    """A triple of the head of a rule without alternatives, and the needs of its body."""
 
     number: int
     rule: str
@@ -76,10 +76,10 @@ class _Way:
 
 
 class Applications:
-    """The rules, found by what they conclude, over a graph that does not change meanwhile."""
+    """The rules by their conclusions, over a graph that does not change meanwhile."""
 
     def __init__(self, rules: Iterable[DerivationRule], kb: KnowledgeBase) -> None:
-        """The rules have no lists; see :func:`.lists.unrolled`."""
+        """Index the rules, which have no lists; see :func:`.lists.unrolled`."""
         self._kb = kb
         self._ways: KindIndex[_Way] = KindIndex()
         number = 0
@@ -93,12 +93,11 @@ class Applications:
                     self._ways.add(written(head), way)
                     number += 1
 
-    def of(self, triple: Triple) -> Iterator[Application]:
-        """The applications that conclude a triple, in the order of the rules.
-
-        The rules are asked one after the other, each with what the triple tells of its variables.
+    def of(self, triple: Triple) -> Iterator[RuleApplication]:
+        """The applications that conclude a triple, in the order of the rules; each is asked with
+        the values that the triple gives its variables.
         """
-        near = dict.fromkeys(self._ways.meeting(Kind(triple[1], triple[2])))
+        near = dict.fromkeys(self._ways.meeting(TriplesRead(triple[1], triple[2])))
         for way in sorted(near, key=lambda each: each.number):
             head = way.head
             given = bound((head.subject, head.predicate, head.object), triple)
@@ -147,7 +146,7 @@ def _solved(way: _Way, given: Binding, kb: KnowledgeBase) -> Iterator[Binding]:
                 yield {**found, **given}
 
 
-def _application(way: _Way, row: Binding) -> Application:
+def _application(way: _Way, row: Binding) -> RuleApplication:
     premises: dict[Triple, None] = {}
     paths: list[str] = []
     for each in way.triples:
@@ -157,7 +156,7 @@ def _application(way: _Way, row: Binding) -> Application:
             subject, object_ = filled(each.subject, row), filled(each.object, row)
             paths.append(part_text(replace(each, subject=subject, object=object_)))
     bindings = tuple((name, row[name]) for name in sorted(row) if not name.startswith("."))
-    return Application(way.rule, bindings, tuple(premises), tuple(paths))
+    return RuleApplication(way.rule, bindings, tuple(premises), tuple(paths))
 
 
 MOST_APPLICATIONS: Final = 20_000
@@ -171,14 +170,12 @@ _OF_STATIC: Final = Origin.STATIC | Origin.STATIC_INFERRED
 
 
 @dataclass(frozen=True, slots=True)
-class Derivation:
-    """Of each triple that is derived, the application of a rule that concludes it.
-
-    Premises that are not among the triples of ``steps`` are given. ``limits`` says what was not
-    found, and why; "" if all was.
+class FirstDerivations:
+    """The derived triples, each with an application of a rule that concludes it. Premises that are
+    not among ``steps`` are given. ``limits`` says what was not found, and why; "" if all was.
     """
 
-    steps: Mapping[Triple, Application]
+    steps: Mapping[Triple, RuleApplication]
     limits: str = ""
 
 
@@ -190,14 +187,14 @@ def derivation(
     *,
     said: Collection[Triple] | None = None,
     most: int = MOST_APPLICATIONS,
-) -> Derivation:
+) -> FirstDerivations:
     """A derivation of a triple that a knowledge base holds, over whose index the rules are applied.
 
     Given are the triples of the static graph and the window, and ``facts``; but the triple itself
-    has a reason only if a rule derives it. Of conclusions from the static graph a derivation is
-    sought in the end, in this graph, and need not be found: what depends on the window does not
-    wait for it. ``said`` are the triples of the window that count; None: all. ``most``
-    applications are looked at.
+    has a reason only if a rule derives it. Conclusions from the static graph get a derivation last,
+    in this graph, and it need not be found: what depends on the window does not wait for it.
+    ``said`` are the triples of the window that count; None: all. ``most`` applications are looked
+    at.
     """
 
     def is_of_static(each: Triple) -> bool:
@@ -214,13 +211,13 @@ def derivation(
     if kb.marks(triple) & Origin.STATIC_INFERRED:
         search = _Search(applications, is_static, is_of_static, most)
         steps = search.derive([triple])
-        return Derivation(steps, "" if triple in steps else search.limits())
+        return FirstDerivations(steps, "" if triple in steps else search.limits())
     search = _Search(
         applications, lambda each: is_asserted(each) or is_of_static(each), lambda _: True, most
     )
     steps = search.derive([triple])
     if triple not in steps:
-        return Derivation({}, search.limits())
+        return FirstDerivations({}, search.limits())
     behind = {
         premise: None
         for step in steps.values()
@@ -228,7 +225,7 @@ def derivation(
         if premise not in steps and not is_asserted(premise)
     }
     static = _Search(applications, is_static, is_of_static, most)
-    return Derivation({**static.derive([*behind]), **steps})
+    return FirstDerivations({**static.derive([*behind]), **steps})
 
 
 def grounds(
@@ -238,16 +235,15 @@ def grounds(
     facts: Collection[Triple] = (),
     *,
     most: int = MOST_APPLICATIONS,
-) -> tuple[list[Triple], Derivation]:
+) -> tuple[list[Triple], FirstDerivations]:
     """A minimal set of the window's triples from which a triple follows, and its derivation.
-
     Without any of them no derivation of it is found among ``most`` applications. The set is empty
     if there is no derivation, or none that needs the window.
     """
     first = derivation(triple, applications, kb, facts, most=most)
     leaves = [each for each in _leaves(first) if kb.marks(each) & _ASSERTED == Origin.WINDOW]
 
-    def again(chosen: Sequence[Triple]) -> Derivation:
+    def again(chosen: Sequence[Triple]) -> FirstDerivations:
         return derivation(triple, applications, kb, facts, said=chosen, most=most)
 
     return _narrowed(triple, first, leaves, again) if len(leaves) > 1 else (leaves, first)
@@ -258,19 +254,18 @@ def minimal(
     applications: Applications,
     kb: KnowledgeBase,
     facts: Collection[Triple] = (),
-) -> Derivation:
-    """As :func:`derivation`, from statements of which none can be left out.
-
-    Without any of those that messages or the ontology say, no derivation is found among the first
+) -> FirstDerivations:
+    """A derivation as :func:`derivation`, from statements of which none can be left out: without
+    any of those that messages or the ontology say, none is found among the first
     :data:`_MOST_OF_A_PART` applications.
     """
     first = derivation(triple, applications, kb, facts)
     leaves = [each for each in _leaves(first) if each not in facts]
 
-    def again(chosen: Sequence[Triple]) -> Derivation:
+    def again(chosen: Sequence[Triple]) -> FirstDerivations:
         given = frozenset((*chosen, *facts))
         part = _Search(applications, given.__contains__, lambda _: True, _MOST_OF_A_PART)
-        return Derivation(part.derive([triple]), first.limits)
+        return FirstDerivations(part.derive([triple]), first.limits)
 
     if triple not in first.steps or len(leaves) > _MOST_LEAVES:
         return first
@@ -279,23 +274,23 @@ def minimal(
 
 def _narrowed(
     triple: Triple,
-    first: Derivation,
+    first: FirstDerivations,
     leaves: list[Triple],
-    again: Callable[[Sequence[Triple]], Derivation],
-) -> tuple[list[Triple], Derivation]:
+    again: Callable[[Sequence[Triple]], FirstDerivations],
+) -> tuple[list[Triple], FirstDerivations]:
     """The leaves of which none can be left out, and a derivation from them."""
     kept = minimal_conflict(leaves, lambda chosen: triple in again(chosen).steps)
     return (leaves, first) if len(kept) == len(leaves) else (kept, again(kept))
 
 
-def _leaves(found: Derivation) -> list[Triple]:
-    """The triples that a derivation ends at."""
+def _leaves(found: FirstDerivations) -> list[Triple]:
+    """The triples at which a derivation ends."""
     premises = dict.fromkeys(each for step in found.steps.values() for each in step.premises)
     return [each for each in premises if each not in found.steps]
 
 
 class _Search:
-    """The applications that were found for some triples, and those behind these."""
+    """The applications that were found for some triples, and those behind them."""
 
     def __init__(
         self,
@@ -304,16 +299,16 @@ class _Search:
         is_usable: Callable[[Triple], bool],
         most: int,
     ) -> None:
-        """``is_leaf``: it needs no reason; ``is_usable``: it may be a premise."""
+        """Begin; ``is_leaf``: a triple needs no reason; ``is_usable``: it may be a premise."""
         self._applications = applications
         self._is_leaf = is_leaf
         self._is_usable = is_usable
         self._left = most
         self._most = most
-        self._found: list[tuple[Triple, Application]] = []
+        self._found: list[tuple[Triple, RuleApplication]] = []
 
-    def derive(self, asked: list[Triple]) -> dict[Triple, Application]:
-        """The steps to those of the triples that are derived from leaves, and are none."""
+    def derive(self, asked: list[Triple]) -> dict[Triple, RuleApplication]:
+        """The steps to those triples that are derived from leaves, and are no leaves."""
         seen = dict.fromkeys(asked)
         ahead = asked
         while True:
@@ -325,7 +320,7 @@ class _Search:
             seen.update(dict.fromkeys(ahead))
 
     def limits(self) -> str:
-        """Why a triple is not derived."""
+        """The reason why a triple is not derived."""
         if self._left:
             return "no rule derives it from what else is asserted"
         return (
@@ -334,7 +329,7 @@ class _Search:
         )
 
     def _premises_of(self, triple: Triple) -> Iterator[Triple]:
-        """The premises of the applications that conclude a triple, which are noted."""
+        """The premises of the applications that conclude a triple; notes the applications."""
         for application in islice(self._applications.of(triple), self._left):
             self._left -= 1
             premises = application.premises
@@ -342,12 +337,12 @@ class _Search:
                 self._found.append((triple, application))
                 yield from premises
 
-    def _forward(self, asked: Collection[Triple]) -> dict[Triple, Application]:
-        """The first application, in rounds, for all that follows by those that were found."""
+    def _forward(self, asked: Collection[Triple]) -> dict[Triple, RuleApplication]:
+        """The first application, in rounds, for each triple that follows by those found."""
         waits: dict[Triple, list[int]] = {}
         missing: list[int] = []
         ready: deque[Triple] = deque()
-        steps: dict[Triple, Application] = {}
+        steps: dict[Triple, RuleApplication] = {}
         for number, (triple, application) in enumerate(self._found):
             missing.append(len(application.premises))
             for premise in application.premises:
@@ -370,10 +365,10 @@ class _Search:
 
 
 def _behind(
-    asked: Iterable[Triple], steps: Mapping[Triple, Application]
-) -> dict[Triple, Application]:
+    asked: Iterable[Triple], steps: Mapping[Triple, RuleApplication]
+) -> dict[Triple, RuleApplication]:
     """The steps that the triples need."""
-    found: dict[Triple, Application] = {}
+    found: dict[Triple, RuleApplication] = {}
     ahead = [triple for triple in asked if triple in steps]
     while ahead:
         triple = ahead.pop()

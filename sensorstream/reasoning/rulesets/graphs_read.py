@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from sensorstream.kb.changes import GraphIndex
-from sensorstream.kb.graph import KnowledgeBase
+from sensorstream.kb.graph_changes import GraphIndex
+from sensorstream.kb.graph_index import KnowledgeBase
 from sensorstream.model.terms import IRI
 from sensorstream.model.vocabulary import GRAPH_STATIC, GRAPH_WINDOW
 from sensorstream.network.build import build
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node
 from sensorstream.network.plan.planner import plan_in_step
-from sensorstream.network.recursion.rule import DerivationRule
-from sensorstream.network.sources import Source, Sources
+from sensorstream.network.query_sources import Sources, TripleSource
+from sensorstream.network.recursion.derivation_rule import DerivationRule
 from sensorstream.sparql.algebra import Graph, Pattern
 from sensorstream.sparql.walk import nodes
 
@@ -22,7 +22,7 @@ NAMED: Final = (GRAPH_STATIC, GRAPH_WINDOW)
 """What GRAPH may name: the graphs that rules do not write."""
 
 
-_ANY: Final = Sources(named={name: Source(name, "") for name in NAMED})
+_ANY: Final = Sources(named={name: TripleSource(name, "") for name in NAMED})
 
 
 def check_plan(body: Pattern) -> None:
@@ -36,9 +36,8 @@ def check_plan(body: Pattern) -> None:
 
 
 class GraphsRead:
-    """All graphs of a knowledge base as one, and those that some rules name.
-
-    A named graph costs an index of its own; without rules that name it there is none.
+    """The graphs of a knowledge base: all as one, and those that some rules name. A named graph
+    costs an index of its own; without rules that name it there is none.
     """
 
     def __init__(self, kb: KnowledgeBase, rules: Iterable[DerivationRule]) -> None:
@@ -48,11 +47,11 @@ class GraphsRead:
         self._named: dict[IRI, GraphIndex] = {
             name: GraphIndex(kb, name) for name in NAMED if name in used
         }
-        whole = Source(id(kb.index), "graphs")
+        whole = TripleSource(id(kb.index), "graphs")
         self._indexes = {whole: kb.index}
-        named: dict[IRI, Source] = {}
+        named: dict[IRI, TripleSource] = {}
         for name, graph in self._named.items():
-            named[name] = Source(id(graph.index), f"graph <{name}>")
+            named[name] = TripleSource(id(graph.index), f"graph <{name}>")
             self._indexes[named[name]] = graph.index
         self._sources = Sources(whole, named)
 

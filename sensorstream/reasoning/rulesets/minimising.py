@@ -1,9 +1,8 @@
 """The rules of a set that an ontology, and queries, need.
 
-A rule can be left out if the others conclude, from whatever may stream, all that it helps to
-conclude. That is asked of each specialised rule by a trial: its premises are stated about new
-names, and the others must conclude what it does (uniform containment: Sagiv, "Optimizing Datalog
-programs", 1988).
+A rule can be left out if the others conclude, from any stream, all that it helps to conclude. A
+trial decides that for each specialised rule: its premises are stated about new names, and the
+others must conclude the same (uniform containment: Sagiv, "Optimizing Datalog programs", 1988).
 """
 
 from __future__ import annotations
@@ -14,17 +13,17 @@ from itertools import product
 from typing import Final
 
 from sensorstream.errors import OntologyError
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model import rdf
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Term, Triple
 from sensorstream.model.vocabulary import CONTRADICTION, OWL, RDF, RDFS
-from sensorstream.network.recursion.reads import Kind, reads, written
-from sensorstream.network.recursion.rule import DerivationRule
+from sensorstream.network.recursion.derivation_rule import DerivationRule
+from sensorstream.network.recursion.triple_kinds import TriplesRead, reads, written
 from sensorstream.reasoning.reasoner import Aside
-from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
+from sensorstream.reasoning.rulesets.pattern_solutions import filled_triple, triples_of
+from sensorstream.reasoning.rulesets.rule_reasoner import RuleReasoner
 from sensorstream.reasoning.rulesets.rule_set import RuleSet, lasting, renamed
-from sensorstream.reasoning.rulesets.solving import filled_triple, triples_of
 from sensorstream.reasoning.rulesets.specialise import Specialisation, standard_name
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Expression, Pattern, Query, TriplePattern, Variable
@@ -34,31 +33,31 @@ _SPACES = (RDF, RDFS, OWL, "http://www.w3.org/2001/XMLSchema#")
 
 
 @dataclass(frozen=True, slots=True)
-class Occurring:
+class TripleKind:
     """A kind of triple that may occur; ``loop``: with one term as subject and object only."""
 
-    kind: Kind
+    kind: TriplesRead
     loop: bool = False
 
 
-def vocabulary_of(static: Iterable[Triple]) -> Iterator[Occurring]:
-    """What may stream under an ontology: its names as properties, and as classes.
-
-    And what the ontology says itself. Of the names of RDF, RDFS and OWL only ``rdf:type`` streams.
+def vocabulary_of(static: Iterable[Triple]) -> Iterator[TripleKind]:
+    """The kinds of triples that may stream under an ontology: with its names as properties and as
+    classes, and those of its own triples. Of the names of RDF, RDFS and OWL only ``rdf:type``
+    streams.
     """
     for triple in static:
         yield _of_triple(triple)
         for term in triple:
             if isinstance(term, IRI) and not term.startswith(_SPACES):
-                yield Occurring(Kind(term, None))
-                yield Occurring(Kind(rdf.TYPE, term))
+                yield TripleKind(TriplesRead(term, None))
+                yield TripleKind(TriplesRead(rdf.TYPE, term))
 
 
-def firing(rules: Sequence[DerivationRule], occurring: Iterable[Occurring]) -> list[DerivationRule]:
-    """The rules whose patterns may all match, and which then say something new.
-
-    A loop alone (``?x owl:sameAs ?x``, as eq-ref makes it) does not make others fire that only
-    repeat it.
+def firing(
+    rules: Sequence[DerivationRule], occurring: Iterable[TripleKind]
+) -> list[DerivationRule]:
+    """The rules whose patterns may all match, and which then conclude something new. A loop alone
+    (``?x owl:sameAs ?x``, as eq-ref makes it) does not make others fire that only repeat it.
     """
     known = set(occurring)
     found: dict[int, DerivationRule] = {}
@@ -74,11 +73,12 @@ def firing(rules: Sequence[DerivationRule], occurring: Iterable[Occurring]) -> l
 
 
 def reaching(
-    rules: Sequence[DerivationRule], goals: Iterable[Kind], reads: dict[int, tuple[Kind, ...]]
+    rules: Sequence[DerivationRule],
+    goals: Iterable[TriplesRead],
+    reads: dict[int, tuple[TriplesRead, ...]],
 ) -> list[DerivationRule]:
-    """The rules whose conclusions are of the goals' kinds, or are read by such rules.
-
-    ``reads`` are the kinds that a rule reads, by its place in ``rules``.
+    """The rules whose conclusions are of the goals' kinds, or are read by such rules. ``reads`` are
+    the kinds that a rule reads, by its place in ``rules``.
     """
     wanted = set(goals)
     found: dict[int, DerivationRule] = {}
@@ -95,13 +95,13 @@ def reaching(
             return [found[number] for number in sorted(found)]
 
 
-def _of_triple(triple: Triple) -> Occurring:
+def _of_triple(triple: Triple) -> TripleKind:
     s, p, o = triple
-    return Occurring(Kind(p, o if p == rdf.TYPE else None), loop=s == o)
+    return TripleKind(TriplesRead(p, o if p == rdf.TYPE else None), loop=s == o)
 
 
-def _concluded(rule: DerivationRule, known: set[Occurring]) -> set[Occurring]:
-    """What a rule makes of triples of known kinds; empty: nothing."""
+def _concluded(rule: DerivationRule, known: set[TripleKind]) -> set[TripleKind]:
+    """The conclusions of a rule from triples of known kinds; empty: none."""
     premises = list(triples_of(rule.body))
     same: dict[Variable, Variable] = {}
     for triple in premises:
@@ -122,11 +122,11 @@ def _concluded(rule: DerivationRule, known: set[Occurring]) -> set[Occurring]:
             return set()
     given = {_merged(triple, same) for triple in premises}
     made = {_merged(triple, same) for triple in rule.head} - given
-    return {Occurring(written(each), loop=each.subject == each.object) for each in made}
+    return {TripleKind(written(each), loop=each.subject == each.object) for each in made}
 
 
 def distinctions(condition: Expression) -> Iterator[tuple[Variable, Variable]]:
-    """The variables that a condition wants to be different terms."""
+    """The variables that a condition requires to be different terms."""
     match condition:
         case algebra.And(left, right):
             yield from distinctions(left)
@@ -154,11 +154,11 @@ _FOUND: Final = IRI(f"{CONTRADICTION}-found")
 _NEW: Final = "urn:sensorstream:new:"
 _MOST_NAMES: Final = 5
 """More variables of one rule can be equal in too many ways (52 of five)."""
-_ANYTHING: Final = Kind(None, None)
+_ANYTHING: Final = TriplesRead(None, None)
 
 
-def kinds_asked(query: Query) -> list[Kind]:
-    """The kinds of triples that a query reads of graphs; what streams through windows is none."""
+def kinds_asked(query: Query) -> list[TriplesRead]:
+    """The kinds of triples that a query reads from graphs, not from windows over streams."""
     if isinstance(query.form, algebra.Describe):
         return [_ANYTHING]
     return [each.kind for each in reads(query.form.pattern)]
@@ -166,10 +166,8 @@ def kinds_asked(query: Query) -> list[Kind]:
 
 @dataclass(frozen=True, slots=True)
 class Minimised:
-    """``kept`` are the names of the rules that are needed, in their order.
-
-    ``idle`` are those that cannot fire, or whose conclusions reach no query; ``implied`` those
-    whose conclusions the others make as well.
+    """The names of rules: ``kept`` are needed, in their order; ``idle`` cannot fire, or their
+    conclusions reach no query; the others also make the conclusions of ``implied``.
     """
 
     kept: tuple[str, ...]
@@ -178,14 +176,14 @@ class Minimised:
 
 
 def minimised(
-    rule_set: RuleSet, static: Iterable[Triple], asked: Iterable[Kind] | None = None
+    rule_set: RuleSet, static: Iterable[Triple], asked: Iterable[TriplesRead] | None = None
 ) -> Minimised:
     """The rules that are needed.
 
-    A rule is left out if it cannot fire, if what it concludes helps no answer, or if the others
-    conclude the same. What streams has the names of the static graph as properties and classes.
-    Then all that can be asked has the same answers: ``asked`` are the kinds of triples that queries
-    read, None is everything. Contradictions count as asked.
+    A rule is left out if it cannot fire, if its conclusions help no answer, or if the others
+    conclude the same. Streamed triples have the names of the static graph as properties and
+    classes. Then all possible queries have the same answers: ``asked`` are the kinds of triples
+    that queries read, None is everything. Contradictions count as asked.
 
     Raises:
         OntologyError: the static graph contradicts itself.
@@ -193,7 +191,7 @@ def minimised(
     """
     given = tuple(static)
     rules = [_harmless(rule) for rule in rule_set.rules]
-    goals = [_ANYTHING] if asked is None else [*asked, Kind(_FOUND, None)]
+    goals = [_ANYTHING] if asked is None else [*asked, TriplesRead(_FOUND, None)]
     whole = _closed(rule_set, rules, given)
     found = next(iter(whole.match(None, _FOUND, None)), None)
     if found is not None:
@@ -206,7 +204,7 @@ def minimised(
     facts = [
         triple
         for triple in whole.triples(Origin.STATIC_INFERRED)
-        if any(goal.meets(Kind(triple[1], triple[2])) for goal in goals)
+        if any(goal.meets(TriplesRead(triple[1], triple[2])) for goal in goals)
     ]
     busy = {standard_name(rule) for rule in needed}
     trial = _Trial(rule_set, given, needed, facts)
@@ -237,7 +235,7 @@ def _without_idle(
 
 
 class _Trial:
-    """What must still follow if rules are left out: specialised rules, and static triples."""
+    """A trial without some rules: the specialised rules and static triples that must follow."""
 
     def __init__(
         self,
@@ -252,7 +250,7 @@ class _Trial:
         self._facts = facts
 
     def is_enough(self, rules: Sequence[DerivationRule]) -> bool:
-        """Whether some of the rules conclude all that all of them do."""
+        """Whether some of the rules conclude as much as all."""
         closed = _closed(self._rule_set, rules, self._static)
         if any(fact not in closed for fact in self._facts):
             return False
@@ -262,7 +260,7 @@ class _Trial:
             return False
         if not missing:
             return True
-        # What a rule that loses conclusions says of new names alone, it may not say of others.
+        # The trial is about new names alone; a rule that loses conclusions may differ for others.
         monotone = set(map(id, lasting(rules)))
         general = [rule for rule in rules if id(rule) in monotone and _is_general(rule.body)]
         aside = Aside(list(closed.index), RuleReasoner(_set_of(self._rule_set, general)))
@@ -308,9 +306,8 @@ def _follows(aside: Aside, rule: DerivationRule) -> bool:
 
 
 def _namings(rule: DerivationRule) -> Iterator[dict[str, Term]]:
-    """New names for the variables of a rule, in all the ways in which they may be equal.
-
-    An object may be a literal, which is no subject of others.
+    """New names for the variables of a rule, in all the ways in which they may be equal. An object
+    may be a literal, which is no subject of others.
     """
     premises = list(triples_of(rule.body))
     variables = sorted(_variables(rule), key=lambda each: each.name)
@@ -351,7 +348,7 @@ def _variables(rule: DerivationRule) -> set[Variable]:
 
 
 def _can_be_tried(rule: DerivationRule) -> bool:
-    """Whether the premises are triples, told apart at most by whether terms are the same."""
+    """Whether the premises are triples, with no other condition than that terms differ."""
     return (
         _is_general(rule.body)
         and all(

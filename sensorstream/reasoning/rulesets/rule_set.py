@@ -1,4 +1,4 @@
-"""The rules of a file, several files as one, and which rules are alike, or never take back."""
+"""The rules of a file, several files as one, and tests for rules that are alike, or lasting."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from dataclasses import dataclass, replace
 from sensorstream.errors import Position
 from sensorstream.language.syntax import RuleFile
 from sensorstream.model.terms import Triple
-from sensorstream.network.recursion.reads import reads, written
-from sensorstream.network.recursion.rule import DerivationRule
+from sensorstream.network.recursion.derivation_rule import DerivationRule
+from sensorstream.network.recursion.triple_kinds import reads, written
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import TriplePattern, Variable
 from sensorstream.sparql.walk import nodes, replaced
 
 
 def renamed(rule: DerivationRule) -> Hashable:
-    """Head and body with variables named by their order: equal for rules that mean the same.
-
-    Blocks of triples are sets, so their order is left out as far as their text alone decides it.
+    """Head and body with variables named by their order: equal for rules that mean the same. Blocks
+    of triples are sets, so their order is left out as far as their text alone decides it.
     """
     names: dict[str, str] = {}
     if isinstance(rule.body, algebra.BGP):
@@ -55,7 +54,7 @@ _LOOSING = (algebra.Exists, algebra.Group, algebra.LeftJoin, algebra.Minus, alge
 
 
 def lasting(rules: Sequence[DerivationRule]) -> list[DerivationRule]:
-    """Rules without NOT EXISTS and its like, that read nothing which rules with it conclude."""
+    """The rules without NOT EXISTS and its like, that read nothing which rules with it conclude."""
     kept = [rule for rule in rules if not _may_lose(rule)]
     lost = [rule for rule in rules if _may_lose(rule)]
     while lost:
@@ -74,8 +73,8 @@ def _may_lose(rule: DerivationRule) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
-    """What a file says of a rule: where it stands, and the comment below its name."""
+class RuleComment:
+    """The place of a rule in its file, and the comment below its name."""
 
     position: Position
     comment: str
@@ -83,15 +82,14 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class RuleSet:
-    """``rules`` in the order of the text; ``facts`` hold in any case (axiomatic triples).
-
+    """Rules: ``rules`` in the order of the text; ``facts`` hold in any case (axiomatic triples).
     ``state_rules`` are those that delete, each as a file of the rule language.
     """
 
     name: str
     rules: tuple[DerivationRule, ...]
     facts: tuple[Triple, ...]
-    notes: Mapping[str, Note]
+    notes: Mapping[str, RuleComment]
     """By the name of a rule."""
     state_rules: tuple[RuleFile, ...] = ()
 
@@ -102,13 +100,12 @@ class RuleSet:
 
 
 def combined(sets: Iterable[RuleSet]) -> RuleSet:
-    """All rules of several sets; one that several have in common counts once.
-
-    A rule with the name of another one is named after its set as well, as in ``rdfs2 (mine)``.
+    """The rules of several sets; one that several have in common counts once. A rule with the name
+    of another one is named after its set as well, as in ``rdfs2 (mine)``.
     """
     several = tuple(sets)
     kept: dict[object, DerivationRule] = {}
-    notes: dict[str, Note] = {}
+    notes: dict[str, RuleComment] = {}
     for each in several:
         for rule in each.rules:
             meaning = renamed(rule)

@@ -1,11 +1,11 @@
-"""What a known schema makes of rules: rules about streamed triples alone.
+"""The specialisation of rules to a known schema: rules about streamed triples alone.
 
 ``?p rdfs:domain ?c . ?x ?p ?y`` becomes ``?x ex:equips ?y`` for each property with a domain. As the
 schema is solved once, at run time only streamed triples join.
 
-One table stands for thousands of specialised rules that differ in constants alone. ``?c
-rdfs:subClassOf ?d . ?x a ?c`` would become a rule for each pair of classes. Where the schema has
-many solutions, it is looked up for a class when that is met.
+A table replaces thousands of specialised rules that differ in constants alone. ``?c rdfs:subClassOf
+?d . ?x a ?c`` would become a rule for each pair of classes. If the schema has many solutions, it is
+looked up when a class is met.
 """
 
 from __future__ import annotations
@@ -15,14 +15,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
-from sensorstream.network.recursion.reads import Kind, KindIndex, reads, written
-from sensorstream.network.recursion.rule import Clause, DerivationRule, clauses, meant
-from sensorstream.reasoning.rulesets.lists import is_schema, kinds_of, kinds_of_lists, unrolled
-from sensorstream.reasoning.rulesets.rule_set import renamed
-from sensorstream.reasoning.rulesets.solving import (
+from sensorstream.network.recursion.derivation_rule import (
+    DerivationRule,
+    RuleClause,
+    clauses,
+    meant,
+)
+from sensorstream.network.recursion.triple_kinds import KindIndex, TriplesRead, reads, written
+from sensorstream.reasoning.rulesets.pattern_solutions import (
     Binding,
     Substitution,
     bound,
@@ -33,8 +36,15 @@ from sensorstream.reasoning.rulesets.solving import (
     solutions,
     triples_of,
 )
+from sensorstream.reasoning.rulesets.rule_set import renamed
+from sensorstream.reasoning.rulesets.schema_lists import (
+    is_schema,
+    kinds_of,
+    kinds_of_lists,
+    unrolled,
+)
 from sensorstream.sparql.algebra import BGP, Graph, PatternTerm, TriplePattern, Variable
-from sensorstream.sparql.scope import names_in
+from sensorstream.sparql.variable_scope import names_in
 from sensorstream.sparql.walk import nodes
 
 LARGE: Final = 500
@@ -42,10 +52,10 @@ LARGE: Final = 500
 
 
 class SchemaTable:
-    """What follows from ``?x predicate ?key`` about ``?x``, by the schema.
+    """The conclusions from ``?x predicate ?key`` about ``?x``, by the schema.
 
-    A :class:`~sensorstream.network.recursion.linear.LinearTable`. ``index`` holds the schema, of
-    which only triples count that ``is_static`` tells; of its solutions those that ``allows`` does.
+    A :class:`~sensorstream.network.recursion.linear_rules.LinearTable`. ``index`` holds the schema:
+    the triples that ``is_static`` accepts. Only solutions that ``allows`` accepts count.
     """
 
     def __init__(
@@ -60,7 +70,7 @@ class SchemaTable:
         assert isinstance(premise.predicate, IRI)
         assert isinstance(premise.object, Variable)
         self.predicate = premise.predicate
-        self.heads: tuple[Kind, ...] = tuple(dict.fromkeys(map(written, heads)))
+        self.heads: tuple[TriplesRead, ...] = tuple(dict.fromkeys(map(written, heads)))
         self._key = premise.object.name
         self._schema = tuple(schema)
         self._heads: list[tuple[IRI, PatternTerm]] = []
@@ -76,7 +86,6 @@ class SchemaTable:
         self._found: dict[Term, tuple[tuple[IRI, Term], ...]] = {}
 
     def said(self, object_: Term) -> Sequence[tuple[IRI, Term]]:
-        """See :class:`~sensorstream.network.recursion.linear.LinearTable`."""
         found = self._found.get(object_)
         if found is None:
             made: dict[tuple[IRI, Term], None] = {}
@@ -90,10 +99,9 @@ class SchemaTable:
         return found
 
     def names(self, term: Term) -> bool:
-        """See :class:`~sensorstream.network.recursion.linear.LinearTable`."""
         return any(self._has(name, term) for name in self._names)
 
-    def may_say(self, kind: Kind) -> bool:
+    def may_say(self, kind: TriplesRead) -> bool:
         """Whether a conclusion may be of a kind."""
         return any(
             (kind.predicate is None or kind.predicate == property)
@@ -109,7 +117,7 @@ class SchemaTable:
         )
 
     def has(self, row: Binding) -> bool:
-        """Whether the table says what follows from a solution of the schema."""
+        """Whether the table has the conclusions from a solution of the schema."""
         key = row[self._key]
         known = self.said(key)
         return all(each in known or each == (self.predicate, key) for each in self.concluded(row))
@@ -134,9 +142,8 @@ def table_of(
     index: TripleIndex,
     is_static: Callable[[Triple], object],
 ) -> SchemaTable | None:
-    """The table of a rule; None: it has another form, or the schema is small.
-
-    ``substitution`` puts solutions of the schema into the rest of the rule.
+    """The table of a rule; None: it has another form, or the schema is small. ``substitution`` puts
+    solutions of the schema into the rest of the rule.
     """
     rest = substitution.body
     if not isinstance(rest, BGP) or len(rest.patterns) != 1 or not schema:
@@ -176,13 +183,14 @@ def _ends(triple: TriplePattern) -> tuple[object, object, object]:
 
 
 class Division:
-    """A clause of a rule, taken apart into what the static graph answers and what streams.
+    """A clause of a rule, divided into the part that the static graph answers and the streamed
+    part.
 
     The rule has no lists; see :func:`.lists.unrolled`. ``schema`` are the patterns of the clause
     that the static graph answers, ``whole`` is the clause with these patterns.
     """
 
-    def __init__(self, clause: Clause) -> None:
+    def __init__(self, clause: RuleClause) -> None:
         body = clause.body.pattern
         asked = dict.fromkeys(filter(is_schema, triples_of(body)))
         self.schema: tuple[TriplePattern, ...] = tuple(asked)
@@ -208,8 +216,7 @@ class Division:
         return can_be_substituted(self.whole.body, names, names)
 
     def instance(self, binding: Binding) -> DerivationRule | None:
-        """The rule for one solution of the schema; None: it says nothing about what streams.
-
+        """The rule for one solution of the schema; None: it says nothing about streamed triples.
         Triples of the head that the body requires are left out.
         """
         blank = frozenset(name for name, term in binding.items() if isinstance(term, BlankNode))
@@ -231,23 +238,23 @@ class Division:
     def table(
         self, index: TripleIndex, is_static: Callable[[Triple], object]
     ) -> SchemaTable | None:
-        """What stands for all instances together, if they are many and of such a form."""
+        """The table of all instances together, if they are many and of such a form."""
         if not self.always_fits:
             return None
         return table_of(self.schema, self._substitution, self.whole.head, index, is_static)
 
     def matches(self, triple: Triple) -> Iterator[Binding]:
-        """What a triple gives the variables of a pattern of the schema, for each that it fits."""
+        """The values of the variables by each pattern of the schema that a triple fits."""
         for pattern in self.schema:
             if isinstance(pattern.predicate, IRI | Variable):
                 match = bound((pattern.subject, pattern.predicate, pattern.object), triple)
                 if match is not None:
                     yield match
-            elif any(kind.meets(Kind(triple[1], None)) for kind in kinds_of(pattern)):
+            elif any(kind.meets(TriplesRead(triple[1], None)) for kind in kinds_of(pattern)):
                 yield {}
 
     def conclusions(self, binding: Binding) -> list[Triple]:
-        """What a clause of the schema alone concludes from a solution."""
+        """The conclusions of a clause of the schema alone from a solution."""
         made = self._substitution(binding)
         if made is None:
             return []
@@ -258,15 +265,13 @@ class Division:
 
 
 class Specialisation:
-    """What a schema makes of rules: :attr:`rules` about what streams.
+    """The result of specialising rules to a schema: :attr:`rules` about streamed triples.
 
-    The schema is in an index: the static graph and its closure. Together with what the index holds
-    they conclude from streamed triples what the rules conclude, as long as no triple comes that
+    The schema is in an index: the static graph and its closure. Together with the index they
+    conclude from streamed triples what the rules conclude, as long as no triple comes that
     :meth:`is_outdated` tells. A rule about the schema alone is kept only if others may conclude its
-    premises, as rdfD2 does those of rdfs6.
-
-    Equal rules are one. If several rules come from one, their names are numbered:
-    :func:`standard_name` is the way back.
+    premises, as rdfD2 does those of rdfs6. Equal rules are one. If several rules come from one,
+    their names are numbered: :func:`standard_name` is the way back.
     """
 
     __slots__ = ("_by_kind", "_kept_whole", "_kinds_of_lists", "_known", "_tables", "rules")
@@ -277,10 +282,9 @@ class Specialisation:
         index: TripleIndex,
         is_static: Callable[[Triple], object] | None = None,
     ) -> None:
-        """Specialise rules to the schema that an index holds.
-
-        ``is_static`` tells which triples of the index are of the schema when others have come;
-        :attr:`tables` look up there. Without it there are rules in place of tables.
+        """Specialise rules to the schema that an index holds. ``is_static`` tells which triples of
+        the index are of the schema when others have come; :attr:`tables` look up there. Without it
+        there are rules in place of tables.
 
         Raises:
             ProgramError: a list does not fit; see :func:`.lists.unrolled`.
@@ -313,19 +317,17 @@ class Specialisation:
 
     @property
     def tables(self) -> tuple[SchemaTable, ...]:
-        """What stands for specialised rules where they would be too many."""
+        """The tables in place of specialised rules that would be too many."""
         return tuple(self._tables.values())
 
     def is_outdated(
         self, triple: Triple, index: TripleIndex, is_static: Callable[[Triple], object]
     ) -> bool:
-        """Whether a triple that was not there makes other rules; maybe true if it does not.
-
-        ``index`` holds the triple, ``is_static`` tells if one holds whatever streams. Only triples
-        of :func:`.lists.schema_kinds` do. With the others, also those of the schema,
-        the rules conclude what the rule set does.
+        """Whether a new triple makes other rules; maybe true if it does not. Only triples of
+        :func:`.lists.schema_kinds` do. ``index`` holds the triple, ``is_static`` tells if one holds
+        whatever streams. With the other triples the rules conclude what the rule set does.
         """
-        kind = Kind(triple[1], triple[2])
+        kind = TriplesRead(triple[1], triple[2])
         if any(each.meets(kind) for each in self._kinds_of_lists):
             return True
         near = dict.fromkeys(self._by_kind.meeting(kind))
@@ -368,9 +370,8 @@ def _instances(division: Division, index: TripleIndex) -> Iterator[DerivationRul
 def _fed(
     instances: Mapping[Division, Iterable[DerivationRule]], tables: Iterable[SchemaTable]
 ) -> dict[Division, None]:
-    """The divisions to keep as they are: rules, or each other, may conclude their premises.
-
-    Others are made anew when that happens.
+    """The divisions to keep as they are: rules, or each other, may conclude their premises. Others
+    are made anew when that happens.
     """
     found: dict[Division, None] = {}
     candidates = [each for each in instances if each.is_of_schema or each.is_selective]
@@ -380,7 +381,7 @@ def _fed(
     asked = dict.fromkeys(kind for each in candidates for kind in each.kinds)
     new |= {kind for table in tables for kind in asked if table.may_say(kind)}
     while new:
-        # What may be of any property makes the rules outdated where it is of the schema.
+        # A conclusion of any property makes the rules outdated if it is of the schema.
         kinds = [kind for kind in new if kind.predicate is not None]
         fed = [
             each

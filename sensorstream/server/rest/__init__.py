@@ -1,1 +1,1 @@
-"""One router for each resource."""
+"""The routers, one for each resource."""

@@ -15,12 +15,18 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, cast
 
 from sensorstream.errors import SparkError
-from sensorstream.history.asking.answer import Answer, Graph, Solutions, answer_of, rows_of_batch
-from sensorstream.history.asking.formats import ARROW, CSV, PARQUET
-from sensorstream.history.read_only_sql import Column, SqlStream
+from sensorstream.history.asking.answer_formats import ARROW, CSV, PARQUET
+from sensorstream.history.asking.query_answer import (
+    Answer,
+    GraphAnswer,
+    Solutions,
+    answer_of,
+    rows_of_batch,
+)
+from sensorstream.history.read_only_sql import AnswerColumn, SqlStream
 from sensorstream.history.sql_formats import arrow_stream, csv_pieces, json_value
 from sensorstream.model.terms import Term, Triple, term
-from sensorstream.sql.sparql.scope import SqlQuery
+from sensorstream.sql.sparql.compiled_query import SqlQuery
 
 if TYPE_CHECKING:
     import pyarrow
@@ -76,7 +82,7 @@ def write_terms(answer: DataFrame, query: SqlQuery, folder: Path) -> int:
         found = answer_of(query, iter(rows_of_batch(batch)))
         if isinstance(found, bool):
             columns: list[list[Any]] = [[found]]
-        elif isinstance(found, Graph):
+        elif isinstance(found, GraphAnswer):
             columns = _columns(found.triples, len(names))
         else:
             columns = _columns(found.rows, len(names))
@@ -109,7 +115,9 @@ def read_answer(file: IO[bytes]) -> Answer:
     found = (
         tuple(None if each is None else term(each) for each in row[: len(names)]) for row in rows
     )
-    return Solutions(names, found) if form == "SELECT" else Graph(cast(Iterator[Triple], found))
+    return (
+        Solutions(names, found) if form == "SELECT" else GraphAnswer(cast(Iterator[Triple], found))
+    )
 
 
 def _computed(
@@ -230,5 +238,5 @@ def _stream(answer: IO[bytes]) -> SqlStream:
     import pyarrow.parquet as pq
 
     file = pq.ParquetFile(answer)
-    columns = tuple(map(Column, file.schema_arrow.names))
+    columns = tuple(map(AnswerColumn, file.schema_arrow.names))
     return SqlStream(columns, map(rows_of_batch, file.iter_batches(_READ)))

@@ -11,13 +11,19 @@ from sensorstream.model.terms import Literal
 from sensorstream.model.xsd import FAMILIES
 from sensorstream.sparql.algebra import TURNED
 from sensorstream.sparql.values import is_valid, number
-from sensorstream.sql.fragments import null, sql
-from sensorstream.sql.sparql.lexical import DATE, DATE_TIME, STAMP, as_double
-from sensorstream.sql.sparql.relations import Frame
-from sensorstream.sql.sparql.values import Constant, Value, may_be_time, numeric_constant, said
+from sensorstream.sql.sparql.lexical_forms import DATE, DATE_TIME, STAMP, as_double
+from sensorstream.sql.sparql.solution_relations import Frame
+from sensorstream.sql.sparql.sql_terms import (
+    QueryConstant,
+    SqlTerm,
+    may_be_time,
+    numeric_constant,
+    said,
+)
+from sensorstream.sql.sql_fragments import null, sql
 
 
-def same(a: Value, b: Value) -> exp.Expr:
+def same(a: SqlTerm, b: SqlTerm) -> exp.Expr:
     """Whether two terms are the same; null if one is an error."""
     if a.id is not None and b.id is not None:
         return sql(":a = :b", a=a.id, b=b.id)
@@ -30,7 +36,7 @@ def same(a: Value, b: Value) -> exp.Expr:
     )
 
 
-def equal(a: Value, b: Value) -> exp.Expr:
+def equal(a: SqlTerm, b: SqlTerm) -> exp.Expr:
     """``a = b``."""
     quick = _by_id(a, b)
     if quick is not None:
@@ -61,9 +67,9 @@ def equal(a: Value, b: Value) -> exp.Expr:
     )
 
 
-def ordered(operator: str, a: Value, b: Value) -> exp.Expr:
+def ordered(operator: str, a: SqlTerm, b: SqlTerm) -> exp.Expr:
     """``a < b`` and the like; null where it is not defined."""
-    if any(isinstance(each, Constant) and number(each.term) is not None for each in (a, b)):
+    if any(isinstance(each, QueryConstant) and number(each.term) is not None for each in (a, b)):
         return said(
             "CASE WHEN NOT :a_number IS NULL AND NOT :b_number IS NULL THEN :numbers END",
             a=a,
@@ -89,7 +95,7 @@ def codepoints(text: exp.Expr) -> exp.Expr:
     return sql('(:text COLLATE "C")', text=text)
 
 
-def order_keys(value: Value, frame: Frame) -> list[exp.Expr]:
+def order_keys(value: SqlTerm, frame: Frame) -> list[exp.Expr]:
     """What ORDER BY compares of a term: unbound, blank nodes, IRIs, literals.
 
     Literals are ordered by value where ``<`` is defined, numbers first, then times, then the rest
@@ -121,21 +127,21 @@ def order_keys(value: Value, frame: Frame) -> list[exp.Expr]:
     ]
 
 
-def _by_id(a: Value, b: Value) -> exp.Expr | None:
+def _by_id(a: SqlTerm, b: SqlTerm) -> exp.Expr | None:
     """Equality with an IRI is that of ids."""
-    if isinstance(a, Constant):
+    if isinstance(a, QueryConstant):
         a, b = b, a
-    if not isinstance(b, Constant) or isinstance(b.term, Literal) or a.id is None:
+    if not isinstance(b, QueryConstant) or isinstance(b.term, Literal) or a.id is None:
         return None
     if b.id is None:
         return sql("CASE WHEN NOT :id IS NULL THEN FALSE END", id=a.id)
     return sql(":a = :b", a=a.id, b=b.id)
 
 
-def _numbers(operator: str, a: Value, b: Value) -> exp.Expr:
-    if isinstance(a, Constant):
+def _numbers(operator: str, a: SqlTerm, b: SqlTerm) -> exp.Expr:
+    if isinstance(a, QueryConstant):
         a, b, operator = b, a, TURNED[operator]
-    if isinstance(b, Constant) and isinstance(b.term, Literal):
+    if isinstance(b, QueryConstant) and isinstance(b.term, Literal):
         return _with_constant(operator, a, b.term)
     return said(
         "CASE WHEN :a_number = CAST('NaN' AS DECIMAL) OR :b_number = CAST('NaN' AS DECIMAL) "
@@ -147,7 +153,7 @@ def _numbers(operator: str, a: Value, b: Value) -> exp.Expr:
     )
 
 
-def _with_constant(operator: str, a: Value, term: Literal) -> exp.Expr:
+def _with_constant(operator: str, a: SqlTerm, term: Literal) -> exp.Expr:
     value = number(term)
     if value is None or value != value:
         return exp.false()
@@ -161,7 +167,7 @@ def _with_constant(operator: str, a: Value, term: Literal) -> exp.Expr:
     return sql(":a <> CAST('NaN' AS DECIMAL) AND :whole", a=a.number, whole=whole)
 
 
-def _times(operator: str, a: Value, b: Value) -> exp.Expr:
+def _times(operator: str, a: SqlTerm, b: SqlTerm) -> exp.Expr:
     """The comparison of two times of one family; null for all else."""
     if not (may_be_time(a) and may_be_time(b)):
         return null("BOOLEAN")
@@ -179,7 +185,7 @@ def _times(operator: str, a: Value, b: Value) -> exp.Expr:
     )
 
 
-def _order(a: Value, b: Value) -> exp.Expr:
+def _order(a: SqlTerm, b: SqlTerm) -> exp.Expr:
     """-1, 0, 1, or 2 for neither equal nor in order; null where there is no comparison.
 
     dateTimes and dates of the years 1 to 9999 are compared by the instants that are stored, unless
@@ -200,14 +206,14 @@ def _order(a: Value, b: Value) -> exp.Expr:
     )
 
 
-def _is_no_instant(value: Value) -> bool:
+def _is_no_instant(value: SqlTerm) -> bool:
     """Whether a value is known to be neither a dateTime nor a date."""
-    if not isinstance(value, Constant) or not isinstance(value.term, Literal):
+    if not isinstance(value, QueryConstant) or not isinstance(value.term, Literal):
         return False
     return FAMILIES.get(value.term.datatype) not in ("dateTime", "date")
 
 
-def _same_family(a: Value, b: Value) -> exp.Expr:
+def _same_family(a: SqlTerm, b: SqlTerm) -> exp.Expr:
     return sql(
         "CASE WHEN :a IN (:datetime, :stamp) THEN 1 WHEN :a = :date THEN 2 WHEN :a = :time THEN 3 "
         "ELSE 4 END = CASE WHEN :b IN (:datetime, :stamp) THEN 1 WHEN :b = :date THEN 2 "
@@ -217,7 +223,7 @@ def _same_family(a: Value, b: Value) -> exp.Expr:
     )
 
 
-def _family(value: Value) -> exp.Expr:
+def _family(value: SqlTerm) -> exp.Expr:
     """Literals of different families are never equal; null: a datatype that is not known."""
     return said(
         "CASE WHEN NOT :number IS NULL THEN 1 WHEN :datatype IN (:datetime, :stamp) THEN 2 "
@@ -228,9 +234,9 @@ def _family(value: Value) -> exp.Expr:
     )
 
 
-def _valid(value: Value) -> exp.Expr:
+def _valid(value: SqlTerm) -> exp.Expr:
     """Whether a literal of a known datatype is valid."""
-    if isinstance(value, Constant):
+    if isinstance(value, QueryConstant):
         valid = isinstance(value.term, Literal) and is_valid(value.term)
         return exp.true() if valid else exp.false()
     return said(

@@ -20,8 +20,8 @@ from sensorstream.model.regex import xpath_regex
 from sensorstream.model.terms import Literal
 from sensorstream.model.xsd import RDF_LANG_STRING
 from sensorstream.sparql.functions import fault_of_pattern
-from sensorstream.sql.sparql.relations import Frame
-from sensorstream.sql.sparql.values import Constant, Text, Truth, Value, said
+from sensorstream.sql.sparql.solution_relations import Frame
+from sensorstream.sql.sparql.sql_terms import QueryConstant, SqlTerm, StringValue, Truth, said
 
 # Not \w: it has other marks and signs in each language of patterns.
 _ESCAPED: Final = frozenset("\\|.?*+(){}[]^$-dDsS")
@@ -38,7 +38,7 @@ _SINGLE: Final = ("escape", "class", "dot", "plain")
 """The kinds of what is one character."""
 
 
-def regex(frame: Frame, *arguments: Value) -> Value:
+def regex(frame: Frame, *arguments: SqlTerm) -> SqlTerm:
     """REGEX(text, pattern, flags)."""
     source = frame.light(arguments[0])
     written, flags = _constants("REGEX", arguments[1:], 2)
@@ -46,7 +46,7 @@ def regex(frame: Frame, *arguments: Value) -> Value:
     return Truth(said(':chars COLLATE "pg_unicode_fast" ~ :pattern', source, pattern=made))
 
 
-def replace(frame: Frame, *arguments: Value) -> Value:
+def replace(frame: Frame, *arguments: SqlTerm) -> SqlTerm:
     """REPLACE(text, pattern, replacement, flags)."""
     source = frame.light(arguments[0])
     written, new, flags = _constants("REPLACE", arguments[1:], 3)
@@ -56,8 +56,8 @@ def replace(frame: Frame, *arguments: Value) -> Value:
         raise translation.refusal("alternatives, or more than one quantifier")
     if xpath_regex(written, flags).search(""):
         # An error of the function (XPath and XQuery Functions 3.1, section 5.6.4).
-        return Text(exp.cast(exp.null(), "TEXT"))
-    return Text(
+        return StringValue(exp.cast(exp.null(), "TEXT"))
+    return StringValue(
         said(
             "REGEXP_REPLACE(:chars COLLATE \"pg_unicode_fast\", :pattern, :new, 'g')",
             source,
@@ -68,10 +68,10 @@ def replace(frame: Frame, *arguments: Value) -> Value:
     )
 
 
-def _constants(name: str, values: Sequence[Value], count: int) -> list[str]:
+def _constants(name: str, values: Sequence[SqlTerm], count: int) -> list[str]:
     texts = []
     for value in values:
-        if not isinstance(value, Constant) or not isinstance(value.term, Literal):
+        if not isinstance(value, QueryConstant) or not isinstance(value.term, Literal):
             raise UnsupportedQuery(
                 f"{name}(): its pattern, flags and replacement must be written in the query: "
                 "expected texts in quotes when history is asked"

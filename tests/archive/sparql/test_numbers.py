@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sensorstream.archive import sparql as numbers
+from sensorstream.archive import archive_sparql as numbers
 from sensorstream.model.numerals import doubles
 from sensorstream.model.xsd import XSD
 from tests.archive.sparql.world import World

@@ -11,17 +11,17 @@ import psycopg2
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.archive.asking import Archive, archive_answered, archive_plan
-from sensorstream.archive.moving import archive
+from sensorstream.archive.archive_moves import archive
+from sensorstream.archive.archive_queries import Archive, archive_answered, archive_plan
 from sensorstream.errors import ArchiveError, Overrun, QueryError
-from sensorstream.history.asking.answer import Solutions
-from sensorstream.history.asking.question import read_question
-from sensorstream.history.asking.run import Limits
+from sensorstream.history.asking.checked_question import read_question
+from sensorstream.history.asking.query_answer import Solutions
+from sensorstream.history.asking.query_run import AskingLimits
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import ArchiveSettings
 from tests.history import house
 
-LIMITS = Limits(300.0, 10_000)
+LIMITS = AskingLimits(300.0, 10_000)
 LINE = Timeline.INTEGER
 
 
@@ -61,22 +61,22 @@ def test_an_answer_is_that_of_oxigraph(archived: Archived, case: house.Case) -> 
     assert found == house.expected(archived.stores[case.question.time], case)
 
 
-def ask(archive: Archive, text: str, limits: Limits = LIMITS) -> int:
+def ask(archive: Archive, text: str, limits: AskingLimits = LIMITS) -> int:
     with archive_answered(archive, read_question(text, LINE), limits) as answer:
         return len(list(getattr(answer, "rows", ())))
 
 
 def test_an_answer_with_too_many_rows_is_an_error_and_never_cut_off(archived: Archived) -> None:
     text = "SELECT * { ?s ?p ?o } LIMIT 11"
-    assert ask(archived.archive, text, Limits(300.0, 11)) == 11
+    assert ask(archived.archive, text, AskingLimits(300.0, 11)) == 11
     with pytest.raises(Overrun, match=r"more than 10 rows: .* LIMIT \(limits\.question_rows\)"):
-        ask(archived.archive, text, Limits(300.0, 10))
+        ask(archived.archive, text, AskingLimits(300.0, 10))
 
 
 def test_a_query_may_not_take_for_ever(archived: Archived) -> None:
     text = "SELECT (COUNT(*) AS ?n) { " + "".join(f"?s{n} ?p{n} ?o{n} . " for n in range(9)) + "}"
     with pytest.raises(Overrun, match="longer than"):
-        ask(archived.archive, text, Limits(0.3, 100))
+        ask(archived.archive, text, AskingLimits(0.3, 100))
 
 
 def test_a_text_whose_plan_takes_gigabytes_ends_alone(archived: Archived) -> None:

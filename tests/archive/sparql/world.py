@@ -8,15 +8,15 @@ from typing import Any
 import duckdb
 from sqlglot import exp, parse_one
 
-from sensorstream.archive.answering import TERMS
-from sensorstream.archive.asking import ids_of
-from sensorstream.archive.sparql import install
-from sensorstream.history.terms import number_of, rounded
+from sensorstream.archive.archive_process import TERMS
+from sensorstream.archive.archive_queries import ids_of
+from sensorstream.archive.archive_sparql import install
+from sensorstream.history.term_dictionary import number_of, rounded
 from sensorstream.model.terms import IRI, Literal, Term, Triple
 from sensorstream.sparql.algebra import Query
-from sensorstream.sql.sparql.forms import compile_query
-from sensorstream.sql.sparql.scope import Scope, SqlQuery
-from sensorstream.sql.writing import duckdb_query, text_of
+from sensorstream.sql.dialect_writer import duckdb_query, text_of
+from sensorstream.sql.sparql.compiled_query import QueryRelations, SqlQuery
+from sensorstream.sql.sparql.query_forms import compile_query
 
 
 class World:
@@ -61,7 +61,7 @@ class World:
         named = {name: _triples(each) for name, each in graphs.items() if name is not None}
         ids = ids_of(query)
         ids.update((name, str(name)) for name in named)
-        scope = Scope(_triples(graphs.get(None, 0)), _terms(), ids, named)
+        scope = QueryRelations(_triples(graphs.get(None, 0)), _terms(), ids, named)
         return duckdb_query(compile_query(query, scope))
 
     def rows(self, query: SqlQuery) -> list[tuple[Any, ...]]:

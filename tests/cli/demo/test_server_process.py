@@ -6,7 +6,7 @@ from pathlib import Path
 
 import psutil
 
-from sensorstream.cli.init import TEMPLATES, make_workspace
+from sensorstream.cli.init_command import TEMPLATES, make_workspace
 from tests.waiting import eventually
 
 OWNER = """

@@ -12,10 +12,10 @@ from xml.sax.saxutils import quoteattr
 import pytest
 
 from sensorstream.app.application import Application
-from sensorstream.app.questions.asking import present
-from sensorstream.history.asking.answer import Graph, Solutions
-from sensorstream.history.asking.question import read_question
-from sensorstream.kb.graph import Origin
+from sensorstream.app.questions.one_time_questions import present
+from sensorstream.history.asking.checked_question import read_question
+from sensorstream.history.asking.query_answer import GraphAnswer, Solutions
+from sensorstream.kb.graph_index import Origin
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import (
@@ -49,7 +49,7 @@ def triples(application: Application, graph: IRI | None = None) -> set[Triple]:
     where = "?s ?p ?o" if graph is None else f"GRAPH {graph.n3} {{ ?s ?p ?o }}"
     question = read_question(f"CONSTRUCT {{ ?s ?p ?o }} {{ {where} }}", Timeline.INTEGER)
     with application.asking.history(question, live=True) as answer:
-        assert isinstance(answer, Graph)
+        assert isinstance(answer, GraphAnswer)
         return set(answer.triples)
 
 

@@ -10,12 +10,12 @@ import pytest
 
 from sensorstream.app.application import Application
 from sensorstream.errors import Overrun, QueryError, UnsupportedQuery
-from sensorstream.history.asking.question import read_question
-from sensorstream.history.asking.run import Limits, answered, plan_of
+from sensorstream.history.asking.checked_question import read_question
+from sensorstream.history.asking.query_run import AskingLimits, answered, plan_of
 from sensorstream.model.timeline import Timeline
 from tests.history import house
 
-LIMITS = Limits(30.0, 10_000)
+LIMITS = AskingLimits(30.0, 10_000)
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def test_an_answer_is_that_of_oxigraph(history: str, case: house.Case) -> None:
     assert found == house.expected(store, case)
 
 
-def ask(url: str, text: str, limits: Limits = LIMITS) -> object:
+def ask(url: str, text: str, limits: AskingLimits = LIMITS) -> object:
     question = read_question(text, Timeline.INTEGER)
     with answered(url, question, limits) as answer:
         return answer if isinstance(answer, bool) else len(list(getattr(answer, "rows", ())))
@@ -49,15 +49,15 @@ def ask(url: str, text: str, limits: Limits = LIMITS) -> object:
 
 def test_an_answer_with_too_many_rows_is_an_error_and_never_cut_off(history: str) -> None:
     text = "SELECT * { ?s ?p ?o } LIMIT 11"
-    assert ask(history, text, Limits(30.0, 11)) == 11
+    assert ask(history, text, AskingLimits(30.0, 11)) == 11
     with pytest.raises(Overrun, match=r"more than 10 rows: .* LIMIT \(limits\.question_rows\)"):
-        ask(history, text, Limits(30.0, 10))
+        ask(history, text, AskingLimits(30.0, 10))
 
 
 def test_a_query_may_not_take_for_ever(history: str) -> None:
     text = "SELECT (COUNT(*) AS ?n) { " + "".join(f"?s{n} ?p{n} ?o{n} . " for n in range(9)) + "}"
     with pytest.raises(Overrun, match="longer than"):
-        ask(history, text, Limits(0.3, 100))
+        ask(history, text, AskingLimits(0.3, 100))
 
 
 def test_a_text_nested_to_the_limit_is_answered_or_refused(history: str) -> None:

@@ -12,9 +12,9 @@ from sensorstream.errors import QueryError, UnsupportedQuery
 from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.xsd import XSD
-from sensorstream.sparql.parser import parse_query
-from sensorstream.sql.sparql.forms import constants
-from sensorstream.sql.writing import text_of
+from sensorstream.sparql.query_parser import parse_query
+from sensorstream.sql.dialect_writer import text_of
+from sensorstream.sql.sparql.query_forms import constants
 from tests.history.sparql.world import World
 
 P, Q = IRI("http://example.org/p"), IRI("http://example.org/q")

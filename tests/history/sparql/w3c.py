@@ -8,10 +8,10 @@ from typing import Any, Final, Protocol
 import pyoxigraph as ox
 
 from sensorstream.errors import UnsupportedQuery
-from sensorstream.kb.oxigraph import from_oxigraph, to_oxigraph
+from sensorstream.kb.oxigraph_terms import from_oxigraph, to_oxigraph
 from sensorstream.model.terms import IRI, Term, Triple
 from sensorstream.sparql.algebra import Query
-from sensorstream.sql.sparql.scope import SqlQuery
+from sensorstream.sql.sparql.compiled_query import SqlQuery
 from tests.history.sparql.world import Data
 from tests.w3c.checks import read, same_result
 from tests.w3c.manifests import QueryCase

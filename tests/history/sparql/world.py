@@ -11,13 +11,13 @@ from psycopg2.extras import execute_values
 from sqlglot import exp
 
 from sensorstream.history.store import PostgresStore
-from sensorstream.history.terms import Dictionary, look_up, number_of, rounded, term_key
+from sensorstream.history.term_dictionary import Dictionary, look_up, number_of, rounded, term_key
 from sensorstream.model.terms import IRI, Term, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.sparql.algebra import Query
-from sensorstream.sql.sparql.forms import compile_query, constants
-from sensorstream.sql.sparql.scope import Scope, SqlQuery
-from sensorstream.sql.writing import text_of
+from sensorstream.sql.dialect_writer import text_of
+from sensorstream.sql.sparql.compiled_query import QueryRelations, SqlQuery
+from sensorstream.sql.sparql.query_forms import compile_query, constants
 
 _TERMS: Final = exp.select("id", "kind", "text", "datatype", "language", "number", "moment").from_(
     exp.table_("terms", db="store")
@@ -81,7 +81,9 @@ class World:
         numbers = look_up(self._cursor, list(keys.values()))
         ids = {term: numbers[key] for term, key in keys.items() if key in numbers}
         default = graphs.get(None, 0)
-        return compile_query(query, Scope(_triples(default), _TERMS, ids, named, marked=True))
+        return compile_query(
+            query, QueryRelations(_triples(default), _TERMS, ids, named, marked=True)
+        )
 
     def rows(self, query: SqlQuery) -> list[tuple[Any, ...]]:
         """The rows of the SQL."""

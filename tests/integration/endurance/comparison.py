@@ -30,8 +30,8 @@ import httpx
 
 from sensorstream.history.database import connect
 from sensorstream.history.journal_rows import journal_rows, record_of
-from sensorstream.history.opening import open_kept
-from sensorstream.history.terms import Kind, TermKey
+from sensorstream.history.open_history import open_kept
+from sensorstream.history.term_dictionary import TermKey, TermKind
 from sensorstream.journal.records import Record
 from sensorstream.journal.takeover import PutRules
 from sensorstream.model import xsd
@@ -208,11 +208,11 @@ def _rows(url: str, query: str) -> list[tuple[Any, ...]]:
 def _fact(row: Mapping[str, Mapping[str, str]]) -> Fact:
     value = row["o"]
     if value["type"] == "uri":
-        term = TermKey(Kind.IRI, value["value"])
+        term = TermKey(TermKind.IRI, value["value"])
     else:
         language = value.get("xml:lang")
         datatype = value.get("datatype", RDF_LANG_STRING if language else xsd.STRING)
-        term = TermKey(Kind.LITERAL, value["value"], datatype, language)
+        term = TermKey(TermKind.LITERAL, value["value"], datatype, language)
     return row["s"]["value"], row["p"]["value"], term
 
 

@@ -9,13 +9,13 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from sensorstream.alerts.formats import plain_alert, report_json
-from sensorstream.app.control.exchange import Exchange
+from sensorstream.alerts.alert_formats import plain_alert, report_json
+from sensorstream.app.control.rule_exchange import Exchange
 from sensorstream.app.control.wiring import build_machine, read_deployment
 from sensorstream.clock import SystemClock
 from sensorstream.engine.engine import Engine
-from sensorstream.history.terms import TermKey, term_key
-from sensorstream.journal.effects import effects_of, in_order
+from sensorstream.history.term_dictionary import TermKey, term_key
+from sensorstream.journal.entry_effects import effects_of, in_order
 from sensorstream.journal.kinds import replay
 from sensorstream.journal.records import Effects, Record, number_of_message
 from sensorstream.model import rdf

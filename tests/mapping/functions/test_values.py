@@ -16,15 +16,15 @@ from hypothesis import strategies as st
 
 from sensorstream.errors import LanguageError, TermError
 from sensorstream.language import parse
-from sensorstream.language.syntax import Call, Hole
-from sensorstream.mapping.functions.definition import Library
-from sensorstream.mapping.functions.registry import compile_call
+from sensorstream.language.syntax import Hole, ValueCall
+from sensorstream.mapping.functions.function_definition import Library
+from sensorstream.mapping.functions.function_registry import compile_call
 from sensorstream.sparql.walk import nodes
 
 LIBRARY = Library({"rooms": {"A1": "hall", "A2": "kitchen"}})
 
 
-def calls(pipeline: str) -> tuple[Call, ...]:
+def calls(pipeline: str) -> tuple[ValueCall, ...]:
     file = parse(
         "prefix : <http://e/>\n"
         "mapping m on message {/a} then insert individual :i ; :p\n"

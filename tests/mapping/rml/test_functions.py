@@ -7,11 +7,16 @@ import pytest
 from sensorstream.errors import LanguageError, MappingError
 from sensorstream.language import print_rules
 from sensorstream.mapping import MappingPlan, parse_document
-from sensorstream.mapping.functions.definition import Definition, Function, Library, ValueKind
+from sensorstream.mapping.functions.function_definition import (
+    Definition,
+    Function,
+    Library,
+    ValueKind,
+)
 from sensorstream.mapping.rml import Surroundings, compile_rml, read_rml
 from sensorstream.mapping.rml.rml_check import faults
+from sensorstream.mapping.rml.rml_writer import print_rml
 from sensorstream.mapping.rml.to_rules import to_rules
-from sensorstream.mapping.rml.writer import print_rml
 from sensorstream.model import xsd
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema

@@ -7,7 +7,7 @@ import pytest
 from sensorstream.errors import MappingError
 from sensorstream.mapping import MappingPlan, parse_document
 from sensorstream.mapping.rml import compile_rml, read_rml
-from sensorstream.mapping.rml.writer import print_rml
+from sensorstream.mapping.rml.rml_writer import print_rml
 from sensorstream.model.events import Event, Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sensorstream.mapping import MappingPlan, parse_document
-from sensorstream.mapping.rml.compile import compile_rml
-from sensorstream.mapping.rml.reader import read_rml
+from sensorstream.mapping.rml.rml_compiler import compile_rml
+from sensorstream.mapping.rml.rml_reader import read_rml
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline

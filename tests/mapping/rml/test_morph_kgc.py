@@ -12,7 +12,7 @@ from sensorstream.installation import bundled
 from sensorstream.language import parse
 from sensorstream.mapping import compile_mapping
 from sensorstream.mapping.rml.from_rules import from_rules, without_ancestors
-from sensorstream.mapping.rml.writer import print_rml
+from sensorstream.mapping.rml.rml_writer import print_rml
 from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from tests.mapping.rml.suite import canonical, quads

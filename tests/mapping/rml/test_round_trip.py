@@ -14,8 +14,8 @@ from sensorstream.language import parse, print_rules, syntax
 from sensorstream.mapping import MappingPlan, check, compile_mapping, parse_document
 from sensorstream.mapping.rml import compile_rml, read_rml
 from sensorstream.mapping.rml.from_rules import from_rules, without_ancestors
+from sensorstream.mapping.rml.rml_writer import print_rml
 from sensorstream.mapping.rml.to_rules import to_rules
-from sensorstream.mapping.rml.writer import print_rml
 from sensorstream.model import xsd
 from sensorstream.model.events import Message
 from sensorstream.model.schema import Schema
@@ -97,11 +97,11 @@ LOOPS = (
 )
 
 
-def names(holes: st.SearchStrategy[syntax.Hole]) -> st.SearchStrategy[syntax.Name]:
+def names(holes: st.SearchStrategy[syntax.Hole]) -> st.SearchStrategy[syntax.WrittenName]:
     return st.one_of(
-        st.builds(lambda hole: syntax.Name("", ("i-", hole)), holes),
-        st.builds(lambda hole: syntax.Name(None, (whole(hole),)), holes),
-        st.just(syntax.Name(None, (f"{E}fixed",))),
+        st.builds(lambda hole: syntax.WrittenName("", ("i-", hole)), holes),
+        st.builds(lambda hole: syntax.WrittenName(None, (whole(hole),)), holes),
+        st.just(syntax.WrittenName(None, (f"{E}fixed",))),
     )
 
 
@@ -118,17 +118,21 @@ def values(
     holes: st.SearchStrategy[syntax.Hole],
 ) -> st.SearchStrategy[syntax.PropertyValues]:
     texts = st.builds(
-        lambda hole, other: syntax.Template(('"{', hole, "}\\", other)), holes, holes
-    ) | st.just(syntax.Template(("plain",)))
+        lambda hole, other: syntax.TextTemplate(('"{', hole, "}\\", other)), holes, holes
+    ) | st.just(syntax.TextTemplate(("plain",)))
     plain = st.one_of(
         st.builds(syntax.XPathValue, holes),
         st.builds(lambda hole: syntax.XPathValue(hole, language="en"), holes),
         st.builds(syntax.TextValue, texts),
         st.builds(lambda text: syntax.TextValue(text, language="de-at"), texts),
     )
-    numbers = st.builds(syntax.XPathValue, holes) | st.just(syntax.Number("12"))
-    typed = st.builds(lambda hole: syntax.XPathValue(hole, syntax.Name("xsd", ("decimal",))), holes)
-    policies = st.none() | st.builds(syntax.Policy, st.sampled_from(["skip individual", "reject"]))
+    numbers = st.builds(syntax.XPathValue, holes) | st.just(syntax.WrittenNumber("12"))
+    typed = st.builds(
+        lambda hole: syntax.XPathValue(hole, syntax.WrittenName("xsd", ("decimal",))), holes
+    )
+    policies = st.none() | st.builds(
+        syntax.MissingPolicy, st.sampled_from(["skip individual", "reject"])
+    )
 
     def with_policy(value: st.SearchStrategy[syntax.Value]) -> st.SearchStrategy[syntax.Value]:
         return value | st.builds(
@@ -140,7 +144,9 @@ def values(
 
     def of(name: str, value: st.SearchStrategy[syntax.Value]) -> st.SearchStrategy[object]:
         listed = st.lists(with_policy(value), min_size=1, max_size=2).map(tuple)
-        return st.builds(lambda each: syntax.PropertyValues(syntax.Name("", (name,)), each), listed)
+        return st.builds(
+            lambda each: syntax.PropertyValues(syntax.WrittenName("", (name,)), each), listed
+        )
 
     return st.one_of(
         of("t", plain | typed), of("n", numbers), of("to", names(holes) | labels(holes))
@@ -155,7 +161,7 @@ def rule_files(draw: st.DrawFn) -> syntax.RuleFile:
         syntax.IndividualAction(
             draw(st.sampled_from(["insert", "update"])),
             draw(names(holes) | labels(holes)),
-            (syntax.Name("", (draw(st.sampled_from("CD")),)),) if has_class else (),
+            (syntax.WrittenName("", (draw(st.sampled_from("CD")),)),) if has_class else (),
             tuple(draw(st.lists(values(holes), min_size=not has_class, max_size=2))),
             draw(st.none() | st.sampled_from(["TimeStamp/@value", "@time"]).map(syntax.Hole)),
         )

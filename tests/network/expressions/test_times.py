@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 
-from sensorstream.kb.oxigraph import stored_form
+from sensorstream.kb.oxigraph_terms import stored_form
 from sensorstream.model.terms import Literal, Term
 from sensorstream.model.xsd import UNORDERED
 from sensorstream.network.expressions.expression_functions import value_of

@@ -7,7 +7,7 @@ from typing import Any
 import pyoxigraph as ox
 from hypothesis import strategies as st
 
-from sensorstream.kb.oxigraph import from_oxigraph
+from sensorstream.kb.oxigraph_terms import from_oxigraph
 from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.model.xsd import XSD
@@ -26,7 +26,7 @@ from sensorstream.sparql.algebra import (
     Sign,
     Variable,
 )
-from sensorstream.sparql.oxigraph import oxigraph_text
+from sensorstream.sparql.oxigraph_query import oxigraph_text
 
 ZONES = ("", "", "Z", "Z", "+00:00", "+02:00", "-05:30", "+14:00", "-14:00")
 DAYS = (

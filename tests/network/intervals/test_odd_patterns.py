@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sensorstream.model.terms import Triple
-from sensorstream.sparql.parser import parse_query
+from sensorstream.sparql.query_parser import parse_query
 from tests.network.intervals.definition import solutions, timed
 from tests.network.intervals.test_patterns_in_time import (
     PREFIX,

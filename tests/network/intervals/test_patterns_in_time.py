@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from sensorstream.engine.codec import decode, encode
 from sensorstream.errors import UnsupportedQuery
-from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.sparql.parser import parse_query
+from sensorstream.sparql.query_parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
-from sensorstream.streams.report import Operation, Report
-from sensorstream.streams.state import ProcessorState
+from sensorstream.streams.query_report import Report, RowOperation
+from sensorstream.streams.query_state import ProcessorState
 from tests.network.intervals.definition import (
     ALWAYS,
     Occurrence,
@@ -114,7 +114,7 @@ def processor(background: list[Triple]) -> StreamProcessor:
 def found_in(reports: list[Report]) -> list[Solution]:
     found: list[Solution] = []
     for each in reports:
-        assert each.operation is Operation.ADDED
+        assert each.operation is RowOperation.ADDED
         assert each.intervals is not None
         for row, interval in zip(each.rows, each.intervals, strict=True):
             assert interval[1] == each.time, "a solution is told when its interval is over"

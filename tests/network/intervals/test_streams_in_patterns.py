@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sensorstream.dotr.reader import read_program
+from sensorstream.dotr.dotr_reader import read_program
 from sensorstream.engine.codec import decode, encode
 from sensorstream.errors import Position, QueryError, UnsupportedQuery
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.sparql.algebra import Query
-from sensorstream.sparql.parser import parse_query
+from sensorstream.sparql.query_parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
-from sensorstream.streams.report import Report
-from sensorstream.streams.state import ProcessorState
+from sensorstream.streams.query_report import Report
+from sensorstream.streams.query_state import ProcessorState
 from tests.network.intervals.definition import ALWAYS, Solution, solutions, streams, timed
 from tests.network.intervals.test_patterns_in_time import (
     NAMES,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sensorstream.model.terms import IRI
 from sensorstream.network.node import Node
-from sensorstream.network.operators.join import Join
+from sensorstream.network.operators.join import JoinOperator
 from sensorstream.network.rows import Row
 
 TERMS: list[Any] = [IRI("ex:a"), IRI("ex:b"), IRI("ex:c")]
@@ -64,7 +64,7 @@ def test_a_join_keeps_step_and_never_claims_to_be_apart_when_it_is_not(
     changes: list[tuple[list[Row], ...]], second: str, output: tuple[str, ...] | None
 ) -> None:
     left, right = Given(VARIABLES["left"]), Given(VARIABLES[second])
-    join = Join(left, right, output)
+    join = JoinOperator(left, right, output)
     held: Counter[Row] = Counter()
     for left_added, left_removed, right_added, right_removed in changes:
         left.become(left_added, left_removed)
@@ -82,7 +82,7 @@ def test_a_join_keeps_step_and_never_claims_to_be_apart_when_it_is_not(
 def test_rows_that_differ_in_nothing_else_are_apart() -> None:
     left, right = Given(("x",)), Given(("y",))
     a, b = [(each,) for each in TERMS[:2]]
-    join = Join(left, right)
+    join = JoinOperator(left, right)
     for source in (left, right):
         source.become([a], [])
     join.flush()

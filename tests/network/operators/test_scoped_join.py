@@ -7,12 +7,12 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.sparql.parser import parse_query
+from sensorstream.sparql.query_parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
-from sensorstream.streams.report import Operation, Report
+from sensorstream.streams.query_report import Report, RowOperation
 
 EX = "http://example.org/"
 STREAM, ROOM, VALUE = IRI(f"{EX}s"), IRI(f"{EX}in"), IRI(f"{EX}value")
@@ -69,7 +69,7 @@ def test_windows_of_all_lengths_hold_what_their_definition_says(
     told: dict[str, Counter[tuple[object, ...]]] = {}
 
     def take(report: Report) -> None:
-        if report.operation is Operation.ADDED:
+        if report.operation is RowOperation.ADDED:
             told[report.query].update(report.rows)
         else:
             told[report.query].subtract(report.rows)

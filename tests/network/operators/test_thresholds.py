@@ -9,19 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.network.build import build
 from sensorstream.network.expressions.expression_functions import test_of as holds_of
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node
-from sensorstream.network.operators.thresholds import Thresholds
+from sensorstream.network.operators.thresholds import ThresholdsOperator
 from sensorstream.network.plan.planner import plan
+from sensorstream.network.query_sources import DEFAULT, Sources
 from sensorstream.network.rows import Row
-from sensorstream.network.sources import DEFAULT, Sources
 from sensorstream.sparql.algebra import Comparison, Variable
-from sensorstream.sparql.parser import parse_query
+from sensorstream.sparql.query_parser import parse_query
 
 P, Q = IRI("http://example.org/p"), IRI("http://example.org/q")
 SUBJECTS = tuple(IRI(f"http://example.org/{name}") for name in "abc")
@@ -121,7 +121,7 @@ def test_many_readers_share_all_but_their_own_filter(pattern: str) -> None:
 
 def above_thresholds(root: Node) -> set[Node]:
     """The operators of a query from its root down to the shared one."""
-    if isinstance(root, Thresholds):
+    if isinstance(root, ThresholdsOperator):
         return set()
     return {root}.union(*(above_thresholds(each) for each in root.inputs))
 

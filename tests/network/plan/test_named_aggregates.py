@@ -4,7 +4,7 @@ import pytest
 
 from sensorstream.network.plan.planner import named_aggregates
 from sensorstream.sparql.algebra import Extend, Group
-from sensorstream.sparql.parser import parse_query
+from sensorstream.sparql.query_parser import parse_query
 from sensorstream.sparql.walk import nodes
 
 CASES = {

@@ -7,11 +7,11 @@ from itertools import count
 
 import pyoxigraph as ox
 
-from sensorstream.kb.oxigraph import from_oxigraph, subject_to_oxigraph, to_oxigraph
+from sensorstream.kb.oxigraph_terms import from_oxigraph, subject_to_oxigraph, to_oxigraph
 from sensorstream.model.terms import IRI, Triple
-from sensorstream.network.recursion.rule import DerivationRule
+from sensorstream.network.recursion.derivation_rule import DerivationRule
 from sensorstream.sparql.algebra import Construct, Query
-from sensorstream.sparql.printing import query_text
+from sensorstream.sparql.query_printer import query_text
 from tests.network.oracle import spelled_out
 
 WINDOW = IRI("http://example.org/window")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, Triple
-from sensorstream.network.recursion.rule import DerivationRule
+from sensorstream.network.recursion.derivation_rule import DerivationRule
 from sensorstream.sparql.algebra import (
     BGP,
     Alternative,
@@ -32,7 +32,7 @@ from sensorstream.sparql.algebra import (
     Union,
     Variable,
 )
-from sensorstream.sparql.scope import in_scope
+from sensorstream.sparql.variable_scope import in_scope
 from tests.network.recursion.oracle import WINDOW
 
 NODES: tuple[Any, ...] = tuple(IRI(f"http://example.org/{name}") for name in "abcd")

@@ -9,19 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sensorstream.errors import Overrun
-from sensorstream.kb.graph import Origin
+from sensorstream.kb.graph_index import Origin
 from sensorstream.model import owl, rdf
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
 from sensorstream.network.budget import Budget, Limits
+from sensorstream.network.recursion.derivation_program import DerivationProgram
+from sensorstream.network.recursion.derivation_rule import DerivationRule
 from sensorstream.network.recursion.equality_rules import EQUALITY, equality_among
-from sensorstream.network.recursion.linear import FlatClosure, parted
-from sensorstream.network.recursion.program import Program
-from sensorstream.network.recursion.rule import DerivationRule
-from sensorstream.reasoning.rulesets.reader import bundled_rules
+from sensorstream.network.recursion.linear_rules import FlatClosure, parted
+from sensorstream.reasoning.rulesets.rule_set_reader import bundled_rules
 from tests.network.recursion.oracle import rematerialised
 from tests.network.recursion.strategies import CLASSICS, NODES, PROPERTIES, Change
-from tests.network.recursion.test_program import ANY_PROPERTY
+from tests.network.recursion.test_derivation_program import ANY_PROPERTY
 from tests.network.recursion.world import World, rule
 
 SAME = "<http://www.w3.org/2002/07/owl#sameAs>"
@@ -150,7 +150,9 @@ def toggle(world: World, *facts: Triple) -> Delta:
 
 def limited(limits: Limits) -> World:
     world = World(())
-    world.program = Program(world.kb, Origin.INFERRED, EQUALITY, world.build, Budget(limits))
+    world.program = DerivationProgram(
+        world.kb, Origin.INFERRED, EQUALITY, world.build, Budget(limits)
+    )
     return world
 
 

@@ -6,22 +6,22 @@ from collections.abc import Sequence
 
 from sensorstream.model import rdf
 from sensorstream.model.terms import IRI, Term
+from sensorstream.network.recursion.derivation_rule import clauses
 from sensorstream.network.recursion.equality import feeding
-from sensorstream.network.recursion.linear import FlatClosure, parted
-from sensorstream.network.recursion.reads import Kind
-from sensorstream.network.recursion.rule import clauses
+from sensorstream.network.recursion.linear_rules import FlatClosure, parted
+from sensorstream.network.recursion.triple_kinds import TriplesRead
 from tests.network.recursion.world import rule
 
 
-def kind(name: str) -> Kind:
-    return Kind(IRI(f"http://example.org/{name}"), None)
+def kind(name: str) -> TriplesRead:
+    return TriplesRead(IRI(f"http://example.org/{name}"), None)
 
 
 class Subclasses:
     """A table of rules: whoever is of class A is of class B."""
 
     predicate = rdf.TYPE
-    heads: Sequence[Kind] = (Kind(rdf.TYPE, IRI("http://example.org/B")),)
+    heads: Sequence[TriplesRead] = (TriplesRead(rdf.TYPE, IRI("http://example.org/B")),)
 
     def said(self, object_: Term) -> Sequence[tuple[IRI, Term]]:
         return [(rdf.TYPE, IRI("http://example.org/B"))] if self.names(object_) else []
@@ -37,8 +37,8 @@ def test_premises_are_found_over_joins_single_premises_and_tables() -> None:
     found = feeding(kind("goal"), [*joins, *other], FlatClosure(linear, [Subclasses()]))
     assert found == {
         *map(kind, ("goal", "p", "r")),
-        Kind(rdf.TYPE, IRI("http://example.org/B")),
-        Kind(rdf.TYPE, None),
+        TriplesRead(rdf.TYPE, IRI("http://example.org/B")),
+        TriplesRead(rdf.TYPE, None),
     }
 
 

@@ -7,15 +7,15 @@ from functools import partial
 import pytest
 
 from sensorstream.errors import ProgramError
-from sensorstream.kb.graph import Origin
+from sensorstream.kb.graph_index import Origin
 from sensorstream.model import xsd
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node
-from sensorstream.network.operators.simple import RowByRow
-from sensorstream.network.recursion.program import Program
-from sensorstream.network.recursion.rule import DerivationRule
+from sensorstream.network.operators.row_operators import RowByRow
+from sensorstream.network.recursion.derivation_program import DerivationProgram
+from sensorstream.network.recursion.derivation_rule import DerivationRule
 from sensorstream.network.rows import Row
 from sensorstream.sparql.algebra import Pattern
 from tests.network.recursion.strategies import Change
@@ -172,7 +172,7 @@ def test_a_rule_that_breaks_goes_with_what_it_derived_and_the_others_stay() -> N
             "breaking", lambda: RowByRow(node, node.variables, partial(filter, holds))
         )
 
-    world.program = Program(world.kb, Origin.INFERRED, [brittle, TRANSITIVE], build)
+    world.program = DerivationProgram(world.kb, Origin.INFERRED, [brittle, TRANSITIVE], build)
     toggle(world, "x brittle y", "y p z")
     assert world.derived() == {fact("x p y"), fact("x p z")}
     delta = toggle(world, "a brittle bad", "z p x")

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from sensorstream.kb.graph import KnowledgeBase, Origin
-from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import Triple
 from sensorstream.network.build import build
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node
 from sensorstream.network.plan.planner import plan_in_step
-from sensorstream.network.recursion.linear import FlatClosure
-from sensorstream.network.recursion.program import Program
-from sensorstream.network.recursion.rule import DerivationRule
-from sensorstream.network.sources import Source, Sources
+from sensorstream.network.query_sources import Sources, TripleSource
+from sensorstream.network.recursion.derivation_program import DerivationProgram
+from sensorstream.network.recursion.derivation_rule import DerivationRule
+from sensorstream.network.recursion.linear_rules import FlatClosure
 from sensorstream.sparql.algebra import Construct, Pattern
-from sensorstream.sparql.parser import parse_query
+from sensorstream.sparql.query_parser import parse_query
 from tests.network.recursion.oracle import WINDOW, rematerialised
 from tests.network.recursion.strategies import Change
 
@@ -44,13 +44,16 @@ class World:
         self.kb = KnowledgeBase()
         self.window = TripleIndex()
         self.facts: dict[Triple, None] = {}
-        self.program = Program(
+        self.program = DerivationProgram(
             self.kb, Origin.INFERRED, rules, self.build, linear=linear, known=known or Origin(0)
         )
         self.time = 0
 
     def build(self, network: Network, body: Pattern) -> Node:
-        graph, window = Source(id(self.kb.index), "facts"), Source(id(self.window), "window")
+        graph, window = (
+            TripleSource(id(self.kb.index), "facts"),
+            TripleSource(id(self.window), "window"),
+        )
         sources = Sources(graph, {WINDOW: window}, {WINDOW: window})
         plan = plan_in_step(body, sources, None)
         return build(plan, network, {graph: self.kb.index, window: self.window})

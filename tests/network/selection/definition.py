@@ -13,13 +13,20 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from sensorstream.dotr.syntax import Aggregation, Between, Pick, Rule, Selection, attribute
-from sensorstream.kb.oxigraph import from_oxigraph
+from sensorstream.dotr.dotr_syntax import (
+    Between,
+    Pick,
+    ScopeAggregation,
+    Selection,
+    TimedRule,
+    attribute,
+)
+from sensorstream.kb.oxigraph_terms import from_oxigraph
 from sensorstream.model import xsd
 from sensorstream.model.terms import Literal, Term, Triple
 from sensorstream.network.expressions.expression_functions import test_of, value_of
-from sensorstream.sparql.scope import names_in
 from sensorstream.sparql.values import compare
+from sensorstream.sparql.variable_scope import names_in
 
 Event = tuple[int, frozenset[tuple[str, Term]]]
 """Its time, and its variables by the names that they have in the rule."""
@@ -28,7 +35,7 @@ Firing = tuple[int, tuple[Term | None, ...]]
 
 
 def events_of(
-    rule: Rule, texts: Mapping[str, str], graphs: Mapping[int, Iterable[Triple]]
+    rule: TimedRule, texts: Mapping[str, str], graphs: Mapping[int, Iterable[Triple]]
 ) -> dict[str, list[Event]]:
     """All events of each label: what its query finds in the graph of each time."""
     found: dict[str, list[Event]] = {each.label: [] for each in rule.selectors}
@@ -54,7 +61,7 @@ def events_of(
 
 
 def firings(
-    rule: Rule, texts: Mapping[str, str], graphs: Mapping[int, Iterable[Triple]]
+    rule: TimedRule, texts: Mapping[str, str], graphs: Mapping[int, Iterable[Triple]]
 ) -> list[Firing]:
     """The time of each firing, and the values of ``with``."""
     events = events_of(rule, texts, graphs)
@@ -76,7 +83,7 @@ def firings(
 
 
 def _taken(
-    rule: Rule,
+    rule: TimedRule,
     events: Mapping[str, list[Event]],
     consumed: set[tuple[str, Event]],
     bound: Bound,
@@ -106,7 +113,7 @@ def _taken(
 
 
 def _values(
-    rule: Rule, events: Mapping[str, list[Event]], bound: Bound
+    rule: TimedRule, events: Mapping[str, list[Event]], bound: Bound
 ) -> dict[str, Term | None] | None:
     """The values of aggregates; None: the pattern does not hold."""
     values: dict[str, Term | None] = {}
@@ -119,7 +126,7 @@ def _values(
             for event in events[label]
             if _is_in(part.scope, event, bound) and _holds(rule, label, {**bound, label: event})
         ]
-        if not isinstance(part, Aggregation):
+        if not isinstance(part, ScopeAggregation):
             if fits:
                 return None
         elif part.aggregate.name == "COUNT":
@@ -127,14 +134,14 @@ def _values(
         else:
             values[part.variable] = _of(part, fits)
     row = {name: term for _, event in bound.values() for name, term in event} | values
-    about = {each.variable for each in rule.parts if isinstance(each, Aggregation)}
+    about = {each.variable for each in rule.parts if isinstance(each, ScopeAggregation)}
     for condition in rule.conditions:
         if names_in(condition) & about and not _is_true(condition, row):
             return None
     return values
 
 
-def _of(part: Aggregation, fits: list[Event]) -> Term | None:
+def _of(part: ScopeAggregation, fits: list[Event]) -> Term | None:
     """SUM and MAX of integers."""
     name = next(iter(names_in(part.aggregate.expression)))
     terms = [term for _, event in fits for n, term in event if n == name]
@@ -158,7 +165,7 @@ def _is_in(scope: Any, event: Event, bound: Bound) -> bool:
     return bool(end - scope.length.total_seconds() <= event[0] <= end)
 
 
-def _holds(rule: Rule, label: str, bound: Bound) -> bool:
+def _holds(rule: TimedRule, label: str, bound: Bound) -> bool:
     """Whether the conditions hold that name a label, and besides it only what is bound."""
     row = {name: term for _, event in bound.values() for name, term in event}
     known = {name for each in rule.selectors if each.label in bound for name in each.names}

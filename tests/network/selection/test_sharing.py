@@ -9,11 +9,11 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sensorstream.network.selection.event_store import Store
-from sensorstream.network.selection.graph import Channel, InstantGraph
+from sensorstream.network.selection.event_store import EventRows
 from sensorstream.network.selection.instants import Instants
 from sensorstream.network.selection.matcher import Matcher
-from sensorstream.streams.report import Report
+from sensorstream.network.selection.moment_graph import Channel, InstantGraph
+from sensorstream.streams.query_report import Report
 from tests.network.selection.test_selection import (
     PREFIX,
     Machine,
@@ -88,13 +88,13 @@ def test_a_text_that_starts_later_selects_what_it_selects_alone(
 
 
 def test_texts_that_differ_in_constants_have_one_selector_and_one_store() -> None:
-    before = {kind: count(kind) for kind in (Channel, Store, InstantGraph, Matcher)}
+    before = {kind: count(kind) for kind in (Channel, EventRows, InstantGraph, Matcher)}
     machine = Machine(*(RULE.format(each) for each in range(20)))
     machine.push(1, triples_of(1, ("B", "x", 30)))
     machine.push(2, triples_of(2, ("T", "x", 10)))
     assert len(machine.finish()) == 10
     made = {kind.__name__: count(kind) - number for kind, number in before.items()}
-    assert made == {"Channel": 2, "Store": 1, "InstantGraph": 1, "Matcher": 1}
+    assert made == {"Channel": 2, "EventRows": 1, "InstantGraph": 1, "Matcher": 1}
 
 
 def test_datalog_rules_of_other_files_are_the_same_rules() -> None:

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from sensorstream.model import rdf
 from sensorstream.model.terms import Triple
-from sensorstream.sparql.parser import parse_query
+from sensorstream.sparql.query_parser import parse_query
 from sensorstream.streams.processor import StreamEvent, StreamProcessor
-from sensorstream.streams.report import Report
+from sensorstream.streams.query_report import Report
 from tests.network.selection.test_selection import PREFIX, Machine, number, term
 
 Events = Iterable[tuple[int, tuple[Triple, ...]]]

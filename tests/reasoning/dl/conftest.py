@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sensorstream.reasoning.dl.process import Worker
+from sensorstream.reasoning.dl.reasoner_process import Worker
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.ontology import Ontology, load_ontology
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sensorstream.reasoning.dl.worker import start_java
+from sensorstream.reasoning.dl.reasoner_worker import start_java
 
 
 def main() -> None:

@@ -18,11 +18,11 @@ from sensorstream.model import owl, rdf, rdfs
 from sensorstream.model.terms import BlankNode, Triple
 from sensorstream.model.vocabulary import OWL
 from sensorstream.reasoning.dl import terminology as probes
-from sensorstream.reasoning.dl.bounds import expressions
-from sensorstream.reasoning.dl.bounds.clauses import Clause, Untreated
-from sensorstream.reasoning.dl.bounds.stated import LINKS, Stated
-from sensorstream.reasoning.dl.gap import trial
-from sensorstream.reasoning.dl.process import JavaProcess
+from sensorstream.reasoning.dl.bounds import class_expressions
+from sensorstream.reasoning.dl.bounds.axiom_clauses import LINKS, Stated
+from sensorstream.reasoning.dl.bounds.clauses import BoundClause, Untreated
+from sensorstream.reasoning.dl.gap import axiom_trial
+from sensorstream.reasoning.dl.reasoner_process import JavaProcess
 from sensorstream.reasoning.dl.terminology import Terminology
 from tests.effort import examples
 from tests.reasoning.dl.test_random_ontologies import (
@@ -76,7 +76,7 @@ def test_what_follows_does_not_depend_on_which_axioms_have_rules(
 ) -> None:
     read = Stated.clauses
 
-    def partly(axiom: Stated) -> list[Clause]:
+    def partly(axiom: Stated) -> list[BoundClause]:
         found = list(read(axiom))
         words = " ".join("" if isinstance(each, BlankNode) else each.n3 for each in axiom.triple)
         if _is_axiom(axiom.triple) and zlib.crc32(words.encode()) % 6 in out:
@@ -92,8 +92,8 @@ def test_what_follows_does_not_depend_on_which_axioms_have_rules(
 def test_what_follows_does_not_depend_on_what_a_trial_leaves_out(
     java: JavaProcess, oracle: Oracle, text: str, steps: Steps, rows: int
 ) -> None:
-    none = ((trial, "_ROWS_OF_AN_AXIOM", 0), (trial, "_ROWS_TOLD", 0))
-    check(java, oracle, text, steps, (trial, "_ROWS", rows), *none)
+    none = ((axiom_trial, "_ROWS_OF_AN_AXIOM", 0), (axiom_trial, "_ROWS_TOLD", 0))
+    check(java, oracle, text, steps, (axiom_trial, "_ROWS", rows), *none)
 
 
 @campaign
@@ -101,7 +101,7 @@ def test_what_follows_does_not_depend_on_what_a_trial_leaves_out(
 def test_what_follows_does_not_depend_on_how_many_neighbours_rules_compare(
     java: JavaProcess, oracle: Oracle, text: str, steps: Steps, few: int
 ) -> None:
-    check(java, oracle, text, steps, (expressions, "_FEW", few))
+    check(java, oracle, text, steps, (class_expressions, "_FEW", few))
 
 
 def _is_axiom(triple: Triple) -> bool:

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 
 from sensorstream.clock import Clock, SystemClock
 from sensorstream.errors import Inconsistent
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model import rdf
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.reasoning.dl.contradictions import Explainer
-from sensorstream.reasoning.dl.process import JavaProcess, Worker
-from sensorstream.reasoning.dl.reasoner import DlReasoner
+from sensorstream.reasoning.dl.dl_reasoner import DlReasoner
+from sensorstream.reasoning.dl.reasoner_process import JavaProcess, Worker
+from sensorstream.reasoning.dl.reasoner_worker import Served
 from sensorstream.reasoning.dl.terminology import Terminology
-from sensorstream.reasoning.dl.worker import Served
 from sensorstream.reasoning.ontology import Ontology, load_ontology, to_ntriples
 from sensorstream.testing import triples
 

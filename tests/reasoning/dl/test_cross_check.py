@@ -11,16 +11,16 @@ import pytest
 
 from sensorstream.clock import SystemClock
 from sensorstream.errors import ReasonerError
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model import owl, rdf, xsd
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, BlankNode, Literal, Triple
 from sensorstream.model.xsd import XSD
 from sensorstream.reasoning.dl.cross_check import Differences, compare, cross_check
-from sensorstream.reasoning.dl.process import JavaProcess, Worker
-from sensorstream.reasoning.dl.reasoner import DlReasoner
+from sensorstream.reasoning.dl.dl_reasoner import DlReasoner
+from sensorstream.reasoning.dl.reasoner_process import JavaProcess, Worker
+from sensorstream.reasoning.dl.reasoner_worker import Served
 from sensorstream.reasoning.dl.terminology import Terminology
-from sensorstream.reasoning.dl.worker import Served
 from sensorstream.reasoning.ontology import Ontology, load_ontology, to_ntriples
 
 EX = "http://example.org/"

@@ -9,17 +9,17 @@ import pytest
 
 from sensorstream.clock import SystemClock
 from sensorstream.errors import Inconsistent, OntologyError
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model import rdf
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.vocabulary import OWL
 from sensorstream.model.xsd import GEO_WKT, XSD
 from sensorstream.reasoning.dl.cross_check import Differences, compare, disputed
-from sensorstream.reasoning.dl.process import JavaProcess
-from sensorstream.reasoning.dl.reasoner import DlReasoner
+from sensorstream.reasoning.dl.dl_reasoner import DlReasoner
+from sensorstream.reasoning.dl.reasoner_process import JavaProcess
+from sensorstream.reasoning.dl.reasoner_worker import Served
 from sensorstream.reasoning.dl.terminology import Terminology
-from sensorstream.reasoning.dl.worker import Served
 
 from .test_random_ontologies import marks_of, ontology, resident
 

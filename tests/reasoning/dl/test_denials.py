@@ -8,14 +8,14 @@ import pytest
 
 from sensorstream.clock import SystemClock
 from sensorstream.errors import Inconsistent
-from sensorstream.kb.graph import KnowledgeBase
+from sensorstream.kb.graph_index import KnowledgeBase
 from sensorstream.model.terms import Literal, term
 from sensorstream.model.vocabulary import OWL
 from sensorstream.model.xsd import XSD
 from sensorstream.reasoning.dl.contradictions import clashing
 from sensorstream.reasoning.dl.cross_check import compare
 from sensorstream.reasoning.dl.datatypes import with_values_denied_by_class
-from sensorstream.reasoning.dl.process import JavaProcess
+from sensorstream.reasoning.dl.reasoner_process import JavaProcess
 from sensorstream.testing import triples
 
 from .test_datatypes import BASE, Window, x

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from sensorstream.clock import SystemClock
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model import owl, rdf
 from sensorstream.model.terms import IRI, Triple
-from sensorstream.reasoning.dl.contradictions import Entailed, assertions_near, entailed
+from sensorstream.reasoning.dl.contradictions import EntailmentReason, assertions_near, entailed
 from sensorstream.reasoning.ontology import Ontology, load_ontology
 from sensorstream.testing import triples
 
@@ -50,19 +50,19 @@ def x(name: str) -> IRI:
     return IRI(f"{EX}{name}")
 
 
-def why(ontology: Ontology, triple: Triple) -> Entailed:
+def why(ontology: Ontology, triple: Triple) -> EntailmentReason:
     kb = KnowledgeBase()
     kb.add(Origin.WINDOW, triples(PREFIXES + SAID))
     return why_in(ontology, kb, triple)
 
 
-def why_in(ontology: Ontology, kb: KnowledgeBase, triple: Triple) -> Entailed:
+def why_in(ontology: Ontology, kb: KnowledgeBase, triple: Triple) -> EntailmentReason:
     kb.add(Origin.STATIC, ontology.triples)
     near = assertions_near(triple, kb, ontology.schema)
     return entailed(triple, near, ontology, seconds=60, clock=SystemClock())
 
 
-def named(found: Entailed) -> set[str]:
+def named(found: EntailmentReason) -> set[str]:
     return {
         " ".join(str(each).replace("#", "/").rpartition("/")[2] for each in triple[:2])
         for triple in found.assertions

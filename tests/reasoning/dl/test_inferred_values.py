@@ -11,13 +11,13 @@ import owlready2
 import pyoxigraph as ox
 import pytest
 
-from sensorstream.kb.graph import KnowledgeBase, Origin
-from sensorstream.kb.oxigraph import from_oxigraph
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
+from sensorstream.kb.oxigraph_terms import from_oxigraph
 from sensorstream.model import owl, rdf, xsd
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Triple
-from sensorstream.reasoning.dl.process import Worker
-from sensorstream.reasoning.dl.reasoner import DlReasoner
+from sensorstream.reasoning.dl.dl_reasoner import DlReasoner
+from sensorstream.reasoning.dl.reasoner_process import Worker
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.ontology import load_ontology, to_ntriples
 

@@ -12,16 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sensorstream.errors import Inconsistent
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model import owl, rdf, xsd
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.reasoning.dl.axioms import Axioms
-from sensorstream.reasoning.dl.process import Worker
-from sensorstream.reasoning.dl.protocol import IslandFacts
-from sensorstream.reasoning.dl.questions import Memo
-from sensorstream.reasoning.dl.reasoner import DlReasoner
-from sensorstream.reasoning.dl.terminology import Entailed, Terminology
+from sensorstream.reasoning.dl.dl_reasoner import DlReasoner
+from sensorstream.reasoning.dl.islands import Memo
+from sensorstream.reasoning.dl.reasoner_messages import IslandFacts
+from sensorstream.reasoning.dl.reasoner_process import Worker
+from sensorstream.reasoning.dl.terminology import MemberEntailments, Terminology
 from sensorstream.reasoning.dl.value_classes import ValueClasses
 from sensorstream.reasoning.ontology import Ontology, load_ontology
 
@@ -65,10 +65,10 @@ def renumbered(facts: IslandFacts, place: list[int]) -> IslandFacts:
     )
 
 
-def portrait(facts: IslandFacts) -> list[Entailed]:
+def portrait(facts: IslandFacts) -> list[MemberEntailments]:
     """An answer that tells everything about the facts, so that no mistake goes unseen."""
     return [
-        Entailed(
+        MemberEntailments(
             frozenset(
                 IRI(each)
                 for each in (
@@ -138,7 +138,7 @@ def test_the_oldest_answer_is_forgotten() -> None:
     shapes = [held.shape(replace(empty, types=[(0, f"urn:x:{n}")])) for n in range(3)]
     for shape in shapes:
         assert shape is not None
-        held.store(shape, [Entailed()])
+        held.store(shape, [MemberEntailments()])
     assert [held.look_up(shape) is None for shape in shapes if shape] == [True, False, False]
 
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import pytest
 
 from sensorstream.clock import SystemClock
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model import rdf
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.reasoning.dl.cross_check import Differences, compare
-from sensorstream.reasoning.dl.process import JavaProcess
-from sensorstream.reasoning.dl.reasoner import DlReasoner
+from sensorstream.reasoning.dl.dl_reasoner import DlReasoner
+from sensorstream.reasoning.dl.reasoner_process import JavaProcess
 from sensorstream.reasoning.dl.terminology import Terminology
 
 from .test_random_ontologies import BASE, marks_of, ontology, resident

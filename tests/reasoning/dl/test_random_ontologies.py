@@ -22,16 +22,16 @@ from hypothesis import strategies as st
 
 from sensorstream.clock import SystemClock
 from sensorstream.errors import Inconsistent, OntologyError, ReasonerError
-from sensorstream.kb.graph import KnowledgeBase, Origin
-from sensorstream.kb.oxigraph import from_oxigraph
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
+from sensorstream.kb.oxigraph_terms import from_oxigraph
 from sensorstream.model import owl, rdf, xsd
 from sensorstream.model.events import Delta
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.reasoning.dl import terminology as probes
 from sensorstream.reasoning.dl.cross_check import Differences, compare
-from sensorstream.reasoning.dl.process import JavaProcess, Worker
-from sensorstream.reasoning.dl.reasoner import DlReasoner
+from sensorstream.reasoning.dl.dl_reasoner import DlReasoner
+from sensorstream.reasoning.dl.reasoner_process import JavaProcess, Worker
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.ontology import Ontology, to_ntriples
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from sensorstream.errors import Inconsistent
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model import rdf
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal
-from sensorstream.reasoning.dl.reasoner import ResilientReasoner
+from sensorstream.reasoning.dl.dl_reasoner import ResilientReasoner
 from sensorstream.reasoning.profiles import make_reasoner
 from sensorstream.reasoning.reasoner import Reasoner
 from tests.reasoning.dl.test_random_ontologies import BASE, ontology

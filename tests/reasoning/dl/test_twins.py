@@ -17,8 +17,8 @@ from sensorstream.errors import Inconsistent, ReasonerError
 from sensorstream.model import owl, rdf, xsd
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.reasoning.dl.axioms import Axioms
-from sensorstream.reasoning.dl.process import JavaProcess, Worker
-from sensorstream.reasoning.dl.questions import Island, Memo, Questions, of_facts
+from sensorstream.reasoning.dl.islands import Island, IslandQuestions, Memo, of_facts
+from sensorstream.reasoning.dl.reasoner_process import JavaProcess, Worker
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.dl.value_classes import ValueClasses
 from tests.reasoning.dl.test_random_ontologies import (
@@ -127,8 +127,8 @@ def test_islands_that_differ_by_values_of_their_own_have_one_answer(
 ) -> None:
     terminology, worker = reasoner_of(java, text)
     islands = [island_of(terminology, [*triples_of(parts, own), *more]) for own in ("", "other ")]
-    asked = Questions(terminology, worker, 0)
-    remembered = Questions(terminology, worker, 10)
+    asked = IslandQuestions(terminology, worker, 0)
+    remembered = IslandQuestions(terminology, worker, 10)
     assert [remembered.ask([each]) for each in islands] == [asked.ask([each]) for each in islands]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Hashable
 import pyoxigraph as ox
 import pytest
 
-from sensorstream.kb.oxigraph import from_oxigraph
+from sensorstream.kb.oxigraph_terms import from_oxigraph
 from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal
 from sensorstream.model.xsd import XSD

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sensorstream.errors import Inconsistent, OntologyError, SettingsError
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model import owl, rdf
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Triple

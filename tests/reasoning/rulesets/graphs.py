@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pyoxigraph as ox
 
-from sensorstream.kb.index import TripleIndex
-from sensorstream.kb.oxigraph import from_oxigraph
+from sensorstream.kb.oxigraph_terms import from_oxigraph
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.terms import Triple
-from sensorstream.reasoning.rulesets.reader import read
 from sensorstream.reasoning.rulesets.rule_set import RuleSet
+from sensorstream.reasoning.rulesets.rule_set_reader import read
 
 PREFIXES = """
 PREFIX : <http://example.org/>

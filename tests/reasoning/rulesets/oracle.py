@@ -7,7 +7,12 @@ from collections.abc import Iterable, Iterator
 
 import pyoxigraph as ox
 
-from sensorstream.kb.oxigraph import FUNCTIONS, from_oxigraph, subject_to_oxigraph, to_oxigraph
+from sensorstream.kb.oxigraph_terms import (
+    FUNCTIONS,
+    from_oxigraph,
+    subject_to_oxigraph,
+    to_oxigraph,
+)
 from sensorstream.model.terms import Triple
 from sensorstream.model.vocabulary import RDF
 

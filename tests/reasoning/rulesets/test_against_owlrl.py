@@ -18,10 +18,10 @@ from hypothesis import given, settings
 
 from sensorstream.model.terms import BlankNode, Literal, Term, Triple
 from sensorstream.model.vocabulary import OWL, RDFS
-from sensorstream.reasoning.rulesets.reader import bundled_rules
+from sensorstream.reasoning.rulesets.rule_set_reader import bundled_rules
 from tests.reasoning.rulesets.graphs import graph
 from tests.reasoning.rulesets.strategies import schemas, windows
-from tests.reasoning.rulesets.test_reasoner import World
+from tests.reasoning.rulesets.test_rule_reasoner import World
 
 _EXAMPLE = "http://example.org/"
 _BLANK = "urn:blank#"

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sensorstream.model.terms import Triple
-from sensorstream.reasoning.rulesets.reader import bundled_rules, text_of
 from sensorstream.reasoning.rulesets.rule_set import combined
+from sensorstream.reasoning.rulesets.rule_set_reader import bundled_rules, text_of
 from tests.reasoning.rulesets.oracle import as_stored, closed
 from tests.reasoning.rulesets.strategies import schemas, windows
 from tests.reasoning.rulesets.world import World

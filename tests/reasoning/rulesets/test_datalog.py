@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sensorstream.errors import ProgramError, QueryError
-from sensorstream.kb.graph import Origin
+from sensorstream.kb.graph_index import Origin
 from sensorstream.model.terms import Triple
-from sensorstream.reasoning.rulesets.reader import read
+from sensorstream.reasoning.rulesets.rule_set_reader import read
 from tests.reasoning.rulesets.graphs import PREFIXES, graph
-from tests.reasoning.rulesets.test_reasoner import World
+from tests.reasoning.rulesets.test_rule_reasoner import World
 
 PROLOGUE = " ".join(PREFIXES.split("\n"))
 TEXT = f"""{PROLOGUE}

@@ -5,15 +5,20 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model import rdf
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import Triple
-from sensorstream.reasoning.rulesets.derivation import Applications, Derivation, derivation, minimal
-from sensorstream.reasoning.rulesets.lists import unrolled
-from sensorstream.reasoning.rulesets.reader import bundled_rules, text_of
-from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
+from sensorstream.reasoning.rulesets.derivation import (
+    Applications,
+    FirstDerivations,
+    derivation,
+    minimal,
+)
+from sensorstream.reasoning.rulesets.rule_reasoner import RuleReasoner
 from sensorstream.reasoning.rulesets.rule_set import RuleSet
+from sensorstream.reasoning.rulesets.rule_set_reader import bundled_rules, text_of
+from sensorstream.reasoning.rulesets.schema_lists import unrolled
 from tests.reasoning.rulesets.graphs import graph, rules
 from tests.reasoning.rulesets.oracle import as_stored, closed
 from tests.reasoning.rulesets.strategies import schemas, windows
@@ -35,7 +40,7 @@ class World:
         self.facts = frozenset(rule_set.facts)
         self.rules = Applications(unrolled(rule_set.rules, self.kb.index), self.kb)
 
-    def why(self, triple: Triple, most: int = 20_000) -> Derivation:
+    def why(self, triple: Triple, most: int = 20_000) -> FirstDerivations:
         return derivation(triple, self.rules, self.kb, self.facts, most=most)
 
     def derived(self) -> list[Triple]:
@@ -43,7 +48,7 @@ class World:
         return sorted(found - self.facts)
 
 
-def leaves(found: Derivation, triple: Triple, above: tuple[Triple, ...] = ()) -> set[Triple]:
+def leaves(found: FirstDerivations, triple: Triple, above: tuple[Triple, ...] = ()) -> set[Triple]:
     """What a derivation ends at; it never comes back to where it was."""
     assert triple not in above
     step = found.steps.get(triple)

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 
 from sensorstream.errors import OntologyError, ProgramError
-from sensorstream.kb.graph import Origin
-from sensorstream.kb.oxigraph import from_oxigraph, subject_to_oxigraph, to_oxigraph
+from sensorstream.kb.graph_index import Origin
+from sensorstream.kb.oxigraph_terms import from_oxigraph, subject_to_oxigraph, to_oxigraph
 from sensorstream.model.terms import Triple
 from sensorstream.model.vocabulary import GRAPH_STATIC, GRAPH_WINDOW
 from tests.reasoning.rulesets.graphs import PREFIXES, graph, rules
 from tests.reasoning.rulesets.oracle import as_stored, updates_of
 from tests.reasoning.rulesets.strategies import schemas, windows
-from tests.reasoning.rulesets.test_reasoner import World
+from tests.reasoning.rulesets.test_rule_reasoner import World
 
 NAMED = f"""
 PREFIX g: <{GRAPH_STATIC.removesuffix("static")}>

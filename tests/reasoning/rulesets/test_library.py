@@ -8,8 +8,8 @@ import pytest
 
 from sensorstream.model import rdf, xsd
 from sensorstream.model.vocabulary import CONTRADICTION
-from sensorstream.reasoning.rulesets.reader import SUMMARIES, bundled_rules, text_of
 from sensorstream.reasoning.rulesets.rule_set import RuleSet, combined, renamed
+from sensorstream.reasoning.rulesets.rule_set_reader import SUMMARIES, bundled_rules, text_of
 from tests.reasoning.rulesets.graphs import graph
 from tests.reasoning.rulesets.oracle import as_stored, closed, updates_of
 from tests.reasoning.rulesets.world import concluded

@@ -9,17 +9,17 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from sensorstream.errors import Inconsistent, OntologyError, ProgramError
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model import owl, rdf
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Triple
-from sensorstream.network.recursion.reads import Kind
-from sensorstream.reasoning.rulesets.blocks import excerpt
+from sensorstream.network.recursion.triple_kinds import TriplesRead
 from sensorstream.reasoning.rulesets.minimising import kinds_asked, minimised
-from sensorstream.reasoning.rulesets.reader import bundled_rules, read, text_of
-from sensorstream.reasoning.rulesets.reasoner import RuleReasoner
+from sensorstream.reasoning.rulesets.rule_blocks import excerpt
+from sensorstream.reasoning.rulesets.rule_reasoner import RuleReasoner
 from sensorstream.reasoning.rulesets.rule_set import RuleSet
-from sensorstream.sparql.parser import parse_query
+from sensorstream.reasoning.rulesets.rule_set_reader import bundled_rules, read, text_of
+from sensorstream.sparql.query_parser import parse_query
 from tests.reasoning.rulesets.graphs import PREFIXES, graph, rules
 from tests.reasoning.rulesets.strategies import schemas, windows
 
@@ -52,9 +52,9 @@ some_rules = st.lists(st.sampled_from(POOL), min_size=2, max_size=9, unique=True
     lambda texts: PREFIXES + "".join(f"# r{n}\nINSERT {each} ;\n" for n, each in enumerate(texts))
 )
 KINDS = [
-    *(Kind(IRI(f"http://example.org/{name}"), None) for name in "pqr"),
-    *(Kind(rdf.TYPE, IRI(f"http://example.org/{name}")) for name in "CDEF"),
-    *(Kind(owl.SAME_AS, None), Kind(rdf.TYPE, None)),
+    *(TriplesRead(IRI(f"http://example.org/{name}"), None) for name in "pqr"),
+    *(TriplesRead(rdf.TYPE, IRI(f"http://example.org/{name}")) for name in "CDEF"),
+    *(TriplesRead(owl.SAME_AS, None), TriplesRead(rdf.TYPE, None)),
 ]
 goals = st.none() | st.lists(st.sampled_from(KINDS), min_size=1, max_size=2, unique=True)
 
@@ -84,11 +84,11 @@ class Side:
             return False
         return True
 
-    def asked(self, kinds: Collection[Kind] | None) -> set[Triple]:
+    def asked(self, kinds: Collection[TriplesRead] | None) -> set[Triple]:
         return {
             triple
             for triple in self.kb.index
-            if kinds is None or any(each.meets(Kind(triple[1], triple[2])) for each in kinds)
+            if kinds is None or any(each.meets(TriplesRead(triple[1], triple[2])) for each in kinds)
         }
 
 
@@ -96,7 +96,7 @@ def check(
     text: str,
     static: set[Triple],
     changes: list[list[Triple]],
-    asked: Collection[Kind] | None,
+    asked: Collection[TriplesRead] | None,
 ) -> None:
     try:
         whole = read(text, "mine.ru")
@@ -134,7 +134,7 @@ def check(
 @settings(max_examples=60)
 @given(text=some_rules, static=schemas, changes=windows, asked=goals)
 def test_what_is_asked_is_the_same_without_the_rules_that_are_left_out(
-    text: str, static: set[Triple], changes: list[list[Triple]], asked: list[Kind] | None
+    text: str, static: set[Triple], changes: list[list[Triple]], asked: list[TriplesRead] | None
 ) -> None:
     declared = graph(":p a owl:ObjectProperty . :q a owl:ObjectProperty . :C a owl:Class .")
     check(text, static | declared, changes, asked)
@@ -144,7 +144,7 @@ def test_what_is_asked_is_the_same_without_the_rules_that_are_left_out(
 @settings(max_examples=2)
 @given(static=schemas, changes=windows, asked=goals)
 def test_so_it_is_for_the_standards(
-    name: str, static: set[Triple], changes: list[list[Triple]], asked: list[Kind] | None
+    name: str, static: set[Triple], changes: list[list[Triple]], asked: list[TriplesRead] | None
 ) -> None:
     check(text_of(name), static, changes, asked)
 

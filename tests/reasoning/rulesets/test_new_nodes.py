@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sensorstream.errors import OntologyError, Overrun
-from sensorstream.kb.oxigraph import subject_to_oxigraph, to_oxigraph
+from sensorstream.kb.oxigraph_terms import subject_to_oxigraph, to_oxigraph
 from sensorstream.model.terms import BlankNode, Triple
 from sensorstream.reasoning.rulesets.rule_set import combined
 from tests.reasoning.rulesets.graphs import PREFIXES, graph, rules
-from tests.reasoning.rulesets.test_reasoner import World
+from tests.reasoning.rulesets.test_rule_reasoner import World
 
 RULES = [
     ("?x :part _:n . _:n a :Part ; :of ?x", "?x a :C FILTER(!isBlank(?x))"),

@@ -5,14 +5,14 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import Triple
 from sensorstream.reasoning.reasoner import SchemaClosure
 from sensorstream.reasoning.rulesets.derivation import Applications, derivation
-from sensorstream.reasoning.rulesets.lists import unrolled
-from sensorstream.reasoning.rulesets.reader import plain_rules
+from sensorstream.reasoning.rulesets.rule_set_reader import plain_rules
+from sensorstream.reasoning.rulesets.schema_lists import unrolled
 from tests.reasoning.rulesets.graphs import graph
 from tests.reasoning.rulesets.strategies import windows
 

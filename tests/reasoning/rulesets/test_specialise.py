@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from sensorstream.model.terms import BlankNode
-from sensorstream.network.recursion.rule import DerivationRule
-from sensorstream.reasoning.rulesets.reader import bundled_rules, read
+from sensorstream.network.recursion.derivation_rule import DerivationRule
 from sensorstream.reasoning.rulesets.rule_set import renamed
+from sensorstream.reasoning.rulesets.rule_set_reader import bundled_rules, read
 from sensorstream.reasoning.rulesets.specialise import standard_name
 from tests.reasoning.rulesets.graphs import PREFIXES, graph, indexed, rules
 from tests.reasoning.rulesets.oracle import as_stored, closed

@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sensorstream.model.terms import Triple
-from sensorstream.network.recursion.reads import Kind
+from sensorstream.network.recursion.triple_kinds import TriplesRead
 from sensorstream.reasoning.rulesets import specialise as tables
-from sensorstream.reasoning.rulesets.reader import bundled_rules, text_of
+from sensorstream.reasoning.rulesets.rule_set_reader import bundled_rules, text_of
 from sensorstream.reasoning.rulesets.specialise import Specialisation
 from tests.reasoning.rulesets.graphs import PREFIXES, graph, indexed, rules
 from tests.reasoning.rulesets.oracle import as_stored, closed
 from tests.reasoning.rulesets.strategies import schemas, windows
-from tests.reasoning.rulesets.test_reasoner import STREAMED, World
+from tests.reasoning.rulesets.test_rule_reasoner import STREAMED, World
 
 SUBCLASSES = (
     "INSERT { ?x a ?d } WHERE { ?c rdfs:subClassOf ?d . ?x a ?c FILTER(!sameTerm(?c, :No)) }"
@@ -99,11 +99,11 @@ def test_a_table_tells_of_which_kinds_its_conclusions_may_be() -> None:
     type_, of_d, of_e, of_transitive = (
         next(iter(graph(f":x a {name}"))) for name in (":C", ":D", ":E", "owl:TransitiveProperty")
     )
-    assert table.may_say(Kind(None, None))
-    assert table.may_say(Kind(of_d[1], of_d[2]))
-    assert table.may_say(Kind(of_transitive[1], of_transitive[2]))
-    assert not table.may_say(Kind(type_[1], type_[2]))
-    assert not table.may_say(Kind(of_e[1], of_e[2]))
+    assert table.may_say(TriplesRead(None, None))
+    assert table.may_say(TriplesRead(of_d[1], of_d[2]))
+    assert table.may_say(TriplesRead(of_transitive[1], of_transitive[2]))
+    assert not table.may_say(TriplesRead(type_[1], type_[2]))
+    assert not table.may_say(TriplesRead(of_e[1], of_e[2]))
     assert table.names(type_[2])
     assert not table.names(of_e[2])
 

@@ -4,32 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sensorstream.kb.graph import KnowledgeBase, Origin
-from sensorstream.kb.index import TripleIndex
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
+from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import Triple
 from sensorstream.network.build import build
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node
 from sensorstream.network.plan.planner import plan_in_step
-from sensorstream.network.recursion.program import Program
-from sensorstream.network.recursion.reads import Kind
-from sensorstream.network.recursion.rule import DerivationRule
-from sensorstream.network.sources import Source, Sources
-from sensorstream.reasoning.rulesets.lists import schema_kinds, unrolled
+from sensorstream.network.query_sources import Sources, TripleSource
+from sensorstream.network.recursion.derivation_program import DerivationProgram
+from sensorstream.network.recursion.derivation_rule import DerivationRule
+from sensorstream.network.recursion.triple_kinds import TriplesRead
 from sensorstream.reasoning.rulesets.rule_set import RuleSet
+from sensorstream.reasoning.rulesets.schema_lists import schema_kinds, unrolled
 from sensorstream.reasoning.rulesets.specialise import Specialisation, numbered
 from sensorstream.sparql.algebra import Pattern
 
 
-def program(kb: KnowledgeBase, origin: Origin, rules: Iterable[DerivationRule]) -> Program:
+def program(
+    kb: KnowledgeBase, origin: Origin, rules: Iterable[DerivationRule]
+) -> DerivationProgram:
     """The rules over the graphs of a knowledge base."""
-    graph = Source(id(kb.index), "graphs")
+    graph = TripleSource(id(kb.index), "graphs")
 
     def of(network: Network, body: Pattern) -> Node:
         return build(plan_in_step(body, Sources(graph), None), network, {graph: kb.index})
 
-    return Program(kb, origin, rules, of)
+    return DerivationProgram(kb, origin, rules, of)
 
 
 def specialise(rules: Iterable[DerivationRule], index: TripleIndex) -> list[DerivationRule]:
@@ -103,7 +105,7 @@ class World:
         return {
             each
             for each in triples
-            if any(kind.meets(Kind(each[1], each[2])) for kind in self._kinds)
+            if any(kind.meets(TriplesRead(each[1], each[2])) for kind in self._kinds)
             and not self._is_static(each)
             and self._special.is_outdated(each, self._kb.index, self._is_static)
         }

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from sensorstream.server.routes import Moment
+from sensorstream.server.operation_routes import Moment
 
 TIMES = TypeAdapter[datetime](Moment)
 

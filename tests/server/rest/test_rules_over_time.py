@@ -19,7 +19,7 @@ from sensorstream.settings.settings import (
     WebhookSettings,
     WindowSettings,
 )
-from tests.server.rest.test_queries import ONTOLOGY, PREFIX, RULES, SPARQL, Follower, say
+from tests.server.rest.test_queries_routes import ONTOLOGY, PREFIX, RULES, SPARQL, Follower, say
 
 RISE = f"""{PREFIX}
 rule rise

@@ -7,7 +7,7 @@ import httpx
 import pytest
 from SPARQLWrapper import CSV, JSON, POST, TURTLE, XML, SPARQLWrapper
 
-from sensorstream.server import questions as results
+from sensorstream.server import client_questions as results
 
 NONE = "there is no graph <urn:sensorstream:x>"
 SELECT = "select ?name { ?s <http://example.org/name> ?name } order by ?name"

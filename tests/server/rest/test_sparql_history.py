@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sensorstream.history.asking.question import Interval, Moment
+from sensorstream.history.asking.checked_question import AtInstant, Interval
 from sensorstream.model.vocabulary import GRAPH_PERSISTENT
-from sensorstream.server import questions as results
+from sensorstream.server import client_questions as results
 from sensorstream.sparql.algebra import Dataset
 
 SELECT = "select ?name { ?s ?p ?name }"
@@ -24,7 +24,7 @@ DIRECT = {"content-type": "application/sparql-query"}
     [
         ({"on": "history"}, None, False),
         ({"on": "all"}, None, True),
-        ({"on": "history", "at": "50"}, Moment(50), False),
+        ({"on": "history", "at": "50"}, AtInstant(50), False),
         ({"on": "all", "during": "5/7"}, Interval(5, 7), True),
     ],
 )
@@ -58,7 +58,7 @@ def test_a_plan_is_told_without_an_answer(client: httpx.Client, application: Any
             "plan": "Result",
         }
         question, asked_live = application.asking.asked[-1]
-        assert (question.time, asked_live) == (Moment(50), True)
+        assert (question.time, asked_live) == (AtInstant(50), True)
     of_archive = client.get("/sparql/plan", params={"query": SELECT, "on": "archive"})
     assert of_archive.json()["plan"] == "PARQUET"
 
@@ -82,7 +82,7 @@ def test_the_archive_is_asked_apart(client: httpx.Client, application: Any) -> N
     answer = client.get("/sparql", params={"query": SELECT, "on": "archive", "at": "50"})
     assert [row["name"]["value"] for row in answer.json()["results"]["bindings"]] == ["Ada"]
     question, place = application.asking.asked[-1]
-    assert (question.time, place) == (Moment(50), "archive")
+    assert (question.time, place) == (AtInstant(50), "archive")
 
 
 def test_the_cache_is_asked_by_default(client: httpx.Client, application: Any) -> None:

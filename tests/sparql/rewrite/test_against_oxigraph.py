@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.sparql.algebra import Filter, Join, Pattern, Project, Variable
 from sensorstream.sparql.rewrite import RULES
-from sensorstream.sparql.scope import in_scope
+from sensorstream.sparql.variable_scope import in_scope
 from tests.network.oracle import GRAPHS, Oracle, conditions, patterns, triples
 
 data = st.lists(st.tuples(triples, st.sampled_from((None, None, *GRAPHS))), max_size=12)

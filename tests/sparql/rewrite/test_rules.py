@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from sensorstream.sparql.algebra import Pattern, Project
-from sensorstream.sparql.parser import parse_query
+from sensorstream.sparql.query_parser import parse_query
 from sensorstream.sparql.rewrite import RULES, Rule, rewritten
-from sensorstream.sparql.scope import in_scope
+from sensorstream.sparql.variable_scope import in_scope
 
 FIXTURES = Path(__file__).parent / "fixtures"
 HEAD = """PREFIX : <http://example.org/>

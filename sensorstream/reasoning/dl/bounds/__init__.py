@@ -1,1 +1,1 @@
-"""Rules that derive less, and rules that derive more, than what an ontology entails."""
+"""Rules that derive less, and rules that derive more, than an ontology entails."""

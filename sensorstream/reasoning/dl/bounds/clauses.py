@@ -25,14 +25,13 @@ DIFFERENT_VALUE: Final = IRI(f"{VALUES}different")
 
 
 class Untreated(Exception):
-    """An axiom has no clauses here; the message says why."""
+    """An axiom has no clauses here, for the reason in the message."""
 
 
 @dataclass(frozen=True, slots=True)
-class Alternative:
-    """Triples that hold together, for some value of each of the ``unnamed`` variables.
-
-    ``made`` is what else is said of their names, once they have some.
+class ClauseHead:
+    """Triples that hold together, for some value of each of the ``unnamed`` variables. ``made`` are
+    further triples about their names, once they have some.
     """
 
     triples: tuple[TriplePattern, ...]
@@ -41,40 +40,40 @@ class Alternative:
 
 
 @dataclass(frozen=True, slots=True)
-class Clause:
-    """If all triples of ``body`` hold, one of ``heads`` does; without heads that is impossible.
+class BoundClause:
+    """A clause: all triples of ``body`` imply one of ``heads``; without heads they are impossible.
 
     The two terms of each pair of ``apart`` must be different names. The variables of each group of
-    ``alike`` may change places: the clause says the same then.
+    ``alike`` may change places without changing the clause.
     """
 
     name: str
     body: tuple[TriplePattern, ...]
-    heads: tuple[Alternative, ...]
+    heads: tuple[ClauseHead, ...]
     apart: tuple[tuple[Variable, Variable], ...] = ()
     alike: tuple[tuple[Variable, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Crowd:
-    """Individuals with at least ``number`` neighbours by ``link`` are told to be of ``kind``.
-
-    A clause about so many neighbours says nothing of all others. ``clause`` finds the neighbours.
+    """A class ``kind``, told to the upper bound, of individuals with at least ``number`` neighbours
+    by ``link``. The clause about so many neighbours says nothing of others; ``clause`` finds
+    neighbours.
     """
 
     link: IRI
     number: int
     kind: IRI
-    clause: Clause
+    clause: BoundClause
 
 
-def implies(name: str, body: tuple[TriplePattern, ...], head: TriplePattern) -> Clause:
+def implies(name: str, body: tuple[TriplePattern, ...], head: TriplePattern) -> BoundClause:
     """A clause with one triple as head."""
-    return Clause(name, body, (Alternative((head,)),))
+    return BoundClause(name, body, (ClauseHead((head,)),))
 
 
 def member(one: PatternTerm, of_class: IRI) -> TriplePattern:
-    """An individual is of a class."""
+    """The triple that an individual is of a class."""
     return TriplePattern(one, rdf.TYPE, of_class)
 
 
@@ -88,8 +87,8 @@ def renamed(triple: TriplePattern, terms: Mapping[Variable, PatternTerm]) -> Tri
 
 
 @dataclass(frozen=True, slots=True)
-class Role:
-    """A property, or the inverse of one; of values, the link to their names."""
+class PropertyRole:
+    """A property, or the inverse of one; a datatype property is its link to names of values."""
 
     name: IRI
     forward: bool = True

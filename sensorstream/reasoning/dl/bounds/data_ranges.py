@@ -1,7 +1,7 @@
 """Values, data ranges as sets of values, and the cells into which ranges divide all values.
 
-Two literals have one value if and only if theirs are equal here. Whether a value is in a range is
-decided for each. Of each cell one value is known to decide by.
+Two values are equal here if and only if their literals have one value. Whether a value is in a
+range is decided for each. Each cell has a known value by which that is decided.
 
 Source: OWL 2 Structural Specification, sections 4 and 7; XSD 1.1 part 2, sections 2.2 (identity)
 and 3.
@@ -78,15 +78,15 @@ class DataRange:
         raise NotImplementedError
 
     def own_marks(self) -> Iterable[Value]:
-        """The values at which membership may change, without those of the ranges in it."""
+        """The values at which membership may change, without those of inner ranges."""
         return ()
 
     def inside(self) -> tuple[DataRange, ...]:
-        """The ranges that it is made of."""
+        """The ranges of which it consists."""
         return ()
 
     def parts(self) -> Iterator[DataRange]:
-        """The range and all that it is made of."""
+        """The range and all those of which it consists."""
         yield self
         for each in self.inside():
             yield from each.parts()
@@ -125,7 +125,7 @@ class Facet(DataRange):
     limit: Value
 
     def holds(self, value: Value) -> bool:
-        # No zero is less than the other.
+        # Neither zero is less than the other.
         limit = self.limit.content
         if value.space != self.limit.space or NOT_A_NUMBER in (value.content, limit):
             return False
@@ -176,7 +176,7 @@ class Listed(DataRange):
 
 @dataclass(frozen=True, slots=True)
 class Complement(DataRange):
-    """All values but those of a range."""
+    """The values outside a range."""
 
     inner: DataRange
 
@@ -221,10 +221,10 @@ def without(inner: DataRange) -> DataRange:
 
 
 def read_range(axioms: Axioms, node: Term, depth: int = 0) -> DataRange:
-    """A data range of an ontology; a datatype that it defines is its definition.
+    """A data range of an ontology; for a datatype with a definition it is the definition.
 
     Raises:
-        Untreated: it is none that can be decided here.
+        Untreated: it cannot be decided here.
     """
     if depth > _DEPTH:
         raise Untreated("a data range that is nested too deeply")
@@ -289,7 +289,7 @@ def _restricted(axioms: Axioms, about: Mapping[str, Term], depth: int) -> DataRa
             if facet not in _FACETS or not isinstance(limit, Literal):
                 raise Untreated(f"the facet {facet.n3}")
             known = known_value(limit)
-            # Of a named base alone it is certain which space it is of.
+            # The space of values is certain for a named base only.
             if not isinstance(base, Datatype) or base.name not in NUMERIC_TYPES:
                 raise Untreated(f"the facet {facet.n3} of {about[owl.ON_DATATYPE].n3}")
             if known.space != primitive_of(base.name):
@@ -306,7 +306,7 @@ def _text_facet(facet: IRI, limit: Term) -> TextFacet:
             raise Untreated(f"the facet {facet.n3} {limit.n3}")
         return TextFacet(str(facet), int(limit.lexical))
     try:
-        # What XML Schema reads in another way than XPath, or only it, is left to the reasoner.
+        # Patterns that XML Schema reads differently from XPath, or alone, are left to the reasoner.
         known = _OTHERWISE.search(limit.lexical) is None
         xpath_regex(limit.lexical)
     except TermError as error:
@@ -365,9 +365,8 @@ def cells(ranges: Iterable[DataRange]) -> list[Cell]:
 
 def _texts(ranges: Sequence[DataRange], marks: set[Value]) -> Iterator[Cell]:
     """Cells of texts; where patterns divide them, only some are found, and not how many there are.
-
-    A cell that is missing makes the upper bound say more: it takes a value to be in one that it
-    knows, or that there is none, which the reasoner then decides.
+    A missing cell makes the upper bound larger: it assumes that a value is in a known cell, or that
+    there is no value, which the reasoner then decides.
     """
     parts = (part for each in ranges for part in each.parts())
     limits = [part.limit for part in parts if isinstance(part, TextFacet)]
@@ -437,10 +436,10 @@ def _stored(marks: set[Value], kind: str) -> Iterator[Cell]:
 
 
 def _texts_of(beginning: str) -> Iterator[str]:
-    """As many texts with a beginning as one likes."""
+    """An endless series of texts with a beginning."""
     return (f"{beginning}{number}" for number in itertools.count())
 
 
 def _free(space: str, contents: Iterable[Hashable], marks: set[Value]) -> Value:
-    """The first value that none of the marks is."""
+    """The first value that is none of the marks."""
     return next(value for each in contents if (value := Value(space, each)) not in marks)

@@ -1,7 +1,7 @@
 """The axioms of an ontology as clauses, and those that have none here.
 
-Of many individuals that are all different, there are clauses without a triple for each pair; of the
-class of every individual, there are clauses where anything asks for it.
+Many individuals that are all different have clauses without a triple for each pair; the class of
+every individual has clauses only if it is asked for.
 """
 
 from __future__ import annotations
@@ -16,30 +16,34 @@ from sensorstream.model import owl, rdf
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
 from sensorstream.model.vocabulary import OWL
 from sensorstream.model.xsd import XSD
-from sensorstream.network.recursion.rule import constant
+from sensorstream.network.recursion.derivation_rule import constant
 from sensorstream.reasoning.dl.axioms import EQUALITY, SWRL, Axioms, named_individuals
+from sensorstream.reasoning.dl.bounds.axiom_clauses import NUMBER, Needs, Stated
+from sensorstream.reasoning.dl.bounds.class_expressions import UNION, ClauseExpressions
 from sensorstream.reasoning.dl.bounds.clauses import (
     OPEN,
     THING,
     VALUES,
-    Clause,
+    BoundClause,
     Crowd,
     Untreated,
     implies,
     member,
 )
 from sensorstream.reasoning.dl.bounds.data_ranges import known_value
-from sensorstream.reasoning.dl.bounds.expressions import UNION, Expressions
-from sensorstream.reasoning.dl.bounds.foreseen import Enumerations, enumerations, foreseen
-from sensorstream.reasoning.dl.bounds.stated import NUMBER, Needs, Stated
-from sensorstream.reasoning.dl.bounds.values import Values, stand_ins
+from sensorstream.reasoning.dl.bounds.foreseen_conclusions import (
+    Enumerations,
+    enumerations,
+    foreseen,
+)
+from sensorstream.reasoning.dl.bounds.value_names import ValueNames, stand_ins
 from sensorstream.reasoning.dl.datatypes import Value
 from sensorstream.sparql.algebra import TriplePattern, Variable
 
 _X, _Y = Variable("x"), Variable("y")
 
 
-def is_of_pairs(clause: Clause) -> bool:
+def is_of_pairs(clause: BoundClause) -> bool:
     """Whether the clause derives a triple for each pair of different individuals."""
     return bool(clause.heads) and any(
         isinstance(each.predicate, IRI) and each.predicate.startswith(NUMBER)
@@ -47,7 +51,7 @@ def is_of_pairs(clause: Clause) -> bool:
     )
 
 
-def alternatives_apart(clauses: Sequence[Clause]) -> Iterator[Clause]:
+def alternatives_apart(clauses: Sequence[BoundClause]) -> Iterator[BoundClause]:
     """Differences between individuals that are alternatives in one clause."""
     lists: dict[IRI, dict[IRI, str]] = {}
     chosen: list[set[IRI]] = []
@@ -73,8 +77,8 @@ def alternatives_apart(clauses: Sequence[Clause]) -> Iterator[Clause]:
                 yield implies(members[one], (), TriplePattern(one, owl.DIFFERENT_FROM, other))
 
 
-def tells_pairs_apart(clauses: Iterable[Clause]) -> bool:
-    """Whether any clause has alternatives that differences leave, or needs different ones."""
+def tells_pairs_apart(clauses: Iterable[BoundClause]) -> bool:
+    """Whether differences exclude an alternative of a clause, or meet a condition of one."""
     for clause in clauses:
         links = [triple.predicate for head in clause.heads for triple in head.triples]
         if len(links) > 1 and (owl.SAME_AS in links or owl.DIFFERENT_FROM in links):
@@ -82,12 +86,12 @@ def tells_pairs_apart(clauses: Iterable[Clause]) -> bool:
     return False
 
 
-def things(axioms: Axioms, clauses: list[Clause]) -> Iterator[Clause]:
-    """Everything an assertion or an axiom speaks of is an individual."""
+def things(axioms: Axioms, clauses: list[BoundClause]) -> Iterator[BoundClause]:
+    """Clauses that make everything in assertions and axioms an individual."""
     classes = set(axioms.typed(f"{OWL}Class")) | {owl.THING, IRI(f"{OWL}NamedIndividual")}
     links = {*axioms.typed(f"{OWL}ObjectProperty"), *EQUALITY}
     values = set(axioms.typed(f"{OWL}DatatypeProperty"))
-    # Also where an axiom that names them has no clauses.
+    # Also if an axiom that names them has no clauses.
     named = {constant(each) for each in named_individuals(axioms)}
     for clause in clauses:
         heads = [triple for head in clause.heads for triple in head.triples]
@@ -119,18 +123,16 @@ _OF_CLASSES: Final = frozenset({owl.INTERSECTION_OF, UNION, owl.COMPLEMENT_OF, o
 
 @dataclass(frozen=True, slots=True)
 class NormalForm:
-    """Clauses that say together what the treated axioms say, and the axioms left out.
-
-    ``above`` are the clauses, and the axioms, that only the upper bound has and leaves out: about
-    values that are only said to exist.
+    """Clauses with the meaning of the treated axioms, and the axioms left out. ``above`` are the
+    clauses and left out axioms of the upper bound alone, about values that are only said to exist.
     """
 
-    clauses: tuple[Clause, ...]
+    clauses: tuple[BoundClause, ...]
     untreated: tuple[str, ...]
     needs: Needs
-    """What one of the axioms left out needs to say anything about ``?x``."""
+    """Triples about ``?x``, one of which an axiom left out needs to say anything."""
     above: NormalForm | None
-    values: Values
+    values: ValueNames
     enumerations: Enumerations
     axioms: frozenset[str]
     """The names of the clauses that axioms have been made to."""
@@ -138,16 +140,15 @@ class NormalForm:
 
 
 def normal_form(triples: tuple[Triple, ...], left_out: frozenset[str] = frozenset()) -> NormalForm:
-    """An ontology as clauses over the assertions about its individuals.
-
-    Axioms with a clause of a name in ``left_out`` get none.
+    """An ontology as clauses over the assertions about its individuals. An axiom with a clause
+    whose name is in ``left_out`` gets none.
 
     Raises:
         OntologyError: it restricts datatypes by facets whose order no reasoner knows.
     """
     triples = tuple(_defined(triples))
     axioms = Axioms(triples)
-    expressions = Expressions(axioms)
+    expressions = ClauseExpressions(axioms)
     values = expressions.values
     untreated: dict[str, None] = {}
     named: set[str] = set()
@@ -200,10 +201,7 @@ def normal_form(triples: tuple[Triple, ...], left_out: frozenset[str] = frozense
 
 
 def _defined(triples: tuple[Triple, ...]) -> Iterator[Triple]:
-    """OWL 1 writes a definition as an expression that has the name of the class.
-
-    A disjoint union is two axioms.
-    """
+    """The axioms, with named expressions (OWL 1) and disjoint unions as equivalent classes."""
     for place, (s, p, o) in enumerate(triples):
         if p == f"{OWL}disjointUnionOf":
             union, apart = BlankNode(f"_:union-{place}"), BlankNode(f"_:apart-{place}")
@@ -230,9 +228,9 @@ def _mentioned(triples: Iterable[Triple]) -> dict[Value, Literal]:
     return found
 
 
-def _always() -> Iterator[Clause]:
-    """What holds in every ontology."""
-    yield Clause("owl:Nothing", (member(_X, owl.NOTHING),), ())
+def _always() -> Iterator[BoundClause]:
+    """The clauses of every ontology."""
+    yield BoundClause("owl:Nothing", (member(_X, owl.NOTHING),), ())
     different = TriplePattern(_X, owl.DIFFERENT_FROM, _Y)
-    yield Clause("owl:differentFrom", (TriplePattern(_X, owl.DIFFERENT_FROM, _X),), ())
+    yield BoundClause("owl:differentFrom", (TriplePattern(_X, owl.DIFFERENT_FROM, _X),), ())
     yield implies("owl:differentFrom", (different,), TriplePattern(_Y, owl.DIFFERENT_FROM, _X))

@@ -1,1 +1,1 @@
-"""What the bounds of an ontology leave open, and the reasoner's answers to that alone."""
+"""The facts that an ontology's bounds leave open, and the reasoner's answers about them alone."""

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from sensorstream.model import owl, rdf
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
-from sensorstream.reasoning.dl.bounds.foreseen import APART, apart
-from sensorstream.reasoning.dl.bounds.rules import Conclusion
+from sensorstream.reasoning.dl.bounds.bound_rules import Conclusion
+from sensorstream.reasoning.dl.bounds.foreseen_conclusions import APART, apart
 from sensorstream.sparql.algebra import (
     And,
     Call,

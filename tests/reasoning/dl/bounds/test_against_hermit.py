@@ -17,7 +17,7 @@ from sensorstream.model import owl, rdf, xsd
 from sensorstream.model.terms import Literal, Triple
 from sensorstream.model.vocabulary import CONTRADICTION, OWL, RDFS
 from sensorstream.model.xsd import XSD
-from sensorstream.reasoning.dl.bounds.rules import Bound, lower, upper
+from sensorstream.reasoning.dl.bounds.bound_rules import RulesBound, lower, upper
 from sensorstream.reasoning.dl.datatypes import Datatypes, value_of
 from tests.reasoning.dl import test_random_ontologies as random_ontologies
 from tests.reasoning.dl.bounds.saturation import Facts, saturate
@@ -261,7 +261,7 @@ def test_an_expression_without_content_is_a_name_for_hermit(
     assert not contradicts(upper_facts)
 
 
-def facts_about(bound: Bound, everything: list[Triple]) -> list[Triple]:
+def facts_about(bound: RulesBound, everything: list[Triple]) -> list[Triple]:
     """The assertions, with what a bound takes for granted about their terms."""
     terms = {end for s, p, o in everything for end in (s, o) if not p.startswith(OWL_AND_RDFS)}
     return [*everything, *(fact for term in sorted(terms) for fact in bound.facts_of(term))]

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from sensorstream.model import owl
-from sensorstream.reasoning.dl.bounds.rules import lower
-from tests.reasoning.dl.bounds.test_rules import N1, N2, N3, A, P, Q, a, between
+from sensorstream.reasoning.dl.bounds.bound_rules import lower
+from tests.reasoning.dl.bounds.test_bound_rules import N1, N2, N3, A, P, Q, a, between
 from tests.reasoning.dl.test_random_ontologies import counted, ontology
 
 ALL_DIFFERENT = "[] a owl:AllDifferent ; owl:distinctMembers ( {} ) ."

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from sensorstream.reasoning.dl.bounds.foreseen import OWN, apart
-from tests.reasoning.dl.bounds.test_rules import N1, N2, A, a, between
+from sensorstream.reasoning.dl.bounds.foreseen_conclusions import OWN, apart
+from tests.reasoning.dl.bounds.test_bound_rules import N1, N2, A, a, between
 
 ANN, BOB = "urn:x#ann", "urn:x#bob"
 

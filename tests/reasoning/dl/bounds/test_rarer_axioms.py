@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from sensorstream.model import owl
-from sensorstream.reasoning.dl.bounds.rules import lower
-from tests.reasoning.dl.bounds.test_rules import (
+from sensorstream.reasoning.dl.bounds.bound_rules import lower
+from tests.reasoning.dl.bounds.test_bound_rules import (
     ALSO_FOUR,
     D1,
     FIVE,

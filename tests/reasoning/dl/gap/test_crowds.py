@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from sensorstream.errors import Inconsistent
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model import owl, rdf
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Triple
-from sensorstream.reasoning.dl.process import Worker
-from sensorstream.reasoning.dl.protocol import IslandFacts, Types
-from sensorstream.reasoning.dl.reasoner import DlReasoner
+from sensorstream.reasoning.dl.dl_reasoner import DlReasoner
+from sensorstream.reasoning.dl.reasoner_messages import IslandFacts, Types
+from sensorstream.reasoning.dl.reasoner_process import Worker
 from sensorstream.reasoning.dl.terminology import Terminology
 from tests.reasoning.dl.test_random_ontologies import BASE, counted, ontology
 

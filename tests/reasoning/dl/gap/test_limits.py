@@ -7,20 +7,20 @@ from hypothesis import HealthCheck, event, example, given, note, settings
 from hypothesis import strategies as st
 
 from sensorstream.errors import Overrun, TermError
-from sensorstream.kb.graph import KnowledgeBase, Origin
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model import rdf
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Triple
 from sensorstream.network.budget import Budget, Limits
-from sensorstream.reasoning.dl.gap.components import Components
-from sensorstream.reasoning.dl.gap.pair import Pair
-from sensorstream.reasoning.dl.process import Worker
-from sensorstream.reasoning.dl.reasoner import DlReasoner
+from sensorstream.reasoning.dl.dl_reasoner import DlReasoner
+from sensorstream.reasoning.dl.gap.bounds_pair import BoundsPair
+from sensorstream.reasoning.dl.gap.fact_components import Components
+from sensorstream.reasoning.dl.reasoner_process import Worker
 from sensorstream.reasoning.dl.terminology import Terminology
 from sensorstream.reasoning.ontology import Ontology
 from sensorstream.reasoning.reasoner import without_limits
 from tests.effort import examples
-from tests.reasoning.dl.gap.test_closure import check_counts
+from tests.reasoning.dl.gap.test_derived_closure import check_counts
 from tests.reasoning.dl.test_random_ontologies import (
     CLASSES,
     NODES,
@@ -56,7 +56,7 @@ class Followed:
 
     def __init__(self, terminology: Terminology, limits: Limits = ALL) -> None:
         self.budget = Budget(limits)
-        self.pair = Pair(terminology, self.budget)
+        self.pair = BoundsPair(terminology, self.budget)
         self.components = Components(self.pair, self.pair.is_open)
         self.told: set[Triple] = set()
         # What follows from the axioms alone; a start has limits of its own.

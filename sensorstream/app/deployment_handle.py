@@ -1,0 +1,76 @@
+"""The handle of a running deployment: what all its parts share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from sqlalchemy import Engine as Database
+
+from sensorstream.app.control.rule_exchange import Exchange
+from sensorstream.app.control.wiring import Deployment
+from sensorstream.app.life.metrics import Metrics
+from sensorstream.app.life.pipeline import Pipeline
+from sensorstream.clock import Clock
+from sensorstream.engine.engine import Engine
+from sensorstream.errors import RunsOnSpark, Unavailable
+from sensorstream.model.timeline import Timeline
+from sensorstream.settings.settings import Settings
+
+_Seen = TypeVar("_Seen")
+
+
+class Handle:
+    """The state that the parts of a running deployment share; made by :meth:`.Application.open`.
+    ``database`` has a few connections for all parts; the pipeline's writer has its own. ``url`` is
+    that of the database now: it may be another one after the history was lost and opened again.
+    """
+
+    settings: Settings
+    clock: Clock
+    meters: Metrics
+    url: str
+    database: Database
+    engine: Engine
+    exchange: Exchange
+    pipeline: Pipeline
+
+    @property
+    def deployment(self) -> Deployment:
+        """The deployment in force: that of the settings, or with an ontology put since."""
+        return self.exchange.deployment
+
+    @property
+    def here(self) -> bool:
+        """Whether the engine is in this process; else there is one for each key, on Spark."""
+        return self.settings.pipeline.runner != "spark"
+
+    @property
+    def timeline(self) -> Timeline:
+        return self.settings.time.timeline
+
+    @property
+    def seconds(self) -> float:
+        """The seconds that a question may take."""
+        return self.settings.limits.question_seconds
+
+    def check_here(self, what: str, way_out: str = "ask history") -> None:
+        """Check that something can be asked in this process.
+
+        Raises:
+            RunsOnSpark: the engines run elsewhere; it tells the way out.
+        """
+        if not self.here:
+            told = f"{what}: the engines run on Spark (pipeline.runner): {way_out}"
+            raise RunsOnSpark(told)
+
+    def settled(self, read: Callable[[], _Seen], seconds: float, late: str) -> _Seen:
+        """Call ``read`` between two messages, when all is stored; see :meth:`.Pipeline.settled`.
+
+        Raises:
+            Unavailable: not within so many seconds; ``late`` is the message.
+        """
+        try:
+            return self.pipeline.settled(read).result(seconds)
+        except TimeoutError:
+            raise Unavailable(late) from None

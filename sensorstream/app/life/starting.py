@@ -1,0 +1,231 @@
+"""The start of a deployment: its files and journal, for engines here and on Spark."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from typing import Final
+
+from sensorstream.app.control.mapping_files import read_functions
+from sensorstream.app.control.query_control import ReportLog
+from sensorstream.app.control.rule_exchange import Exchange, ServedOntology, ontology_text
+from sensorstream.app.control.rule_files import with_rule_sets
+from sensorstream.app.control.wiring import Deployment, Substitutes, read_deployment, version_of
+from sensorstream.app.life.in_work import InWork
+from sensorstream.app.life.progress import TellProgress, rebuilding
+from sensorstream.app.life.recovery import Start, find_start, recover, skip_deadly
+from sensorstream.clock import Clock
+from sensorstream.errors import HistoryError, LanguageError, OntologyError, SettingsError
+from sensorstream.history.database import OwnConnection
+from sensorstream.history.journal_rows import journal_rows, record_of
+from sensorstream.history.store import PostgresStore
+from sensorstream.journal.entry import Entry
+from sensorstream.journal.kinds import replay
+from sensorstream.journal.message import PassTime
+from sensorstream.journal.records import Store
+from sensorstream.journal.registration import RegisterQuery, RemoveQuery
+from sensorstream.journal.takeover import PutOntology, PutRules
+from sensorstream.model.timeline import Instant
+from sensorstream.model.waits import Waits
+from sensorstream.reasoning.ontology import deployed_ontology, parse_put
+from sensorstream.settings.settings import Settings
+
+_LOG = logging.getLogger(__name__)
+_WAY_OUT: Final = (
+    "or 'sensorstream journal list' has the number of {}, and 'sensorstream journal skip NUMBER' "
+    "puts in force what was before it"
+)
+
+
+def read_files(settings: Settings) -> Deployment | str:
+    """Read the deployment of the files that the settings name; or return why there is none."""
+    try:
+        found = read_deployment(settings)
+    except (LanguageError, OntologyError, SettingsError) as error:
+        return str(error)
+    for remark in found.ontology.remarks:
+        _LOG.warning("%s: %s", remark.file, remark.text)
+    return found
+
+
+def in_force(
+    settings: Settings, files: Deployment | str, store: Store, seq: int, *, again: bool = False
+) -> tuple[Deployment, ServedOntology | None]:
+    """The deployment with ontology and rules in force after an entry; that ontology if it was put.
+    What was put stays in force until something else is put, whatever the files say by now: they may
+    be broken, as far as nothing of them is in force.
+
+    Args:
+        settings: of the deployment.
+        files: the result of :func:`read_files`.
+        store: has the journal.
+        seq: the number of the entry.
+        again: entries after it are processed again: rules of the files count as a start has found
+            them then, not as they are now.
+
+    Raises:
+        SettingsError: a setting is not valid, or a file that is in force cannot be read.
+        OntologyError: an ontology that is in force cannot be loaded.
+        LanguageError: a rule that is in force cannot be read or compiled.
+        HistoryError: the journal cannot be read.
+    """
+    message = store.last_accepted(PutOntology.kind, seq)
+    rules = store.last_accepted(PutRules.kind, seq)
+    entry = None if rules is None else PutRules.decode(rules.content, rules.source)
+    if entry is not None and entry.found and not again:
+        rules = entry = None
+    if message is None and rules is None:
+        # Once more, for its error.
+        return (read_deployment(settings) if isinstance(files, str) else files), None
+    put = None if message is None else ontology_text(message)
+    if put is not None:
+        _LOG.info("the ontology is the one put as %s, not the one of the files", put.origin)
+        try:
+            ontology = parse_put(settings.ontology, put.content, put.media_type)
+        except OntologyError as error:
+            told = f"{error.message} (in the ontology put as {put.origin}: read it with the version"
+            raise OntologyError(
+                f"{told} that took it, {_WAY_OUT.format(put.origin)})", position=error.position
+            ) from None
+    elif isinstance(files, str):
+        ontology = deployed_ontology(settings.ontology)
+    else:
+        ontology = files.ontology
+    texts: Mapping[str, str] | None = None
+    tables, change = None, ""
+    if rules is not None and entry is not None:
+        texts = with_rule_sets(settings, entry.files)
+        tables = entry.tables
+        if not entry.found:
+            change = rules.id
+            _LOG.info("the rules are those put as %s, not those of the files", rules.id)
+    if not isinstance(files, str):
+        functions = files.reference.functions
+        texts = files.texts if texts is None else texts
+    elif rules is not None:
+        # Those that can be read: the rules in force may need no others.
+        functions, _ = read_functions(settings.functions.files)
+    else:
+        functions = None
+    try:
+        instead = Substitutes(texts, change, tables, functions)
+        return read_deployment(settings, ontology, instead), put
+    except LanguageError as error:
+        if entry is not None and entry.found:
+            _LOG.warning(
+                "the rules of the start before do not fit any more, those of the files count for "
+                "messages from before it, too: %s",
+                error,
+            )
+            return in_force(settings, files, store, seq)
+        if not change:
+            raise
+        told = f"{error.message} (in the rules put as {change}, not in the files: does the ontology"
+        raise LanguageError(
+            f"{told} still have what they name? If not, {_WAY_OUT.format(change)})",
+            position=error.position,
+        ) from None
+
+
+def tell_edited(files: Deployment | str, now: Deployment) -> None:
+    """Log which files differ from the texts in force."""
+    if isinstance(files, str):
+        _LOG.error("the files are broken, and what was put is in force instead: %s", files)
+        return
+    ours, theirs = {**files.texts, **files.tables}, {**now.texts, **now.tables}
+    edited = [each for each in {**theirs, **ours} if theirs.get(each) != ours.get(each)]
+    if set(files.ontology.triples) != set(now.ontology.triples):
+        edited.append("the ontology")
+    if edited:
+        told = ", ".join(edited)
+        _LOG.warning("%s: not as put; 'sensorstream apply' puts the files in force", told)
+
+
+def begin(store: PostgresStore, in_work: InWork, now: datetime) -> Start:
+    """Find the beginning of the recovery; skip an entry that ends the process again and again."""
+    start = find_start(store)
+    death = in_work.open()
+    if death is not None and skip_deadly(death, store, start, now):
+        in_work.forget()
+    return start
+
+
+def fill(
+    target: Exchange,
+    store: PostgresStore,
+    start: Start,
+    log: ReportLog,
+    progress: TellProgress,
+    in_work: InWork,
+    clock: Clock,
+    own: Callable[[], Iterable[Entry]],
+) -> None:
+    """Bring an engine to the journal's end, see :func:`.recover`; record since when the ontology of
+    the settings is in force, if it is.
+    """
+    if target.put is None:
+        since = None if start.state is None else start.state.window.counters.now
+        store.record_ontology(version_of(target.deployment, start.seq, since))
+    tell = rebuilding(store.last_seq() - start.seq, progress, clock.counter)
+    recover(target, store, start, log.publish, clock.now(), tell, in_work, own)
+
+
+def fill_for_spark(target: Exchange, store: PostgresStore) -> None:
+    """Register the continuous queries of the journal, so that new ones can be checked. The engines
+    are elsewhere, one for each key; the one of this process holds nothing else.
+    """
+    for row in journal_rows(store.url, 0, None, (RegisterQuery.kind, RemoveQuery.kind)):
+        replay(record_of(row), target, ())
+
+
+_WAITING = """
+    select p.moved, p.moved_at, g.watermark,
+        (select coalesce(max(seq), 0) from store.messages),
+        exists (
+            select from store.messages where seq > g.watermark and kind <> 'message' and kind = %s
+        ),
+        (select min(received) from store.engines where "until" is null and received is not null),
+        (select min(moved) from store.engines where "until" is null and moved is not null),
+        (select min(present) from store.engines where "until" is null and present is not null)
+    from store.pipeline p cross join store.progress g
+"""
+
+
+class StreamTime(OwnConnection):
+    """The time of the stream, and the times that its engines wait for.
+
+    Application time is what messages have brought to any engine. While all of them are silent and
+    nothing waits to be processed, it goes on with the clock, for continuous queries alone (decision
+    010). Owned by one thread.
+    """
+
+    def __init__(self, url: str, since: Instant) -> None:
+        """``since``: the time of arrival before which silence says nothing."""
+        super().__init__(lambda: url, "sensorstream time")
+        self._since = since
+
+    def due(self, now: Instant) -> PassTime | None:
+        """The time that the engines are to get at a time of arrival; None: no engine waits for it.
+        An entry waits until the engines have had the one before. While the history cannot be read,
+        nothing is due.
+        """
+        try:
+            return self._due(now)
+        except HistoryError as error:
+            _LOG.warning("the history is unavailable, time stands still: %s", error)
+            return None
+
+    def _due(self, now: Instant) -> PassTime | None:
+        with self.cursor("cannot read what the engines wait for") as cursor:
+            cursor.execute(_WAITING, (PassTime.kind,))
+            row = cursor.fetchone()
+        if row is None or row[0] is None:
+            return None
+        moved, moved_at, watermark, last, told, *waits = row
+        if told:
+            return None
+        present = moved
+        if watermark == last and moved_at is not None:
+            present += max(0, now - max(moved_at, self._since))
+        return PassTime(moved, present) if Waits(*waits).over(now, moved, present) else None

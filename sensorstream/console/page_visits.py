@@ -1,0 +1,223 @@
+"""Who looks at a page: the key that the browser keeps, the server, its figures; what a page is."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from prometheus_client.parser import text_string_to_metric_families
+from starlette.requests import Request
+
+from sensorstream.client.clients import AsyncClient
+from sensorstream.console.page_addresses import ListedPage
+from sensorstream.errors import AccessError, SensorStreamError
+
+COOKIE: Final = "sensorstream-key"
+_SECONDS: Final = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """The server whose pages these are: its address, and the way to it."""
+
+    url: str
+    socket: Path
+    """The Unix socket that it listens on."""
+
+    def client(self, key: str) -> AsyncClient:
+        """A client that shows a key; the caller closes it."""
+        return AsyncClient(self.url, timeout=_SECONDS, key=key, socket=self.socket)
+
+    async def admits(self, key: str) -> bool:
+        """Whether who shows this key may look at the pages; so it is while nobody answers."""
+        async with self.client(key) as client:
+            try:
+                await client.metrics()
+            except AccessError:
+                return False
+            except SensorStreamError:
+                return True
+        return True
+
+
+def key_of(request: Request) -> str:
+    """The API key that the browser keeps for these pages; empty: none."""
+    found = request.cookies.get(COOKIE, "")
+    return found if found.isascii() and found.isprintable() and " " not in found else ""
+
+
+_LOG: Final = logging.getLogger(__name__)
+_PAUSE: Final = 1.0
+"""Seconds between two readings."""
+_KEPT: Final = 300
+"""Readings: five minutes."""
+
+
+class Watch:
+    """Reads the figures while somebody looks, and keeps the latest readings."""
+
+    def __init__(self, upstream: Upstream, key: str) -> None:
+        self.readings: deque[Figures] = deque(maxlen=_KEPT)
+        self.fault: SensorStreamError | None = None
+        """Why there is no newer reading."""
+        self.watchers = 0
+        self._upstream = upstream
+        self._key = key
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def now(self) -> Figures | None:
+        """The latest reading."""
+        return self.readings[-1] if self.readings else None
+
+    def rate(self, name: str) -> float | None:
+        """How a counter grows a second now; None if nobody knows yet."""
+        return rate(self.readings[-2], self.readings[-1], name) if len(self.readings) > 1 else None
+
+    def rates(self, name: str) -> list[tuple[float, float | None]]:
+        """How a counter grew a second, reading by reading: seconds before now, and growth.
+
+        Where nobody looked there is None.
+        """
+        if not self.readings:
+            return []
+        last = self.readings[-1].at
+        return [
+            (round(each.at - last, 1), rate(before, each, name))
+            for before, each in pairwise(self.readings)
+            if last - each.at <= _KEPT * _PAUSE
+        ]
+
+    def mean(self, histogram: str, **labels: str) -> float | None:
+        """The mean over the readings kept."""
+        return mean(self.readings[0], self.readings[-1], histogram, **labels) if self.now else None
+
+    def enter(self) -> None:
+        """Somebody begins to look."""
+        self.watchers += 1
+        if self._task is None:
+            self._task = asyncio.create_task(self._run())
+
+    def leave(self) -> None:
+        """Somebody looks no more."""
+        self.watchers -= 1
+
+    async def _run(self) -> None:
+        async with self._upstream.client(self._key) as client:
+            while self.watchers > 0:
+                try:
+                    text = await client.metrics()
+                except SensorStreamError as error:
+                    self.fault = error
+                else:
+                    self.readings.append(read(text, time.monotonic()))
+                    self.fault = None
+                await asyncio.sleep(_PAUSE)
+        self._task = None
+
+
+_Labels: TypeAlias = tuple[tuple[str, str], ...]
+TOGETHER: Final = 5.0
+"""Seconds between two readings that say a rate."""
+_SHORT: Final = "sensorstream_"
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """One reading; ``at`` is in seconds of any clock that does not go back."""
+
+    at: float
+    samples: Mapping[tuple[str, _Labels], float]
+
+    def value(self, name: str, **labels: str) -> float | None:
+        """One sample, by its name without ``sensorstream_``; None if there is none."""
+        key = tuple(sorted(labels.items()))
+        samples = self.samples
+        found = samples.get((_SHORT + name, key))
+        return samples.get((name, key)) if found is None else found
+
+    def total(self, name: str) -> float:
+        """The sum of a metric over all labels."""
+        return sum(value for (each, _), value in self.samples.items() if each == _SHORT + name)
+
+    def by(self, name: str, label: str) -> dict[str, float]:
+        """The samples of a metric by one label."""
+        found: dict[str, float] = {}
+        for (each, labels), value in self.samples.items():
+            if each == _SHORT + name:
+                of = dict(labels).get(label, "")
+                found[of] = found.get(of, 0.0) + value
+        return found
+
+
+def read(text: str, at: float) -> Figures:
+    """The figures of a text in Prometheus' form."""
+    samples: dict[tuple[str, _Labels], float] = {}
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            if not sample.name.endswith(("_bucket", "_created")):
+                samples[sample.name, tuple(sorted(sample.labels.items()))] = sample.value
+    return Figures(at, samples)
+
+
+def rate(before: Figures | None, now: Figures, name: str) -> float | None:
+    """By how much a counter grew a second, rounded; None if the readings do not say.
+
+    So it is if there is no earlier one, if the server's process, and with it the counter, began
+    anew between them, and if they are more than :data:`TOGETHER` seconds apart: nobody knows when
+    in that time it grew.
+    """
+    if before is None or not 0 < now.at - before.at <= TOGETHER:
+        return None
+    grown = now.total(name) - before.total(name)
+    return round(grown / (now.at - before.at), 2) if grown >= 0 else None
+
+
+def mean(before: Figures | None, now: Figures, histogram: str, **labels: str) -> float | None:
+    """The mean of what a histogram took in between two readings; None if that is nothing."""
+    number = _growth(before, now, f"{histogram}_count", labels)
+    return _growth(before, now, f"{histogram}_sum", labels) / number if number > 0 else None
+
+
+def _growth(before: Figures | None, now: Figures, name: str, labels: Mapping[str, str]) -> float:
+    after = now.value(name, **labels) or 0.0
+    return after - (0.0 if before is None else before.value(name, **labels) or 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """One open page: what it asks the server with, and what its address asks for."""
+
+    client: AsyncClient
+    """It shows the key of who looks, and is closed when the page is left."""
+    watch: Watch
+    asked: Mapping[str, str]
+    """The parts of the address in braces, and its query parameters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page: its path, which may have parts in braces, and what builds its content.
+
+    ``build`` is called when the browser shows the page; an error of the server that it raises is
+    shown there.
+    """
+
+    path: str
+    place: ListedPage
+    """Where it stands in the list of pages."""
+    title: Callable[[Mapping[str, str]], str]
+    """From what the address asks for."""
+    build: Callable[[Visit], Awaitable[None]]
+
+
+def page_of(place: ListedPage, build: Callable[[Visit], Awaitable[None]]) -> Page:
+    """The page that stands in the list of pages itself."""
+    return Page(place.path, place, lambda asked: place.name, build)

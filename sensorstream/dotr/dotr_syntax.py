@@ -1,0 +1,153 @@
+"""What the text of DOTR rules means.
+
+In the expressions of a rule the variable ``?x`` of the selector ``Smoke`` is named ``Smoke·x``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from enum import Enum
+from typing import TypeAlias
+
+from sensorstream.errors import Position
+from sensorstream.sparql import algebra
+from sensorstream.sparql.algebra import Aggregate, Expression, Pattern, Query, TriplePattern
+from sensorstream.sparql.query_parser import Parsed
+
+Reading: TypeAlias = Callable[[], Parsed[Query]]
+"""Reads a query again, for those who ask for the places of its parts."""
+
+
+class Mode(Enum):
+    """What a selector matches at a moment."""
+
+    INSTANT = "instant"
+    """Background knowledge and what happens at that moment, and what follows from both."""
+    WINDOW = "window"
+    """The knowledge base with what its window holds: a solution happens when it becomes one."""
+
+
+class Pick(Enum):
+    """Which of the events in a scope a rule takes."""
+
+    EACH = "each"
+    FIRST = "first"
+    LAST = "last"
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """A labelled query: each of its solutions at a moment is an event of that moment."""
+
+    label: str
+    reading: Reading = field(compare=False)
+    query: Query
+    variables: tuple[str, ...]
+    position: Position
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its variables in the expressions of the rule."""
+        return tuple(attribute(self.label, each) for each in self.variables)
+
+
+def attribute(label: str, variable: str) -> str:
+    """The name of a selector's variable in the expressions of a rule."""
+    return f"{label}·{variable}"
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """From a length of time before the event of a label to that event, both included."""
+
+    length: timedelta
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """From the event of a label to that of another one, both included."""
+
+    start: str
+    end: str
+
+
+Scope: TypeAlias = Within | Between
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """``each|first|last E within D from F``."""
+
+    pick: Pick
+    selector: Selector
+    scope: Within
+
+
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """``not E within D from F``, ``not E between F and G``."""
+
+    selector: Selector
+    scope: Scope
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeAggregation:
+    """``avg(E(…).?x) as ?name within D from F``: a value over all events of a scope."""
+
+    variable: str
+    aggregate: Aggregate
+    selector: Selector
+    scope: Scope
+
+
+Part: TypeAlias = Selection | Absence | ScopeAggregation
+
+
+@dataclass(frozen=True, slots=True)
+class TimedRule:
+    """``define … from … where … with … consuming …``.
+
+    ``identifiers`` are the blank nodes of the template that stand for identifiers, new for each
+    graph. A condition decides about the last of its labels in the order of ``from``.
+    """
+
+    name: str
+    mode: Mode
+    template: tuple[TriplePattern, ...]
+    identifiers: frozenset[str]
+    trigger: Selector
+    parts: tuple[Part, ...]
+    conditions: tuple[Expression, ...]
+    values: tuple[tuple[str, Expression], ...]
+    consumed: tuple[str, ...]
+    position: Position
+    alert: algebra.AlertClause | None = None
+    """What each of its graphs raises; its variables are those of ``template``."""
+
+    @property
+    def selectors(self) -> tuple[Selector, ...]:
+        """All its selectors, the trigger first."""
+        return (self.trigger, *(each.selector for each in self.parts))
+
+
+@dataclass(frozen=True, slots=True)
+class DatalogClause:
+    """A Datalog rule: for each solution of the body the triples of the head hold."""
+
+    head: tuple[TriplePattern, ...]
+    body: Pattern
+    position: Position = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class TimedProgram:
+    """A text: Datalog rules, and rules over time."""
+
+    clauses: tuple[DatalogClause, ...]
+    rules: tuple[TimedRule, ...]
+    prefixes: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """Those that it declares, without the colon."""

@@ -1,0 +1,296 @@
+"""A place in the tokens of a text, and the texts of other languages inside it.
+
+Queries that differ only in the constants that they compare with are parsed once. In ``?v > 30`` the
+number is cut out and another one of its kind, which stands nowhere else, is parsed in its place.
+Where that one is found in the meaning, the constants of all such texts have their place. If it is
+not found as a term, or more than once, what was cut out may have been part of a text or of a
+comment: then each such text is parsed by itself.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final, NoReturn, TypeAlias
+
+from sensorstream.dotr.dotr_syntax import Reading
+from sensorstream.errors import Position, QueryError, TermError
+from sensorstream.model import xsd
+from sensorstream.model.terms import IRI, Literal, iri
+from sensorstream.sparql.algebra import Query
+from sensorstream.sparql.query_lexer import Lexeme, QueryText, tokens
+from sensorstream.sparql.query_parser import read_query
+from sensorstream.sparql.walk import children, renewed
+
+Constant: TypeAlias = IRI | Literal
+_Places: TypeAlias = "dict[int, _Places | int]"
+"""By the number of a child the places below it, or the number of the constant that it is."""
+_CONSTANT: Final = re.compile(
+    r"(?<=[<>=])(?P<space>[ \t]*)(?:"
+    r"(?P<number>[0-9]{1,15}(?:\.[0-9]{1,15})?)(?![\w.+-])"
+    r"|(?P<text>\"[^\"\\\r\n]{0,99}\")(?![\"@^])"
+    r"|(?P<prefix>(?:[A-Za-z][\w-]{0,99})?):(?P<local>[A-Za-z0-9_]{1,99})(?![\w:.%\\-])"
+    r")"
+)
+_SECRET: Final = 10**30 + secrets.randbelow(10**30)
+_PREFIX: Final = re.compile(r"\bprefix\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Template:
+    query: Query
+    places: _Places
+
+
+class Templates:
+    """What has been read, by the text without its constants."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, object], _Template | None] = {}
+
+    def query(
+        self,
+        text: str,
+        prefixes: Mapping[str, str],
+        base: object,
+        read: Callable[[str], Query],
+    ) -> Query:
+        """The meaning of a text, which ``read`` finds if no such text is known.
+
+        Raises:
+            QueryError: the text is not valid.
+        """
+        constants: list[Constant] = []
+
+        def cut(match: re.Match[str]) -> str:
+            constant = _constant(match, prefixes)
+            if constant is None:
+                return match.group()
+            constants.append(constant)
+            return f"{match['space']}\x00"
+
+        # With prefixes of its own a name may mean something else.
+        plain = "\x00" in text or _PREFIX.search(text)
+        without = text if plain else _CONSTANT.sub(cut, text)
+        if not constants:
+            return read(text)
+        kinds = [each.datatype if isinstance(each, Literal) else "" for each in constants]
+        key = without, (tuple(kinds), base, tuple(prefixes.items()))
+        if key not in self._known:
+            self._known[key] = _template(without, kinds, read)
+        template = self._known[key]
+        if template is None:
+            return read(text)
+        return _filled(template.query, template.places, constants)
+
+
+def _constant(match: re.Match[str], prefixes: Mapping[str, str]) -> Constant | None:
+    if match["number"]:
+        return Literal(match["number"], xsd.DECIMAL if "." in match["number"] else xsd.INTEGER)
+    if match["text"]:
+        return Literal(match["text"][1:-1])
+    try:
+        return iri(f"{prefixes[match['prefix']]}{match['local']}")
+    except (KeyError, TermError):
+        return None
+
+
+def _template(without: str, kinds: list[str], read: Callable[[str], Query]) -> _Template | None:
+    marks: dict[Constant, int] = {}
+    written: list[str] = []
+    for number, kind in enumerate(kinds):
+        mark, text = _mark(number, kind)
+        marks[mark] = number
+        written.append(text)
+    pieces = without.split("\x00")
+    text = "".join(piece for pair in zip(pieces, [*written, ""], strict=True) for piece in pair)
+    try:
+        query = read(text)
+    except QueryError:
+        # The error has to be told of the text as it is written.
+        return None
+    found: list[int] = []
+    places = _places(query, marks, found)
+    return _Template(query, places) if sorted(found) == list(range(len(kinds))) else None
+
+
+def _mark(number: int, kind: str) -> tuple[Constant, str]:
+    """A constant of a kind that no text has, as nobody can know it, and how it is written."""
+    if kind == "":
+        name = f"urn:{_SECRET}:{number}"
+        return IRI(name), f"<{name}>"
+    if kind in (xsd.INTEGER, xsd.DECIMAL):
+        digits = f"{_SECRET + number}{'.1' if kind == xsd.DECIMAL else ''}"
+        return Literal(digits, kind), digits
+    return Literal(f"{_SECRET}:{number}"), f'"{_SECRET}:{number}"'
+
+
+def _places(node: object, marks: Mapping[Constant, int], found: list[int]) -> _Places:
+    """Where the constants are below a node; each that is found is noted in ``found``."""
+    places: _Places = {}
+    for place, child in enumerate(children(node)):
+        if isinstance(child, IRI | Literal) and child in marks:
+            places[place] = marks[child]
+            found.append(marks[child])
+        elif below := _places(child, marks, found):
+            places[place] = below
+    return places
+
+
+def _filled(node: Query, places: _Places, constants: list[Constant]) -> Query:
+    new = list(children(node))
+    for place, below in places.items():
+        new[place] = (
+            constants[below] if isinstance(below, int) else _filled(new[place], below, constants)  # type: ignore[arg-type]
+        )
+    return renewed(node, new)
+
+
+_OPEN: Final = ("(", "{", "[")
+_CLOSED: Final = (")", "}", "]")
+
+
+class TokenCursor:
+    """Goes through a text token by token; SPARQL's tokens are those of this language, too."""
+
+    def __init__(self, text: str, start: Position) -> None:
+        """Take a text; ``start`` is the place of its first character.
+
+        Raises:
+            QueryError: a character that starts no token, or a string without its end.
+        """
+        self.source = QueryText(text, start)
+        self.tokens = list(tokens(self.source))
+        self.at = 0
+        self.prefixes: Mapping[str, str] = {}
+        self.base: str | None = None
+        self._read: dict[Hashable, Query] = {}
+        self._templates = Templates()
+
+    @property
+    def token(self) -> Lexeme | None:
+        """The token that comes next; None at the end."""
+        return self.tokens[self.at] if self.at < len(self.tokens) else None
+
+    def offset(self, at: int | None = None) -> int:
+        """Where a token begins in the text, the next one if it is not given."""
+        place = self.at if at is None else at
+        if place < len(self.tokens):
+            return self.tokens[place].start
+        return len(self.source.text.rstrip())
+
+    def position(self, at: int | None = None) -> Position:
+        """The place of a token in the file."""
+        return self.source.position(self.offset(at))
+
+    def is_word(self, *words: str) -> bool:
+        """Whether one of these words comes next, in small or capital letters."""
+        return self.at < len(self.tokens) and self.tokens[self.at].value.lower() in words
+
+    def take_word(self, *words: str) -> str | None:
+        """Pass over one of these words, if it comes next."""
+        if not self.is_word(*words):
+            return None
+        return self.take().value.lower()
+
+    def take(self) -> Lexeme:
+        """Pass over the next token."""
+        self.at += 1
+        return self.tokens[self.at - 1]
+
+    def expect(self, *marks: str) -> Lexeme:
+        """Pass over one of these words or marks.
+
+        Raises:
+            QueryError: something else comes next.
+        """
+        if not self.is_word(*marks):
+            self.fail(" or ".join(f"'{mark}'" for mark in marks))
+        return self.take()
+
+    def name(self, what: str) -> str:
+        """Pass over a word that the text chooses.
+
+        Raises:
+            QueryError: something else comes next.
+        """
+        token = self.token
+        if token is None or not token.value.isidentifier():
+            self.fail(what)
+        return self.take().value
+
+    def variable(self) -> str:
+        """Pass over a variable.
+
+        Raises:
+            QueryError: something else comes next.
+        """
+        if self.token is None or self.token.type != "VARIABLE":
+            self.fail("a ?variable")
+        return self.take().value[1:]
+
+    def closing(self) -> int:
+        """Pass over what stands in the brackets that begin here; the place of their end.
+
+        Raises:
+            QueryError: they have no end.
+        """
+        start, depth = self.at, 0
+        while (token := self.token) is not None:
+            depth += (token.value in _OPEN) - (token.value in _CLOSED)
+            self.at += 1
+            if depth == 0:
+                return self.at - 1
+        opened = self.tokens[start].value
+        closed = _CLOSED[_OPEN.index(opened)]
+        raise self.error(f"'{opened}' has no end: expected '{closed}'", start)
+
+    def between(self, first: int, last: int) -> str:
+        """The text from one token to another one, as it is written, without the last one."""
+        return self.source.text[self.offset(first) : self.offset(last)]
+
+    def query(self, before: str, inner: str, after: str, at: int) -> Query:
+        """The meaning of a query of which ``inner`` stands in the text, from a token on.
+
+        Of a thousand rules many say the same: what has been read is remembered, and so is what
+        differs in constants only.
+
+        Raises:
+            QueryError: it is not valid; the place is that in the text.
+        """
+        text = f"{before}{inner}{after}"
+        key = text, self.base, tuple(self.prefixes.items())
+        if key not in self._read:
+
+            def read(text: str) -> Query:
+                # Texts that differ in constants share what was read, but no places.
+                return replace(self.reading(text, at, len(before))().meaning, places=None)
+
+            self._read[key] = self._templates.query(text, self.prefixes, self.base, read)
+        return self._read[key]
+
+    def reading(self, text: str, at: int, before: int = 0) -> Reading:
+        """Reads a query of the text, from a token on, with the places of its parts.
+
+        So many of its characters ``before`` that token do not stand in the text.
+        """
+        place = self.position(at)
+        start = Position(place.file, place.line, place.column - before)
+        return partial(read_query, text, start=start, prefixes=self.prefixes, base=self.base)
+
+    def error(self, told: str, at: int) -> QueryError:
+        """What is wrong with the text at a token."""
+        return QueryError(told, position=self.position(at))
+
+    def fail(self, expected: str) -> NoReturn:
+        """Say what was expected here.
+
+        Raises:
+            QueryError: always.
+        """
+        token = self.token
+        told = "the text ends here" if token is None else f"unexpected '{token.value[:40]}'"
+        raise self.error(f"{told}: expected {expected}", self.at)

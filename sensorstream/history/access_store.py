@@ -1,0 +1,115 @@
+"""API keys and the audit log, as the store keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import Engine, Row, delete, func, insert, or_, select, update
+
+from sensorstream.access.api_keys import Key
+from sensorstream.access.audit import AuditedChange
+from sensorstream.access.roles import Role
+from sensorstream.history.database import record, rows_of, translating
+from sensorstream.history.tables import audit, keys
+
+
+class PostgresKeys:
+    """Safe to use from several threads and processes; every method is one transaction.
+
+    All of them raise :class:`~sensorstream.errors.HistoryError` when the database fails.
+    """
+
+    def __init__(self, database: Engine) -> None:
+        self._database = database
+
+    def add(self, key: Key, replaced_from: datetime | None = None) -> None:
+        """Keep a new key; with ``replaced_from``, older ones of its name end by that time."""
+        row = asdict(key) | {
+            "roles": [each.value for each in key.roles],
+            "sources": None if key.sources is None else list(key.sources),
+        }
+        with translating("cannot store the key"), self._database.begin() as connection:
+            if replaced_from is not None:
+                connection.execute(
+                    update(keys)
+                    .where(keys.c.name == key.name)
+                    # least() ignores null: a key without an end gets this one.
+                    .values(expires_at=func.least(keys.c.expires_at, replaced_from))
+                )
+            connection.execute(insert(keys).values(row))
+
+    def all(self) -> list[Key]:
+        """All keys, oldest first, those that are not valid any more too."""
+        query = select(keys).order_by(keys.c.created_at, keys.c.prefix)
+        return [_key(row) for row in rows_of(self._database, "cannot read the keys", query)]
+
+    def revoke(self, named: str, at: datetime) -> list[str]:
+        """End the keys with a name, or the one with a beginning; the beginnings of those ended."""
+        command = (
+            update(keys)
+            .where(or_(keys.c.name == named, keys.c.prefix == named))
+            .where(keys.c.revoked_at.is_(None))
+            .values(revoked_at=at)
+            .returning(keys.c.prefix)
+        )
+        with translating("cannot revoke the key"), self._database.begin() as connection:
+            return list(connection.execute(command).scalars())
+
+    def used(self, when: Mapping[str, datetime]) -> None:
+        """Note when keys, by their beginnings, were last used."""
+        with translating("cannot note the use of keys"), self._database.begin() as connection:
+            for prefix, moment in when.items():
+                connection.execute(
+                    update(keys).where(keys.c.prefix == prefix).values(used_at=moment)
+                )
+
+
+def _key(row: Row[Any]) -> Key:
+    return record(
+        Key,
+        row,
+        digest=bytes(row.digest),
+        # A role that only a newer version has gives nothing here.
+        roles=tuple(Role(each) for each in row.roles if each in list(Role)),
+        sources=None if row.sources is None else tuple(row.sources),
+    )
+
+
+_COLUMNS: Final = ("at", "kind", "who", "address", "method", "path", "status")
+
+
+class PostgresAuditLog:
+    """Safe to use from several threads and processes; every method is one transaction.
+
+    All of them raise :class:`~sensorstream.errors.HistoryError` when the database fails.
+    """
+
+    def __init__(self, database: Engine) -> None:
+        self._database = database
+
+    def add(self, change: AuditedChange) -> None:
+        """Write a change down; its number is given here."""
+        row = {name: _storable(getattr(change, name)) for name in _COLUMNS}
+        with translating("cannot write the audit log"), self._database.begin() as connection:
+            connection.execute(insert(audit).values(row))
+
+    def before(self, seq: int | None, limit: int) -> list[AuditedChange]:
+        """Up to ``limit`` changes, newest first, with a number below ``seq``."""
+        query = select(audit).order_by(audit.c.seq.desc()).limit(limit)
+        if seq is not None:
+            query = query.where(audit.c.seq < seq)
+        rows = rows_of(self._database, "cannot read the audit log", query)
+        return [record(AuditedChange, row) for row in rows]
+
+    def forget(self, before: datetime) -> None:
+        """Delete what is older than a time."""
+        with translating("cannot shorten the audit log"), self._database.begin() as connection:
+            connection.execute(delete(audit).where(audit.c.at < before))
+
+
+def _storable(value: object) -> object:
+    """PostgreSQL keeps no NUL in a text, and a path may have one."""
+    return value.replace("\0", "\\0") if isinstance(value, str) else value

@@ -1,0 +1,143 @@
+"""A SPARQL query run in PostgreSQL: one read-only transaction of the reader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import Final
+
+from psycopg2 import extensions
+
+from sensorstream.history.asking.checked_question import (
+    CheckedQuestion,
+    QuestionPlan,
+    question_plan,
+)
+from sensorstream.history.asking.history_relations import (
+    LiveSource,
+    begin_question,
+    scope_of,
+    tell_spans,
+)
+from sensorstream.history.asking.query_answer import Answer, answer_of, limited
+from sensorstream.history.read_only_sql import (
+    bounded,
+    described,
+    explained,
+    fetched,
+    milliseconds,
+    stoppable,
+)
+from sensorstream.history.term_dictionary import TermKey, look_up, term_key
+from sensorstream.model.terms import Term
+from sensorstream.processes.stopping import Stop
+from sensorstream.sparql.algebra import Query
+from sensorstream.sparql.answerable import HISTORY_GRAPHS
+from sensorstream.sql.dialect_writer import POSTGRES, text_of
+from sensorstream.sql.sparql.compiled_query import SqlQuery
+from sensorstream.sql.sparql.query_forms import compile_query, constants
+
+_BEGIN: Final = (
+    "select set_config('search_path', 'store', true), "
+    # All rows are fetched, so plan for the whole result.
+    "set_config('cursor_tuple_fraction', '1', true), "
+    "set_config('statement_timeout', %s, true)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AskingLimits:
+    """``timeout``: seconds PostgreSQL may work; ``rows``: the most solutions or triples."""
+
+    timeout: float
+    rows: int
+
+
+@contextmanager
+def answered(
+    url: str,
+    question: CheckedQuestion,
+    limits: AskingLimits,
+    live: LiveSource | None = None,
+    stop: Stop | None = None,
+) -> Iterator[Answer]:
+    """Answer a question to history, on one snapshot; its rows are read within the block.
+
+    Args:
+        url: the history's URL.
+        question: what is asked.
+        limits: of the answer.
+        live: also ask what holds now.
+        stop: ends it early.
+
+    Raises:
+        QueryError: the query cannot be answered.
+        Overrun: it takes too long or has too many rows; also while the rows are read.
+        UnsupportedQuery: it has a part that SQL cannot say with the same meaning.
+        HistoryError: the database cannot be reached.
+    """
+    with _compiled(url, question, limits, live, stop) as (cursor, query, ends):
+        text = text_of(query.tree, POSTGRES)
+        with explained(text):
+            cursor.execute(f"declare answer no scroll cursor for {text}")
+        columns = described(cursor, text)
+        batches = fetched(cursor, columns, text, ends - monotonic())
+        yield answer_of(query, limited(bounded(batches), limits.rows))
+
+
+def plan_of(
+    url: str,
+    question: CheckedQuestion,
+    limits: AskingLimits,
+    live: LiveSource | None = None,
+    stop: Stop | None = None,
+    *,
+    analyze: bool = False,
+) -> QuestionPlan:
+    """The SQL of a question, in lines, and PostgreSQL's plan for it.
+
+    ``analyze``: run it, so that the plan has the rows and the times that there were.
+
+    Raises:
+        QueryError, UnsupportedQuery, HistoryError: see :func:`answered`.
+    """
+    with _compiled(url, question, limits, live, stop) as (cursor, query, _):
+        options = "analyze, buffers" if analyze else "costs"
+        with explained(""):
+            cursor.execute(f"explain ({options}) {text_of(query.tree, POSTGRES)}")
+            lines = [row[0] for row in cursor.fetchall()]
+        sql = text_of(query.tree, POSTGRES, pretty=True)
+        return question_plan(question.query, sql, "\n".join(lines))
+
+
+@contextmanager
+def _compiled(
+    url: str,
+    question: CheckedQuestion,
+    limits: AskingLimits,
+    live: LiveSource | None,
+    stop: Stop | None = None,
+) -> Iterator[tuple[extensions.cursor, SqlQuery, float]]:
+    """A cursor in the transaction of the question, its SQL, and when its time is over."""
+    with stoppable(url, stop, limits.timeout) as connection, connection.cursor() as cursor:
+        ends = monotonic() + limits.timeout
+        with explained(""):
+            timeout = milliseconds(limits.timeout)
+            new = begin_question(
+                connection, cursor, lambda: cursor.execute(_BEGIN, (timeout,)), live
+            )
+            ids = numbers_of(cursor, question.query, new)
+        scope = replace(scope_of(question.time, ids, live=live is not None), marked=True)
+        tell_spans(scope, question.time)
+        yield cursor, compile_query(question.query, scope), ends
+
+
+def numbers_of(
+    cursor: extensions.cursor, query: Query, new: Mapping[TermKey, int]
+) -> dict[Term, int]:
+    """The numbers of a query's constants, as far as they have one; ``new`` are of no dictionary."""
+    keys = {term: term_key(term) for term in constants(query, HISTORY_GRAPHS)}
+    found = {**new, **look_up(cursor, list(keys.values()))}
+    return {term: found[key] for term, key in keys.items() if key in found}

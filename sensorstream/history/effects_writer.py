@@ -1,0 +1,270 @@
+"""The process that writes effects: its lock, which windows the history belongs to, how far it is.
+
+Another runner's windows would tell the same ends once more. On Spark, what the engines of many keys
+hold and wait for is kept as the last batches left it: a batch is repeated after a crash, maybe when
+it is stored already, and must then wake the same engines. So the table keeps for each engine also
+what was true before the last batch.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from enum import Flag
+from hashlib import sha256
+from typing import Final, Literal
+
+from psycopg2 import extensions
+from psycopg2.extras import Json, execute_values
+
+from sensorstream.errors import HistoryError
+from sensorstream.history.database import (
+    OwnConnection,
+    describe,
+    one_value,
+    opened,
+    pipelined,
+    translating,
+)
+from sensorstream.model.timeline import Instant
+from sensorstream.model.waits import Waits
+
+_JOURNAL_LOCK: Final = 0x53535752
+EFFECTS_LOCK: Final = 0x53535746
+"""The advisory lock of the process that writes effects."""
+# The server notices a killed writer within moments; a restart must not fail for them.
+_PATIENCE: Final = 5.0
+
+
+class Writes(Flag):
+    """What a process writes; two processes must not write the same."""
+
+    JOURNAL = 1
+    """New entries: :meth:`.PostgresStore.append`."""
+    EFFECTS = 2
+    """All else: effects, the watermark and checkpoints."""
+    ALL = JOURNAL | EFFECTS
+
+
+def lock(what: Writes, connection: extensions.connection, url: str) -> None:
+    """Become the only process that writes the journal, or the only one that writes effects.
+
+    The lock lasts as long as the connection, also after the process was killed.
+
+    Raises:
+        HistoryError: another process writes it.
+    """
+    key = EFFECTS_LOCK if what is Writes.EFFECTS else _JOURNAL_LOCK
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        with translating("cannot lock the store"), pipelined(connection) as cursor:
+            if one_value(cursor, "select pg_try_advisory_lock(%s)", (key,)):
+                return
+        if time.monotonic() > deadline:
+            raise HistoryError(
+                f"another process writes to {describe(url)}: stop it first, or give "
+                "this one a store of its own"
+            )
+        time.sleep(0.1)
+
+
+_SETTINGS: Final = {"engine": "one engine", "spark": "engines on Spark"}
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineRunner:
+    """What decides which window an entry of the journal goes to.
+
+    ``key`` parts the windows; empty: there is one. ``by_count``: they count elements, and messages
+    do not wait for each other, so that a window depends on the entries of its key alone.
+    """
+
+    kind: Literal["engine", "spark"]
+    key: str
+    by_count: bool
+
+    def __str__(self) -> str:
+        return f"{_SETTINGS[self.kind]} (pipeline.runner = {self.kind!r}{self._by_key})"
+
+    @property
+    def _by_key(self) -> str:
+        return f", pipeline.key = {self.key!r}" if self.kind == "spark" else ""
+
+    def goes_on_from(self, other: PipelineRunner) -> bool:
+        """Whether its windows, rebuilt from the journal, hold what the other's do."""
+        if self.kind == other.kind:
+            return self.kind == "engine" or self.key == other.key
+        return self.by_count and other.by_count and bool(self.key) and self.key == other.key
+
+
+def claim(url: str, runner: PipelineRunner) -> None:
+    """Write down that a runner is the history's; the schema is there.
+
+    Raises:
+        HistoryError: another one is, and its windows hold what this one would store again.
+    """
+    doing = "cannot read which runner the history belongs to"
+    with opened(url, doing, application="sensorstream runner") as cursor:
+        cursor.execute(
+            "select runner, exists (select from store.messages) from store.pipeline for update"
+        )
+        found, begun = cursor.fetchone() or (None, False)
+        known = None if found is None else PipelineRunner(**found)
+        if begun and known is not None and not runner.goes_on_from(known):
+            raise HistoryError(
+                f"the history {describe(url)} belongs to {known}, and this is {runner}: what is in "
+                "the windows there would be missing or stored twice. Set [pipeline] as it was, or "
+                "give this runner an empty database (history.url, or history.folder). One can "
+                "follow the other where both have the same windows: window.unit = individuals or "
+                "triples, window.partition = source, pipeline.key = source, and no time.lateness"
+            )
+        if known != runner:
+            cursor.execute("update store.pipeline set runner = %s", (Json(asdict(runner)),))
+
+
+_QUERY: Final = """
+    select
+        coalesce((select watermark from store.progress), 0),
+        (select coalesce(max(seq), 0) from store.messages),
+        (select stored_at from store.pipeline),
+        (select count(*) from store.engines where "until" is null),
+        exists (
+            select from store.engines e join store.pipeline p on e.moved <= p.moved
+            where e."until" is null and e.moved is not null
+        ),
+        exists (
+            select from pg_locks l join pg_database d on d.oid = l.database
+            where l.locktype = 'advisory' and l.granted and l.classid = 0 and l.objid = %s
+                and d.datname = current_database()
+        )
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class JournalPosition:
+    """Numbers of entries; and when the last batch was stored, None before the first.
+
+    ``keys`` counts the engines that hold something; ``behind``: one of them waits for a time that
+    others have reached. ``runs``: a process may write effects now.
+    """
+
+    journalled: int
+    stored: int
+    stored_at: datetime | None = None
+    keys: int = 0
+    behind: bool = False
+    runs: bool = True
+
+    @property
+    def lag(self) -> int:
+        """Entries that wait."""
+        return self.journalled - self.stored
+
+    def __str__(self) -> str:
+        if not self.runs:
+            told = f"no pipeline runs, {self.lag} entries wait: start sensorstream stream"
+        else:
+            told = f"{self.lag} entries wait" if self.lag else ""
+        if told and self.stored_at is not None:
+            told += f"; last stored {self.stored_at.isoformat(timespec='seconds')}"
+        return told
+
+
+class PositionReader(OwnConnection):
+    """Reads the position on a connection of its own, so in any thread."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(lambda: url, "sensorstream position")
+
+    def read(self) -> JournalPosition:
+        """The position now, all of one moment.
+
+        Raises:
+            HistoryError: the history cannot be reached.
+        """
+        with self.cursor("cannot read how far the pipeline is") as cursor:
+            cursor.execute(_QUERY, (EFFECTS_LOCK,))
+            row = cursor.fetchone() or (0, 0, None, 0, False, False)
+        stored, journalled, *more = row
+        return JournalPosition(journalled, stored, *more)
+
+
+@dataclass(frozen=True, slots=True)
+class EngineStanding:
+    """One engine after a batch.
+
+    ``now`` is its application time, ``heard`` the time of arrival of the last message of the batch
+    that went to it.
+    """
+
+    key: str
+    individuals: int
+    waits: Waits
+    now: Instant | None
+    heard: Instant | None
+
+
+@dataclass(frozen=True, slots=True)
+class Standings:
+    """Those engines that a batch changed; ``upto`` is its last entry."""
+
+    upto: int
+    changed: Sequence[EngineStanding]
+
+
+def store_standings(cursor: extensions.cursor, standings: Standings, *, new: bool) -> None:
+    """Write down how a batch has left the engines; nothing if it is written already.
+
+    ``new``: the batch's effects are stored with it.
+    """
+    upto, changed = standings.upto, standings.changed
+    moved = max((each.now for each in changed if each.now is not None), default=None)
+    heard = max((each.heard for each in changed if each.heard is not None), default=None)
+    covered = one_value(
+        cursor,
+        "update store.pipeline set covered = routed, routed = %s, moved = greatest(moved, %s), "
+        "moved_at = greatest(moved_at, %s), stored_at = case when %s then now() else stored_at end "
+        "where routed < %s returning covered",
+        (upto, moved, heard, new, upto),
+    )
+    if covered is None:
+        return
+    # What was replaced by the batch before can be asked for no more.
+    cursor.execute('delete from store.engines where "until" <= %s', (covered,))
+    digests = [sha256(each.key.encode()).digest() for each in changed]
+    cursor.execute(
+        'update store.engines set "until" = %s where "until" is null and digest = any(%s)',
+        (upto, digests),
+    )
+    execute_values(
+        cursor,
+        "insert into store.engines (digest, since, key, individuals, received, moved, present) "
+        "values %s",
+        [
+            (digest, upto, each.key, each.individuals, waits.received, waits.moved, waits.present)
+            for digest, each in zip(digests, changed, strict=True)
+            if (waits := each.waits) or each.individuals
+        ],
+    )
+
+
+def forget_standings(cursor: extensions.cursor) -> None:
+    """The journal is processed from its beginning again."""
+    cursor.execute("delete from store.engines")
+    cursor.execute("update store.pipeline set routed = 0, covered = 0, moved = null")
+
+
+def waiting_keys(
+    cursor: extensions.cursor, after: int, times: tuple[Instant, Instant, Instant] | None
+) -> Iterator[str]:
+    """The keys of the engines that wait for no later times, after the batch that ended so.
+
+    ``times`` are those of :meth:`.Waits.over`; None: all that hold something.
+    """
+    query = 'select key from store.engines where since <= %s and ("until" is null or "until" > %s)'
+    if times is not None:
+        query += " and (received <= %s or moved <= %s or present <= %s)"
+    cursor.execute(query, (after, after, *(times or ())))
+    return (key for (key,) in cursor)

@@ -1,0 +1,245 @@
+"""SELECT, UNION, LIMIT and GROUP BY over intervals, and what holds always.
+
+A group is told anew each time one of its rows ends. Its aggregates are those of all rows that have
+ended by then; or, where its length is bounded, of as many as start late enough. Its interval is the
+hull of theirs. What background knowledge makes by itself never ends, so it is in no group.
+"""
+
+from __future__ import annotations
+
+from bisect import insort_right
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from operator import itemgetter
+from typing import Any, Final
+
+from sensorstream.model.timeline import Instant
+from sensorstream.network.intervals.interval_node import (
+    OncePerInstant,
+    TimedNode,
+    ended,
+    order_of_use,
+)
+from sensorstream.network.node import Node, Past
+from sensorstream.network.operators.group_by import AggregateColumn, AggregatedGroup, GroupColumns
+from sensorstream.network.operators.row_operators import RowByRow, UnionOperator
+from sensorstream.network.plan import nodes as plans
+from sensorstream.network.rows import TimedRow, key_of, slots_of
+
+_start: Final[Callable[[TimedRow], Any]] = itemgetter(0)
+
+
+class TimedProject(OncePerInstant, RowByRow):
+    """SELECT: rows that become equal are one solution."""
+
+
+class TimedUnion(OncePerInstant, UnionOperator):
+    """The rows of all inputs; where one lacks a variable it is unbound."""
+
+
+class TimedFirst(TimedNode):
+    """LIMIT and OFFSET: those of all rows that end first, since what comes later changes nothing.
+
+    What holds always comes before all that happens. Solutions that end together are taken in the
+    order of their starts, and then of their bindings by name. It remembers as many as decide which
+    of the later ones are wanted.
+    """
+
+    def __init__(self, plan: plans.SlicePlan, source: Node) -> None:
+        super().__init__((source,), plan.variables, plan.certain)
+        self._offset = plan.offset
+        self._limit = plan.limit
+        self._lasting = 0
+        self._told = _Told(plan.offset + (plan.limit or 0))
+
+    def flush(self) -> None:
+        (source,) = self.inputs
+        before = self._lasting + len(self._told)
+        if self._limit is not None and before >= self._offset + self._limit:
+            return
+        rows = sorted(source.added, key=order_of_use(self.variables))
+        self._told.add(rows)
+        self.give(self._cut(rows, before))
+
+    def _cut(self, rows: list[TimedRow], before: int) -> list[TimedRow]:
+        first = max(self._offset - before, 0)
+        if self._limit is None:
+            return rows[first:]
+        return rows[first : max(self._offset + self._limit - before, 0)]
+
+    def renew(self) -> None:
+        (source,) = self.inputs
+        rows = sorted(dict.fromkeys(source.rows()), key=order_of_use(self.variables))
+        self._lasting = len(rows)
+        self.always = self._cut(rows, 0)
+
+    def kept(self) -> Sequence[tuple[int, Past]]:
+        return ((0, self._told),)
+
+
+class _Told(list[TimedRow]):
+    """The first so many rows, in the order they came."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+
+    def add(self, rows: Iterable[TimedRow]) -> None:
+        self += islice(rows, max(self._most - len(self), 0))
+
+    def forget(self, now: Instant) -> None:
+        """Nothing: they have been told."""
+
+    def happened(self) -> Iterator[TimedRow]:
+        return iter(self)
+
+
+def same_occurrence(
+    names: Sequence[str], pairs: Iterable[tuple[str, str]]
+) -> Callable[[TimedRow], bool]:
+    """Whether the labelled occurrences that are of the same triple are one occurrence."""
+    places = slots_of(names)
+    compared = [(places[one], places[other]) for one, other in pairs]
+
+    def test(row: TimedRow) -> bool:
+        return all(row[i][:3] != row[j][:3] or row[i] == row[j] for i, j in compared)
+
+    return test
+
+
+class _Members(AggregatedGroup):
+    """The rows of one group in the order of their starts; the first ``head`` are gone already."""
+
+    __slots__ = ("end", "head", "rows")
+
+    def __init__(self, kept: Iterable[AggregateColumn]) -> None:
+        super().__init__(kept)
+        self.rows: list[TimedRow] = []
+        self.head = 0
+        self.end: Instant = 0
+        """The end of the row that came last; no other ends later."""
+
+    def add(self, row: TimedRow) -> None:
+        """Take a row in: most often what ends last has started last, too."""
+        rows = self.rows
+        if rows and row[0] < rows[-1][0]:
+            insort_right(rows, row, lo=self.head, key=_start)
+        else:
+            rows.append(row)
+        self.end = row[1]
+        self.take(row, 1)
+
+    def drop_first(self) -> None:
+        """Take out what started first."""
+        rows, head = self.rows, self.head
+        self.take(rows[head], -1)
+        self.head = head = head + 1
+        if 2 * head > len(rows):
+            del rows[:head]
+            self.head = 0
+
+
+class TimedGroup(TimedNode):
+    """Keeps the aggregates of each group: a row costs what its aggregates make of it.
+
+    One that started before others of its group is put among them, which moves these.
+    ``fits`` tests a row's interval for the length that is asked for, ``longest`` is never shorter
+    than that; None: all rows stay.
+    """
+
+    def __init__(
+        self,
+        plan: plans.GroupPlan,
+        source: Node,
+        columns: Sequence[AggregateColumn],
+        fits: Callable[[TimedRow], bool] | None,
+        longest: int | None,
+    ) -> None:
+        super().__init__((source,), plan.variables, plan.certain)
+        slots = slots_of(source.variables)
+        self._keys = len(plan.keys)
+        self._key = key_of([slots[name] for name in plan.keys])
+        self._aggregates = GroupColumns(columns)
+        self._fits = fits
+        self._members = _Kept(self._key, self._aggregates, longest)
+
+    def flush(self) -> None:
+        (source,) = self.inputs
+        members, fits = self._members, self._fits
+        rows = source.added
+        now: Any = rows[0][1]
+        members.forget(now)
+        if fits is not None:
+            # One that is too long by itself is in no group.
+            rows = [row for row in rows if fits(row)]
+        results, many = self._aggregates.results, self._keys
+        for key, group in members.take(rows).items():
+            start = group.rows[group.head][0]
+            if fits is not None:
+                while not fits((start, now)):
+                    members.drop_first(group)
+                    start = group.rows[group.head][0]
+            keys = (key,) if many == 1 else key if many else ()
+            row: TimedRow = (start, now, *keys, *results(group))
+            self.added.append(row)
+
+    def kept(self) -> Sequence[tuple[int, Past]]:
+        return ((0, self._members),)
+
+
+class _Kept:
+    """The rows of all groups."""
+
+    def __init__(
+        self, key: Callable[[TimedRow], Any], aggregates: GroupColumns, longest: int | None
+    ) -> None:
+        # In the order of their ends.
+        self._groups: OrderedDict[Any, _Members] = OrderedDict()
+        self._key = key
+        self._columns = aggregates.kept
+        self._longest = longest
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def add(self, rows: Iterable[TimedRow]) -> None:
+        self.take(rows)
+
+    def take(self, rows: Iterable[TimedRow]) -> dict[Any, _Members]:
+        """Take rows in, none of which ends before one that is there: the groups that get some."""
+        groups = self._groups
+        touched: dict[Any, _Members] = {}
+        for row in rows:
+            key = self._key(row)
+            group = groups.get(key)
+            if group is None:
+                group = groups[key] = _Members(self._columns)
+            elif key not in touched:
+                groups.move_to_end(key)
+            touched[key] = group
+            group.add(row)
+            self._size += 1
+        return touched
+
+    def drop_first(self, group: _Members) -> None:
+        """Take out what started first in a group."""
+        group.drop_first()
+        self._size -= 1
+
+    def forget(self, now: Instant) -> None:
+        """Let go of groups of which nothing can be taken together with what ends now."""
+        if self._longest is None:
+            return
+        groups, horizon = self._groups, now - self._longest
+        while groups:
+            key, group = next(iter(groups.items()))
+            if group.end >= horizon:
+                return
+            del groups[key]
+            self._size -= group.count
+
+    def happened(self) -> Iterator[TimedRow]:
+        everything = (row for each in self._groups.values() for row in each.rows[each.head :])
+        return iter(sorted(everything, key=ended))

@@ -1,0 +1,164 @@
+"""GROUP BY: one row for each group (SPARQL 1.1, section 18.5.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sensorstream.network.aggregates import AggregationKind, kind_of
+from sensorstream.network.node import Node
+from sensorstream.network.plan.nodes import GroupPlan as GroupPlan
+from sensorstream.network.rows import Row, key_of, slots_of
+from sensorstream.sparql.algebra import Aggregate
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateColumn:
+    """One aggregate: its variable, how it is kept, and what of a row it takes.
+
+    Columns of the same ``values`` take the same of every row.
+    """
+
+    variable: str
+    kind: AggregationKind
+    values: Hashable
+    value: Callable[[Row], Any]
+
+
+def columns_of(
+    plan: GroupPlan, value: Callable[[Aggregate], Callable[[Row], Any]]
+) -> list[AggregateColumn]:
+    """The aggregates of a plan; ``value`` tells what one takes of a row."""
+    return [
+        AggregateColumn(name.name, kind_of(each), each.expression, value(each))
+        for name, each in plan.aggregates
+    ]
+
+
+class GroupColumns:
+    """The aggregates of a GROUP BY; those kept alike, of the same values, share a state."""
+
+    def __init__(self, columns: Iterable[AggregateColumn]) -> None:
+        kept = {(c.kind.made, c.values): c for c in columns}
+        self.kept = tuple(kept.values())
+        """Those that have a state of their own."""
+        places = {each: place for place, each in enumerate(kept)}
+        self._results = tuple((c.kind.result, places[c.kind.made, c.values]) for c in columns)
+
+    def results(self, group: AggregatedGroup) -> Row:
+        """The aggregates of a group."""
+        states = group.states
+        return tuple([result(states[place]) for result, place in self._results])
+
+
+class AggregatedGroup:
+    """How many rows a group has, their aggregations, and the row they make together."""
+
+    __slots__ = ("count", "row", "states", "takes")
+
+    def __init__(self, kept: Iterable[AggregateColumn]) -> None:
+        self.count = 0
+        self.states = [column.kind.make() for column in kept]
+        self.takes = [(c.value, each.take) for c, each in zip(kept, self.states, strict=True)]
+        self.row: Row | None = None
+        """None until it has been given out."""
+
+    def take(self, row: Row, weight: int) -> None:
+        """A row comes, or goes."""
+        self.count += weight
+        for value, take in self.takes:
+            take(value(row), weight)
+
+
+class GroupOperator(Node):
+    """Keeps the aggregates of each group; O(1) per row, MIN and MAX O(log n).
+
+    ``keys`` are variables of the input. Without keys there is one group, always. A group's row
+    is made once an instant, after all its changes.
+    """
+
+    def __init__(
+        self, source: Node, keys: Sequence[str], columns: Sequence[AggregateColumn]
+    ) -> None:
+        super().__init__(
+            (source,), (*keys, *(c.variable for c in columns)), source.certain.intersection(keys)
+        )
+        slots = slots_of(source.variables)
+        self._keys = tuple(keys)
+        self._key = key_of([slots[name] for name in keys])
+        self._columns = tuple(columns)
+        self._aggregates = GroupColumns(columns)
+        self._groups: dict[Any, AggregatedGroup] = {}
+        if not keys:
+            self._groups[None] = AggregatedGroup(self._aggregates.kept)
+
+    def flush(self) -> None:
+        (source,) = self.inputs
+        # What comes is taken first: nothing is ever taken out that is not there.
+        if not self._keys:
+            group = self._groups[None]
+            for row in source.added:
+                group.take(row, 1)
+            for row in source.removed:
+                group.take(row, -1)
+            self._give(group, self._row(None, group))
+            return
+        touched: dict[Any, AggregatedGroup] = {}
+        self._take(source.added, 1, touched)
+        self._take(source.removed, -1, touched)
+        for key, group in touched.items():
+            if group.count:
+                self._give(group, self._row(key, group))
+            else:
+                del self._groups[key]
+                self._give(group, None)
+
+    def _take(self, rows: Iterable[Row], weight: int, touched: dict[Any, AggregatedGroup]) -> None:
+        groups, key = self._groups, self._key
+        for row in rows:
+            at = key(row)
+            group = touched.get(at)
+            if group is None:
+                group = groups.get(at)
+                if group is None:
+                    group = groups[at] = AggregatedGroup(self._aggregates.kept)
+                touched[at] = group
+            group.take(row, weight)
+
+    def _row(self, key: Any, group: AggregatedGroup) -> Row:
+        results = self._aggregates.results(group)
+        if not self._keys:
+            return results
+        return (key, *results) if len(self._keys) == 1 else (*key, *results)
+
+    def _give(self, group: AggregatedGroup, new: Row | None) -> None:
+        old = group.row
+        if old != new:
+            group.row = new
+            if old is not None:
+                self.removed.append(old)
+            if new is not None:
+                self.added.append(new)
+
+    @property
+    def apart(self) -> bool:
+        # A group's new row differs from the old one, and from those of all other groups.
+        return True
+
+    def of_nothing(self) -> list[Row]:
+        """The rows of it if its input had none."""
+        if self._keys:
+            return []
+        return [self._row(None, AggregatedGroup(self._aggregates.kept))]
+
+    def load(self) -> None:
+        self._take(self.inputs[0].rows(), 1, {})
+        for key, group in self._groups.items():
+            group.row = self._row(key, group)
+
+    def rows(self) -> Iterator[Row]:
+        return (group.row for group in self._groups.values() if group.row is not None)
+
+    def size(self) -> int:
+        return len(self._groups)

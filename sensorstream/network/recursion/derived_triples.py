@@ -1,0 +1,134 @@
+"""The triples that a program has derived, in the knowledge base that it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
+from sensorstream.model.events import Delta
+from sensorstream.model.terms import IRI, Triple
+from sensorstream.model.timeline import Instant
+
+
+class Derived:
+    """One graph of a knowledge base, written by several strata.
+
+    A triple is in it as long as at least one stratum derives it. The marks of the other graphs show
+    whether the same triple is also asserted; what the graphs ``known`` hold, which never change, is
+    not written. ``bereft`` is called with a derived triple that has
+    lost an assertion, or a stratum, and may now be supported only by itself; ``held`` with each
+    triple that is about to come, or has one more reason.
+    """
+
+    def __init__(
+        self,
+        kb: KnowledgeBase,
+        origin: Origin,
+        bereft: Callable[[Triple], None],
+        known: Origin,
+    ) -> None:
+        self.time: Instant = 0
+        self.kb = kb
+        self.held: Callable[[Triple], None] | None = None
+        self._origin = origin
+        self._known = int(known)
+        self._mark = int(origin)
+        self._bereft = bereft
+        # How many strata beyond the first derive a triple: usually none, and then no entry.
+        self._also: dict[Triple, int] = {}
+        self._weights: dict[Triple, int] = {}
+        self._followed: dict[IRI, dict[Triple, None]] = {}
+        kb.subscribe(self._marked)
+
+    def add(self, triples: Iterable[Triple]) -> None:
+        """A stratum derives these triples now, and did not before."""
+        marks_of, mark, known = self.kb.marks, self._mark, self._known
+        new = []
+        for triple in triples:
+            marks = marks_of(triple)
+            if marks & mark:
+                self._also[triple] = self._also.get(triple, 0) + 1
+                if triple[1] in self._followed:
+                    self._followed[triple[1]][triple] = None
+                if self.held is not None:
+                    self.held(triple)
+            elif not marks & known:
+                new.append(triple)
+        self.kb.apply(self._origin, Delta(self.time, added=tuple(new)))
+        self._weigh(new, 1)
+
+    def remove(self, triples: Iterable[Triple]) -> Iterable[Triple]:
+        """A stratum does not derive these triples any more; returns others that go along: none."""
+        gone = []
+        for triple in triples:
+            others = self._also.get(triple, 0)
+            if self.kb.marks(triple) & self._known:
+                continue
+            if not others:
+                gone.append(triple)
+                continue
+            if others == 1:
+                del self._also[triple]
+            else:
+                self._also[triple] = others - 1
+            self._bereft(triple)
+        self.kb.apply(self._origin, Delta(self.time, removed=tuple(gone)))
+        self._weigh(gone, -1)
+        return ()
+
+    def _weigh(self, triples: Iterable[Triple], weight: int) -> None:
+        weights = self._weights
+        for triple in triples:
+            if triple in weights:
+                del weights[triple]
+            else:
+                weights[triple] = weight
+
+    def elsewhere(self, triple: Triple) -> bool:
+        """Whether a triple that a stratum derives is asserted, or derived by another stratum."""
+        return self.kb.marks(triple) != self._mark or triple in self._also
+
+    def clear(self) -> None:
+        """Forget who follows, and remove all derived triples."""
+        self.held = None
+        self._followed.clear()
+        self._also.clear()
+        self.remove(list(self.kb.triples(self._origin)))
+
+    def follow(self, properties: Iterable[IRI]) -> dict[Triple, None]:
+        """Where the triples of properties are noted that have other reasons now; at first all."""
+        touched: dict[Triple, None] = {}
+        for property in properties:
+            touched.update(dict.fromkeys(self.kb.match(None, property, None)))
+            self._followed[property] = touched
+        return touched
+
+    def touch(self, triples: Iterable[Triple]) -> None:
+        """Note that triples, if they are of a followed property, may have other reasons now."""
+        followed = self._followed
+        if not followed:
+            return
+        for triple in triples:
+            if triple[1] in followed:
+                followed[triple[1]][triple] = None
+
+    def taken(self) -> Delta:
+        """The change since the last call."""
+        weights, self._weights = self._weights, {}
+        return Delta(
+            self.time,
+            added=tuple(triple for triple, weight in weights.items() if weight > 0),
+            removed=tuple(triple for triple, weight in weights.items() if weight < 0),
+        )
+
+    def close(self) -> None:
+        """Stop following the knowledge base."""
+        self.kb.unsubscribe(self._marked)
+
+    def _marked(self, triple: Triple, old: int, new: int) -> None:
+        if triple[1] in self._followed:
+            self._followed[triple[1]][triple] = None
+        if new == self._mark and old & new:
+            self._bereft(triple)
+        elif self.held is not None and new > old:
+            self.held(triple)

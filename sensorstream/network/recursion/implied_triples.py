@@ -1,0 +1,60 @@
+"""What follows from asserted triples alone, counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from sensorstream.kb.graph_index import KnowledgeBase, Origin
+from sensorstream.model.events import Delta
+from sensorstream.model.terms import Triple
+
+_STATIC: Final = int(Origin.STATIC | Origin.STATIC_INFERRED)
+
+
+def unknown(kb: KnowledgeBase, delta: Delta) -> Delta:
+    """A change of conclusions without those that the static graphs hold."""
+    marks = kb.marks
+    return Delta(
+        delta.time,
+        tuple(triple for triple in delta.added if not marks(triple) & _STATIC),
+        tuple(triple for triple in delta.removed if not marks(triple) & _STATIC),
+    )
+
+
+class Implied:
+    """What follows from asserted triples: how many of them imply each conclusion."""
+
+    def __init__(self, conclusions: Callable[[Triple], Iterable[Triple]]) -> None:
+        self._conclusions = conclusions
+        self._counts: dict[Triple, int] = {}
+
+    def change(self, delta: Delta) -> Delta:
+        """The change of all conclusions that follows from one of the asserted triples."""
+        counts, conclusions = self._counts, self._conclusions
+        gone: dict[Triple, None] = {}
+        for triple in delta.removed:
+            for each in conclusions(triple):
+                count = counts[each]
+                if count == 1:
+                    del counts[each]
+                    gone[each] = None
+                else:
+                    counts[each] = count - 1
+        new: list[Triple] = []
+        for triple in delta.added:
+            for each in conclusions(triple):
+                known = counts.get(each)
+                if known is not None:
+                    counts[each] = known + 1
+                    continue
+                counts[each] = 1
+                if each in gone:
+                    del gone[each]
+                else:
+                    new.append(each)
+        return Delta(delta.time, tuple(new), tuple(gone))
+
+    def clear(self) -> None:
+        """Forget all asserted triples."""
+        self._counts.clear()

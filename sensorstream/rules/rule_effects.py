@@ -1,0 +1,145 @@
+"""The effects that the rules of one round request, and those already carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from sensorstream.kb.graph_index import KnowledgeBase
+from sensorstream.model.events import Alert, Cleared, Delta, Departure, Event, Individual, Message
+from sensorstream.model.terms import IRI, Subject, Term, Triple
+from sensorstream.model.timeline import Instant
+from sensorstream.rules.conditions import ConditionEvaluator, Solution
+from sensorstream.rules.lineage import Lineage
+from sensorstream.rules.rule_memory import (
+    AlertKey,
+    Answer,
+    Remembering,
+    RuleMemory,
+    RuleMemoryChange,
+    SolutionKey,
+    WaitingRule,
+)
+
+
+class RuleHost(Protocol):
+    """What rules need of the engine that runs them."""
+
+    @property
+    def kb(self) -> KnowledgeBase:
+        """The cache knowledge base, changed by :meth:`apply` only."""
+
+    @property
+    def evaluator(self) -> ConditionEvaluator:
+        """Answers the rules' SPARQL over ``kb``."""
+
+    @property
+    def departures(self) -> Sequence[Departure]:
+        """Every individual that left the window in this message so far; rounds extend it."""
+
+    def stay(self, name: Subject) -> Individual | None:
+        """The stay of an individual in the window; None: it is not there."""
+
+    def said_by(self, triple: Triple) -> Iterable[str]:
+        """The ids of the messages that said a statement, or caused it to be inferred."""
+
+    def apply(self, event: Event | None, removed: Sequence[Triple]) -> Delta:
+        """Take ``removed`` out of the window, then insert ``event``, then infer anew.
+
+        Returns:
+            What changed in the union of the graphs.
+        """
+
+
+@dataclass(slots=True)
+class Requested:
+    """The change of the window that one round requests."""
+
+    inserted: dict[Triple, None] = field(default_factory=dict)
+    replaced: dict[tuple[Subject, IRI], None] = field(default_factory=dict)
+    removed: dict[Triple, None] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.inserted or self.removed)
+
+
+@dataclass(slots=True)
+class RulesRun(Remembering):
+    """The rules' work for one message, or for a time that has come.
+
+    ``time`` is application time, never less than that of the message before. ``memory`` is what has
+    been kept of the messages before; it is not changed. ``said`` are the subjects of what the
+    message says. Names and alert ids begin with ``prefix``; "": with the message's id. ``late``: a
+    note for alerts that should have been raised earlier.
+    """
+
+    host: RuleHost
+    message: Message
+    time: Instant
+    memory: RuleMemory
+    changes: Requested = field(default_factory=Requested)
+    alerts: list[Alert] = field(default_factory=list)
+    replies: list[str] = field(default_factory=list)
+    warnings: dict[str, None] = field(default_factory=dict)
+    news: RuleMemoryChange = field(default_factory=RuleMemoryChange)
+    raised: set[AlertKey] = field(default_factory=set)
+    names: int = 0
+    cleared: list[Cleared] = field(default_factory=list)
+    said: Collection[Subject] = ()
+    prefix: str = ""
+    late: str = ""
+    fired: dict[str, set[frozenset[tuple[str, Term]]]] = field(default_factory=dict)
+    """The solutions with which each rule has fired, in the order of its first firing."""
+    made: dict[Triple, RuleFiring] = field(default_factory=dict)
+    """Which firing has inserted a statement, of this message."""
+    endings: list[AlertKey] = field(default_factory=list)
+    """Alerts to be cleared when the rules of this round have fired."""
+    in_turn: Collection[str] | None = None
+    """The rules whose time has come; None: all of which something is due."""
+    answer: Answer | None = None
+    """What the history has answered to a rule."""
+
+    def __post_init__(self) -> None:
+        self.prefix = self.prefix or self.message.id
+
+    def due(self, rule: str) -> dict[SolutionKey, WaitingRule]:
+        """What of a rule is due by now and has not fired."""
+        if not self.is_in_turn(rule):
+            return {}
+        due = ((key, self.holding(rule, key)) for key in self.memory.due_by(rule, self.time))
+        return {
+            key: each
+            for key, each in due
+            if each is not None and each.due is not None and each.due <= self.time
+        }
+
+    def is_in_turn(self, rule: str) -> bool:
+        """Whether a rule fires now if something of it is due."""
+        return self.in_turn is None or rule in self.in_turn
+
+    def clear(self, rule: str, key: str) -> None:
+        """End the open alert of a rule and key; alerts raised from now on are not meant."""
+        place = len(self.alerts)
+        self.cleared.append(Cleared(rule, "rule", key, self.time, self.message.id, place))
+
+
+@dataclass(slots=True)
+class RuleFiring:
+    """One solution of a rule's conditions, with which its actions are carried out."""
+
+    run: RulesRun
+    solution: Solution
+    rule: Lineage
+    _new: str = ""
+
+    @property
+    def new(self) -> str:
+        """``{new}``: a text that no other firing has, in this message or any other.
+
+        It is the message's id and a count, so that a replay makes the same names.
+        """
+        if not self._new:
+            self.run.names += 1
+            self._new = f"{self.run.prefix}-{self.run.names}"
+        return self._new

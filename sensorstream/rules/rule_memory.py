@@ -1,0 +1,197 @@
+"""The state that rules keep from message to message, and what they have asked the history."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from sensorstream.model.frozen import frozen
+from sensorstream.model.terms import Term
+from sensorstream.model.timeline import Instant
+from sensorstream.network.agenda import TimeQueue
+
+SolutionKey: TypeAlias = tuple[tuple[str, Term], ...]
+"""The variables of a solution with their values, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingRule:
+    """What a rule waits with: a solution that has begun, or an individual that has spoken.
+
+    ``since`` is when. ``due`` is when the rule fires by time alone; None: it has fired, or has
+    nothing to wait for.
+    """
+
+    since: Instant
+    due: Instant | None = None
+
+
+class _Timers(TimeQueue[SolutionKey]):
+    """When what a rule waits with is due."""
+
+    def __init__(self, held: Mapping[SolutionKey, WaitingRule]) -> None:
+        super().__init__()
+        for key, holding in held.items():
+            self.put(key, holding.due)
+
+    def until(self, time: Instant) -> list[SolutionKey]:
+        """Those that are due by a time, in order of their times; they stay in the queue."""
+        found: dict[SolutionKey, Instant] = {}
+        while (due := self.next) is not None and due <= time:
+            found[self.pop()] = due
+        for key, due in found.items():
+            self.put(key, due)
+        return list(found)
+
+
+AlertKey: TypeAlias = tuple[str, str]
+"""Rule name and key: alerts that share them are the same alert."""
+
+
+@dataclass(slots=True)
+class RuleMemoryChange:
+    """What the rules of one message want to be remembered; None: forgotten."""
+
+    quiet: dict[AlertKey, Instant] = field(default_factory=dict)
+    ticks: dict[str, int] = field(default_factory=dict)
+    held: dict[str, dict[SolutionKey, WaitingRule | None]] = field(default_factory=dict)
+    is_kept: bool = field(default=False, compare=False)
+    """Whether they were remembered; not before the message is sure to stay."""
+
+
+@dataclass
+class RuleMemory:
+    """What is remembered of alerts held back, and of rules that wait.
+
+    The rules of a message never change it: what they found out is given to :meth:`keep` when the
+    message is sure to stay.
+    """
+
+    quiet: dict[AlertKey, Instant] = field(default_factory=dict)
+    """The instant from which on the alert may be raised again."""
+    ticks: dict[str, int] = field(default_factory=dict)
+    """Rule name to the number of the last multiple of its duration that was passed."""
+    held: dict[str, dict[SolutionKey, WaitingRule]] = field(default_factory=dict)
+    """For each ``when`` rule the solutions that have begun and not ended; for each ``on silence``
+    rule the individuals that it watches."""
+    time: Instant | None = None
+    """The latest time at which rules were evaluated because time had passed."""
+
+    def __post_init__(self) -> None:
+        self._timers = {rule: _Timers(held) for rule, held in self.held.items()}
+
+    def keep(self, time: Instant, news: RuleMemoryChange) -> None:
+        """Take in what a message's rules found out at ``time``; O(news, alerts held back)."""
+        if news.quiet:
+            for over in [same for same, until in self.quiet.items() if until <= time]:
+                del self.quiet[over]
+            self.quiet.update(news.quiet)
+        self.ticks.update(news.ticks)
+        news.is_kept = True
+        for rule, changes in news.held.items():
+            held = self.held.get(rule)
+            if held is None:
+                held = self.held[rule] = {}
+                self._timers[rule] = _Timers(held)
+            timers = self._timers[rule]
+            for key, holding in changes.items():
+                if holding is None:
+                    held.pop(key, None)
+                else:
+                    held[key] = holding
+                timers.put(key, None if holding is None else holding.due)
+
+    def forget_but(self, rules: Collection[str]) -> None:
+        """Forget what was remembered for rules that wait, but for some rules, by name."""
+        self.ticks = {name: tick for name, tick in self.ticks.items() if name in rules}
+        self.held = {name: each for name, each in self.held.items() if name in rules}
+        self._timers = {name: each for name, each in self._timers.items() if name in rules}
+
+    @property
+    def due(self) -> Instant | None:
+        """When the first solution that waits is due; O(rules that wait)."""
+        dues = [due for each in self._timers.values() if (due := each.next) is not None]
+        return min(dues, default=None)
+
+    def due_by(self, rule: str, time: Instant) -> list[SolutionKey]:
+        """The solutions of a rule that are due by a time."""
+        timers = self._timers.get(rule)
+        return [] if timers is None else timers.until(time)
+
+    def give_up(self, time: Instant, rule: str) -> None:
+        """What of a rule is due by a time fires no more: it could not be carried out."""
+        for key in self.due_by(rule, time):
+            held = self.held[rule]
+            held[key] = WaitingRule(held[key].since)
+            self._timers[rule].forget(key)
+
+    def copy(self) -> RuleMemory:
+        """The memory as it is now; O(memory)."""
+        held = {rule: dict(each) for rule, each in self.held.items()}
+        return RuleMemory(dict(self.quiet), dict(self.ticks), held, self.time)
+
+
+class Remembering:
+    """Knows what rules remember, as the message at hand has left it so far."""
+
+    __slots__ = ()
+
+    memory: RuleMemory
+    news: RuleMemoryChange
+
+    def holding(self, rule: str, key: SolutionKey) -> WaitingRule | None:
+        """What a rule waits with, as this message has left it so far."""
+        news = self.news.held.get(rule)
+        if news is not None and key in news:
+            return news[key]
+        known = self.memory.held.get(rule)
+        return None if known is None else known.get(key)
+
+    def held(self, rule: str) -> Mapping[SolutionKey, WaitingRule]:
+        """All that a rule waits with; not to be kept."""
+        known = self.memory.held.get(rule, {})
+        news = self.news.held.get(rule)
+        if not news:
+            return known
+        return {key: each for key, each in {**known, **news}.items() if each is not None}
+
+    def hold(self, rule: str, key: SolutionKey, holding: WaitingRule | None) -> None:
+        """Let a rule wait with this from now on; None: no more."""
+        self.news.held.setdefault(rule, {})[key] = holding
+
+    def begins(self, rule: str) -> bool:
+        """Whether a rule that waits is evaluated for the first time; it is not, then."""
+        if rule in self.memory.held or rule in self.news.held:
+            return False
+        self.news.held[rule] = {}
+        return True
+
+
+@frozen
+class HistoryQuestion:
+    """A question of a rule that waits for its answer.
+
+    ``digest`` is that of the question; ``moment`` has ``?last`` and ``?now``, the instants ``last``
+    and ``now``.
+    """
+
+    rule: str
+    digest: str
+    moment: SolutionKey
+    last: Instant
+    now: Instant
+
+
+@frozen
+class Answer:
+    """The answer to a question, with the question's ``rule``, ``digest`` and ``moment``.
+
+    ``failure`` says why there is none; it is empty if there is one.
+    """
+
+    rule: str
+    digest: str
+    moment: SolutionKey
+    solutions: tuple[SolutionKey, ...] = ()
+    failure: str = ""

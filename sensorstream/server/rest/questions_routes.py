@@ -1,0 +1,388 @@
+"""``/sparql`` and ``/sql``: questions to the cache, history and archive."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, AsyncExitStack, ExitStack
+from functools import partial
+from itertools import chain
+from typing import IO, Annotated, Any, Final, Literal, TypeAlias, TypeVar
+from urllib.parse import parse_qs
+
+import anyio
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import JSONResponse, StreamingResponse
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+
+from sensorstream.app.application import Application
+from sensorstream.app.questions.one_time_questions import AskedText
+from sensorstream.cache.cache_messages import Answered, CacheQuestion, Formats
+from sensorstream.client.operations import Operations
+from sensorstream.errors import Overrun, QueryError
+from sensorstream.history.asking import answer_formats
+from sensorstream.history.asking.checked_question import (
+    ALL,
+    ARCHIVE,
+    CACHE,
+    HISTORY,
+    SPARK,
+    CheckedQuestion,
+    check_no_time,
+    read_question,
+)
+from sensorstream.history.asking.query_answer import Answer
+from sensorstream.history.read_only_sql import SqlResult
+from sensorstream.history.sql_formats import PIECES, WHOLE, json_value
+from sensorstream.processes.stopping import Stop
+from sensorstream.server.client_questions import (
+    ClientQuestions,
+    QuestionTurns,
+    answer_response,
+    cache_response,
+    client_of,
+)
+from sensorstream.server.negotiation import accepted, chosen, media_type_of
+from sensorstream.server.operation_routes import App, AskedBody, body_of, routed
+from sensorstream.sparql.query_parser import parse_update
+
+routes = APIRouter(tags=["sparql"])
+_T = TypeVar("_T")
+
+
+class Plan(BaseModel):
+    """How a question is answered, without an answer."""
+
+    algebra: str = Field(description="the query in the algebra of SPARQL, one operator a line")
+    sql: str = Field(description="the SQL that answers it; empty for the cache")
+    plan: str = Field(description="the plan of PostgreSQL, or of DuckDB for the archive")
+
+
+NO_UPDATE: Final = "updates are refused: the cache changes by messages and rules only"
+_FORM: Final = "application/x-www-form-urlencoded"
+_QUERY: Final = "application/sparql-query"
+_UPDATE: Final = "application/sparql-update"
+_SERVED: Final = (CACHE, HISTORY, ALL, ARCHIVE)
+
+
+def parameters(*, of_post: bool) -> list[dict[str, Any]]:
+    """The parameters in OpenAPI's form; a GET needs ``query`` too."""
+    text = {"type": "string"}
+    found: list[dict[str, Any]] = []
+    if not of_post:
+        found.append({"name": "query", "in": "query", "required": True, "schema": text})
+    found += (
+        {"name": name, "in": "query", "schema": {"type": "array", "items": text}}
+        for name in ("default-graph-uri", "named-graph-uri")
+    )
+    found += (
+        {"name": name, "in": "query", "description": told, "schema": {**text, **more}}
+        for name, told, more in (
+            ("on", "What is asked.", {"enum": [*_SERVED], "default": CACHE}),
+            ("at", "Of history: what held at a time of the time line.", {}),
+            ("during", "Of history: what held at any time of start/end.", {}),
+        )
+    )
+    return found
+
+
+BODY: Final[dict[str, Any]] = {
+    "required": True,
+    "content": {
+        _QUERY: {"schema": {"type": "string"}},
+        _FORM: {
+            "schema": {
+                "type": "object",
+                "required": ["query"],
+                "properties": {"query": {"type": "string"}},
+            }
+        },
+    },
+}
+"""The body of a POST in OpenAPI's form."""
+
+
+def of_get(request: Request) -> AskedText:
+    """The query of a GET.
+
+    Raises:
+        HTTPException: 400, the parameters are not those of a query.
+    """
+    given = request.query_params
+    return _read(request, {name: given.getlist(name) for name in given})
+
+
+async def of_post(request: Request) -> AskedText:
+    """The query of a POST, as a form or as it stands.
+
+    Raises:
+        HTTPException: 400 as for :func:`of_get`, 415 for another media type.
+    """
+    media_type = media_type_of(request.headers.get("content-type", ""))
+    if media_type == _UPDATE:
+        raise HTTPException(415, NO_UPDATE)
+    if media_type not in (_FORM, _QUERY):
+        raise HTTPException(415, f"expected {_QUERY} or {_FORM}, not '{media_type}'")
+    try:
+        body = (await request.body()).decode()
+    except UnicodeDecodeError as error:
+        raise HTTPException(400, f"the query is not UTF-8: {error}") from None
+    if media_type == _FORM:
+        return _read(request, parse_qs(body, keep_blank_values=True))
+    given = request.query_params
+    others = {name: given.getlist(name) for name in given if name != "query"}
+    return _read(request, {**others, "query": [body]})
+
+
+def _read(request: Request, given: Mapping[str, Sequence[str]]) -> AskedText:
+    if "update" in given:
+        raise HTTPException(400, NO_UPDATE)
+    queries = given.get("query", ())
+    if len(queries) != 1:
+        raise HTTPException(400, f"expected the parameter 'query' once, not {len(queries)} times")
+    on = _once(given, "on") or CACHE
+    if on not in _SERVED:
+        told = f"on: expected {', '.join(_SERVED[:-1])} or {_SERVED[-1]}, not '{on}'"
+        if on == SPARK:
+            told += ": 'sensorstream query --on spark' starts Spark, the server does not"
+        raise HTTPException(400, told)
+    return AskedText(
+        "sparql",
+        queries[0],
+        on,
+        client_of(request),
+        _once(given, "at"),
+        _once(given, "during"),
+        tuple(given.get("default-graph-uri", ())),
+        tuple(given.get("named-graph-uri", ())),
+    )
+
+
+def _once(given: Mapping[str, Sequence[str]], name: str) -> str | None:
+    found = given.get(name, ())
+    if len(found) > 1:
+        raise HTTPException(400, f"expected the parameter '{name}' once, not {len(found)} times")
+    return found[0] if found else None
+
+
+_ANSWERS: Final[dict[int | str, dict[str, Any]]] = {
+    200: {
+        "description": "Results, as JSON, XML, CSV, TSV, Arrow or Parquet; or a graph, as "
+        "Turtle, N-Triples, RDF/XML or JSON-LD",
+        "content": {
+            media_type: {} for media_type in (*answer_formats.SOLUTIONS, *answer_formats.GRAPHS)
+        },
+    }
+}
+_BY_GET: Final[dict[str, Any]] = {"openapi_extra": {"parameters": parameters(of_post=False)}}
+_BY_POST: Final[dict[str, Any]] = {
+    "openapi_extra": {"parameters": parameters(of_post=True), "requestBody": BODY}
+}
+
+
+@routed(routes, "GET /sparql", "Query the cache or history", responses=_ANSWERS, **_BY_GET)
+async def query_by_get(app: App, questions: ClientQuestions, request: Request) -> Response:
+    """A SPARQL 1.1 query over the cache, over history, or over both.
+
+    The default graph is the union of ``urn:sensorstream:static``, ``…:window`` and
+    ``…:inferred``, which are also named graphs; with history, ``…:persistent`` too.
+    """
+    return await _asked(questions, request, of_get(request), partial(_answer, app, request))
+
+
+@routed(routes, Operations.query, "Query the cache or history", responses=_ANSWERS, **_BY_POST)
+async def query_by_post(app: App, questions: ClientQuestions, request: Request) -> Response:
+    """A SPARQL 1.1 query, as a form or as it stands."""
+    asked = await of_post(request)
+    return await _asked(questions, request, asked, partial(_answer, app, request))
+
+
+@routed(routes, "GET /sparql/plan", "How a query is answered", **_BY_GET)
+async def plan_by_get(app: App, questions: ClientQuestions, request: Request) -> Plan:
+    """What ``/sparql`` does with the same parameters: algebra, SQL, and the plan for it."""
+    return await _asked(questions, request, of_get(request), partial(_plan, app))
+
+
+@routed(routes, Operations.plan, "How a query is answered", **_BY_POST)
+async def plan_by_post(app: App, questions: ClientQuestions, request: Request) -> Plan:
+    """The same for a query in the body."""
+    return await _asked(questions, request, await of_post(request), partial(_plan, app))
+
+
+async def _asked(
+    questions: QuestionTurns,
+    request: Request,
+    asked: AskedText,
+    work: Callable[[AskedText, Stop], _T],
+) -> _T:
+    """Work on a question when it is its turn; an update is refused as such."""
+
+    def answer(stop: Stop) -> _T:
+        try:
+            return work(asked, stop)
+        except QueryError:
+            if _is_update(asked.text):
+                raise QueryError(NO_UPDATE) from None
+            raise
+
+    return await questions.answer(request, asked, answer)
+
+
+def _answer(app: Application, request: Request, asked: AskedText, stop: Stop) -> Response:
+    answer = _of_cache if asked.on == CACHE else _of_history
+    return answer(app, asked, accepted(request), stop)
+
+
+def _is_update(text: str) -> bool:
+    try:
+        return bool(parse_update(text).operations)
+    except QueryError:
+        return False
+
+
+def _plan(app: Application, asked: AskedText, stop: Stop) -> Plan:
+    asking = app.asking
+    if asked.on == CACHE:
+        check_no_time(asked.at, asked.during, CACHE)
+        found = asking.cache_plan(asked.text, asked.default_graphs, asked.named_graphs)
+    elif asked.on == ARCHIVE:
+        found = asking.archive_plan(_question(app, asked), stop)
+    else:
+        found = asking.history_plan(_question(app, asked), asked.on == ALL, stop)
+    return body_of(Plan, found)
+
+
+def _question(app: Application, asked: AskedText) -> CheckedQuestion:
+    return read_question(
+        asked.text,
+        app.timeline,
+        at=asked.at,
+        during=asked.during,
+        default_graphs=asked.default_graphs,
+        named_graphs=asked.named_graphs,
+    )
+
+
+def _of_history(app: Application, asked: AskedText, accept: str, stop: Stop) -> Response:
+    question = _question(app, asked)
+    asking: AbstractContextManager[Answer]
+    if asked.on == ARCHIVE:
+        asking = app.asking.archive(question, stop)
+    else:
+        asking = app.asking.history(question, live=asked.on == ALL, stop=stop)
+    with asking as answer:
+        return answer_response(answer, accept)
+
+
+def _of_cache(app: Application, asked: AskedText, accept: str, stop: Stop) -> Response:
+    check_no_time(asked.at, asked.during, CACHE)
+
+    def ask(wanted: Formats, out: IO[bytes]) -> Answered:
+        question = CacheQuestion(asked.text, wanted, asked.default_graphs, asked.named_graphs)
+        return app.asking.cache(question, out, stop)
+
+    return cache_response(ask, accept)
+
+
+sql_routes = APIRouter(tags=["history"])
+_JSON: Final = "application/json"
+_OFFERED: Final = (_JSON, *PIECES)
+Place: TypeAlias = Literal["history", "archive"]
+
+
+class SqlBody(AskedBody):
+    """One SQL statement over the views of schema ``history``."""
+
+    query: str = Field(
+        min_length=1, examples=["select * from history.individuals order by time desc limit 10"]
+    )
+
+
+class TableBody(BaseModel):
+    """The answer; ``truncated``: the row limit was reached and rows are missing."""
+
+    columns: list[str]
+    rows: list[list[Any]]
+    truncated: bool
+
+
+@routed(sql_routes, Operations.sql, "Query history", TableBody, types=PIECES.keys())
+async def run_sql(
+    app: App,
+    questions: ClientQuestions,
+    body: SqlBody,
+    request: Request,
+    on: Annotated[Place, Query()] = HISTORY,
+) -> Response:
+    """One read-only SQL statement over history, or over its archive in DuckDB's SQL.
+
+    In JSON times come as ISO 8601 text, numbers as numbers, bytes as text where they are UTF-8
+    and base64 where not; NaN and infinities as text. History's CSV and Arrow are streamed, all
+    rows; an answer of the archive ends at the row limit.
+    """
+    media_type = chosen(accepted(request), _OFFERED)
+    query = body.query
+    asked = AskedText("sql", query, on, client_of(request))
+    if on == ARCHIVE:
+        return await questions.answer(
+            request, asked, lambda stop: _of_archive(app, query, media_type, stop)
+        )
+    if media_type == _JSON:
+        return await questions.answer(
+            request, asked, lambda stop: _table(app.asking.sql(query, stop))
+        )
+    async with AsyncExitStack() as stack:
+        stop = await stack.enter_async_context(questions.turn(request, asked))
+        stream, pieces = await questions.in_thread(lambda: _begin(app, query, media_type, stop))
+        return StreamingResponse(
+            _stream(stack.pop_all(), stream, pieces, questions),
+            media_type=media_type,
+            headers={"Vary": "Accept"},
+        )
+
+
+def _of_archive(app: Application, query: str, media_type: str, stop: Stop) -> Response:
+    table = app.asking.sql_archive(query, stop)
+    if media_type == _JSON:
+        return _table(table)
+    if table.truncated:
+        limit = app.settings.limits.question_rows
+        raise Overrun(
+            f"the answer has more than {limit} rows: ask for less, or add LIMIT "
+            "(limits.question_rows)"
+        )
+    return Response(WHOLE[media_type](table), media_type=media_type, headers={"Vary": "Accept"})
+
+
+def _table(table: SqlResult) -> Response:
+    return JSONResponse(
+        {
+            "columns": list(table.columns),
+            "rows": [[json_value(value) for value in row] for row in table.rows],
+            "truncated": table.truncated,
+        },
+        headers={"Vary": "Accept"},
+    )
+
+
+def _begin(
+    app: Application, query: str, media_type: str, stop: Stop
+) -> tuple[ExitStack, Iterator[bytes]]:
+    """Start the query, so that its errors are known before the answer begins."""
+    with ExitStack() as stack:
+        pieces = PIECES[media_type](stack.enter_context(app.asking.sql_stream(query, stop)))
+        first = next(pieces)
+        return stack.pop_all(), chain((first,), pieces)
+
+
+async def _stream(
+    turn: AsyncExitStack, stream: ExitStack, pieces: Iterator[bytes], questions: QuestionTurns
+) -> AsyncIterator[bytes]:
+    """The pieces, each made in a thread; a fault breaks the connection off before its end."""
+    async with turn:
+        try:
+            while (piece := await questions.in_thread(lambda: next(pieces, None))) is not None:
+                yield piece
+        finally:
+            with anyio.CancelScope(shield=True):
+                await questions.in_thread(stream.close)

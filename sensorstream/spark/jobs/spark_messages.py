@@ -1,0 +1,69 @@
+"""What is asked of Spark's worker, and what it tells meanwhile.
+
+The caller sends a :class:`Task` first, then :class:`.Ask` with a :class:`JobQuestion`, one at a
+time. ``Begun`` tells that Spark has started, ``Over`` has the number of the answer's rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from sensorstream.model.schema import Schema
+from sensorstream.model.timeline import Timeline
+from sensorstream.spark.history_snapshot import HistoryPlace
+
+SQL = "sql"
+SPARQL = "sparql"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a worker is for: a history; ``timeout`` is PostgreSQL's in seconds."""
+
+    place: HistoryPlace
+    timeline: Timeline
+    master: str
+    timeout: float
+
+
+@dataclass(frozen=True, slots=True)
+class JobText:
+    """A question as it was asked: ``sql``, or ``sparql`` perhaps with a valid time.
+
+    ``plan``: not the answer is wanted, but how Spark would find it.
+    """
+
+    language: str
+    text: str
+    at: str | None = None
+    during: str | None = None
+    plan: bool = False
+
+    @property
+    def has_terms(self) -> bool:
+        """Whether the answer is of terms; else it is a table with types of SQL."""
+        return self.language == SPARQL and not self.plan
+
+
+@dataclass(frozen=True, slots=True)
+class JobQuestion:
+    """What is to be answered into a folder.
+
+    ``schema`` is that of the ontology; ``most_bytes`` is how large the answer may be.
+    """
+
+    text: JobText
+    schema: Schema
+    folder: Path
+    most_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class SparkProgress:
+    """How many of the tasks and stages that Spark knows of by now are done."""
+
+    tasks_done: int = 0
+    tasks: int = 0
+    stages_done: int = 0
+    stages: int = 0

@@ -1,0 +1,124 @@
+"""The messages between the workers of Spark and the processes that hold the engines."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Client, Connection, answer_challenge, deliver_challenge
+from pathlib import Path
+from socket import AF_UNIX, socket
+from typing import Final
+
+from sensorstream.history.effects_writer import EngineStanding
+from sensorstream.history.journal_rows import JournalRow
+from sensorstream.journal.takeover import PutRules
+from sensorstream.settings.settings import Settings
+
+PROTOCOL: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class EnginePlace:
+    """The first and the last entry of a key's engine; ``since`` counts from its checkpoint."""
+
+    first: int
+    last: int
+    since: int
+
+
+@dataclass(frozen=True, slots=True)
+class HostTask:
+    """The task of a host. ``ontology`` and its media type, and ``rules``, were put by entries."""
+
+    settings: Settings
+    url: str
+    ontology: tuple[bytes, str] | None
+    secret: bytes
+    rules: PutRules | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The next entries of a key, packed; none where an entry for all engines wakes it.
+
+    ``place`` is where its engine must be; None: it is new. ``controls`` is the last entry for all
+    engines that it must know. ``checkpoint`` and ``kept`` (packed as well) are sent when the host
+    has asked for them.
+    """
+
+    key: str
+    place: EnginePlace | None
+    controls: int
+    chunks: Sequence[bytes]
+    rebuild: bool = False
+    checkpoint: tuple[int, bytes] | None = None
+    kept: Sequence[bytes] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The packed effects, and the data to keep: the entries, or a checkpoint instead of all."""
+
+    place: EnginePlace
+    effects: bytes
+    entries: bytes
+    checkpoint: bytes | None
+    standing: EngineStanding
+
+
+_WAITING: Final = 128
+
+
+def listening_at(path: Path) -> socket:
+    """A socket that takes connections, at a path where nobody else listens (any more). The path
+    stays when it is closed: another process may listen on it too.
+    """
+    path.unlink(missing_ok=True)
+    listening = socket(AF_UNIX)
+    try:
+        listening.bind(str(path))
+        listening.listen(_WAITING)
+    except BaseException:
+        listening.close()
+        raise
+    return listening
+
+
+def accepted(listening: socket, secret: bytes) -> Connection:
+    """The next connection, when the other side has shown that it knows the secret.
+
+    Raises:
+        AuthenticationError, EOFError, OSError: it does not know it, or has gone.
+    """
+    found, _ = listening.accept()
+    connection = Connection(found.detach())
+    try:
+        deliver_challenge(connection, secret)
+        answer_challenge(connection, secret)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def connected(path: Path, secret: bytes) -> Connection | None:
+    """A connection to the process that listens at a path, once it is free; None: there is none."""
+    try:
+        return Client(str(path), "AF_UNIX", authkey=secret)
+    except (ConnectionError, EOFError, FileNotFoundError):
+        return None
+
+
+def pack(rows: Sequence[JournalRow]) -> bytes:
+    """Pack rows of the journal, in order, for Spark; O(size). It is a pickle, as for all that
+    PySpark itself passes between the processes of a query: only processes of the query that wrote
+    it, or of its next run, read it.
+    """
+    return pickle.dumps(rows, PROTOCOL)
+
+
+def unpack(content: bytes) -> Sequence[JournalRow]:
+    """Return the rows that :func:`pack` was given."""
+    rows: Sequence[JournalRow] = pickle.loads(content)
+    return rows

@@ -1,0 +1,130 @@
+"""Background knowledge of offline queries: RDF files as graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import unquote, urlsplit
+
+import pyoxigraph as ox
+
+from sensorstream.errors import BackgroundError, Position, TermError
+from sensorstream.kb.graph_text import renamed
+from sensorstream.kb.triple_index import TripleIndex
+from sensorstream.model.terms import IRI, Triple
+from sensorstream.sparql.algebra import Dataset
+
+_FORMATS: Final[Mapping[str, ox.RdfFormat]] = {
+    ".ttl": ox.RdfFormat.TURTLE,
+    ".n3": ox.RdfFormat.TURTLE,
+    ".nt": ox.RdfFormat.N_TRIPLES,
+    ".rdf": ox.RdfFormat.RDF_XML,
+    ".owl": ox.RdfFormat.RDF_XML,
+    ".xml": ox.RdfFormat.RDF_XML,
+}
+
+
+@dataclass(slots=True)
+class Background:
+    """Files as graphs, each by itself; together they are the default graph.
+
+    A query names a file by its ``file:`` IRI, or by any IRI that ends in the file's name, with
+    this or another suffix. One that names none has them all.
+    """
+
+    files: dict[Path, TripleIndex] = field(default_factory=dict)
+
+    def read(self, files: Sequence[Path]) -> None:
+        """Take files in: Turtle, N-Triples or RDF/XML, by their suffix.
+
+        Raises:
+            BackgroundError: a file cannot be read; with the line where there is one.
+        """
+        for file in files:
+            if file.resolve() in self.files:
+                continue
+            index = self.files[file.resolve()] = TripleIndex()
+            for triple in _triples(file, len(self.files)):
+                if triple not in index:
+                    index.add(triple)
+
+    def triples(self) -> Iterator[Triple]:
+        """What the files say, file by file; what several of them say comes several times."""
+        for index in self.files.values():
+            yield from index.match(None, None, None)
+
+    def graphs(self) -> dict[IRI, TripleIndex]:
+        """Each file as a graph, by its ``file:`` IRI; looked up by any name of it."""
+        return _Graphs(self)
+
+    def named(self, dataset: Dataset, file: Path) -> dict[IRI, TripleIndex]:
+        """The graphs that GRAPH matches in a query: those of FROM NAMED, without it all files.
+
+        Raises:
+            BackgroundError: one of its FROM clauses names a file that is not there.
+        """
+        for name in dataset.default:
+            self.find(name, "FROM", file)
+        named = {name: self.find(name, "FROM NAMED", file) for name in dataset.named}
+        return named or self.graphs()
+
+    def find(self, name: IRI, clause: str, query: Path) -> TripleIndex:
+        """The file that a clause of a query means.
+
+        Raises:
+            BackgroundError: there is no such file, or it cannot be read.
+        """
+        parts = urlsplit(name)
+        last = unquote(parts.path.rsplit("/", 1)[-1])
+        for path, index in self.files.items():
+            if path.as_uri() == name or path.name == last:
+                return index
+        # The same file in another format: SensorRepository.rdf is given as SensorRepository.n3.
+        alike = [each for path, each in self.files.items() if path.stem == Path(last).stem]
+        if len(alike) == 1:
+            return alike[0]
+        if parts.scheme in ("", "file"):
+            path = (query.parent / unquote(parts.path)).resolve()
+            if path.is_file():
+                self.read([path])
+                return self.files[path]
+        known = ", ".join(path.name for path in self.files) or "none"
+        raise BackgroundError(
+            f"{query}: {clause} <{name}>: expected the name of a --static file; given: {known}"
+        )
+
+
+class _Graphs(dict[IRI, TripleIndex]):
+    """Files by their ``file:`` IRIs; other names of one find it, and are not among its keys."""
+
+    def __init__(self, background: Background) -> None:
+        super().__init__({IRI(path.as_uri()): each for path, each in background.files.items()})
+        self._background = background
+
+    def __missing__(self, name: IRI) -> TripleIndex:
+        try:
+            return self._background.find(name, "FROM NAMED", Path())
+        except BackgroundError as error:
+            raise KeyError(name) from error
+
+
+def _triples(file: Path, number: int) -> list[Any]:
+    kind = _FORMATS.get(file.suffix.lower())
+    if kind is None:
+        raise BackgroundError(
+            f"{file}: unknown kind of file: expected one of {', '.join(sorted(_FORMATS))}"
+        )
+    try:
+        parsed = ox.parse(input=file.read_bytes(), format=kind, base_iri=file.resolve().as_uri())
+        # A blank node is one of its own file only.
+        ends = ((q.subject, q.predicate, q.object) for q in parsed)
+        return [tuple(renamed(each, f"s{number}-") for each in triple) for triple in ends]
+    except OSError as error:
+        raise BackgroundError(f"{file}: cannot be read: {error.strerror}") from None
+    except SyntaxError as error:
+        position = Position(str(file), error.lineno or 1, error.offset or 1)
+        raise BackgroundError(str(error.msg), position=position) from None
+    except TermError as error:
+        raise BackgroundError(f"{file}: {error.message}") from None

@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from selenium import webdriver
+
+from sensorstream import Client
+from sensorstream.console.drawings import PLANE, DrawnShape
+from sensorstream.console.individuals_page import (
+    Spell,
+    SpellRow,
+    lanes_of,
+    lines_of,
+    now_rows,
+    statements_of,
+    timeline,
+    way_of,
+)
+from tests.console.browsing import (
+    faults,
+    follow,
+    open_page,
+    press,
+    send_face,
+    shown,
+    take_picture,
+)
+from tests.console.conftest import Keyed
+
+Eventually = Callable[[Callable[[], object]], None]
+E = "http://example.org/"
+
+
+def row(name: str, value: float, since: int) -> dict[str, object]:
+    return {
+        "predicate": f"{E}{name}",
+        "object": str(value),
+        "number": value,
+        "valid_from": since,
+        "valid_to": since + 1,
+    }
+
+
+def test_numbers_are_lines_over_time_the_oldest_first() -> None:
+    rows = [row("t", 3.0, 9), row("t", 2.0, 5), row("once", 1.0, 1)]
+    assert lines_of(rows) == {"t": [(5, 2.0), (9, 3.0)]}
+
+
+def test_a_way_has_a_place_for_each_moment_at_which_both_coordinates_are_known() -> None:
+    rows = [row("y", 7.0, 4), row("x", 5.0, 3), row("y", 2.0, 1), row("x", 1.0, 1)]
+    places = {"1": (1.0, 2.0), "3": (5.0, 2.0), "4": (5.0, 7.0)}
+    assert way_of(rows) == [(at, DrawnShape(PLANE, (place,))) for at, place in places.items()]
+
+
+def test_what_holds_together_stands_in_lanes_below_each_other() -> None:
+    first, second = Spell("a", "A", 1, 5, "", "m1"), Spell("a", "B", 5, None, "inferred", "m2")
+    beside = Spell("a", "C", 2, None, "", "m1")
+    assert 'width="100.000%"' in timeline([Spell("a", "old", 0, None, "", "m0"), first])
+    name = Spell("n", "<b>", "2026-01-01T00:00:00Z", None, "", "m3")
+    assert lanes_of([second, beside, first]) == [
+        SpellRow("a", (first, second)),
+        SpellRow("a", (beside,)),
+    ]
+    drawn = timeline([name])
+    assert "<b>" not in drawn
+    assert "n &lt;b&gt;, 2026-01-01T00:00:00Z until now" in drawn
+    assert 'href="/console/messages/m3"' in drawn
+
+
+def test_what_holds_now_is_the_end_of_a_line() -> None:
+    value = {"value": "4.5", "kind": "literal", "datatype": f"{E}decimal", "inferred": False}
+    later = {**value, "valid_from": 7, "valid_to": None, "rule": None, "message_id": "m7"}
+    over = {**later, "valid_to": 7}
+    rows = [*now_rows({"properties": {f"{E}t": [later, over]}}), row("t", 2.0, 5)]
+    assert lines_of(rows) == {"t": [(5, 2.0), (7, 4.5)]}
+
+
+def test_a_statement_is_written_as_in_turtle() -> None:
+    value = {
+        "value": 'a "b"\\\n',
+        "kind": "literal",
+        "datatype": f"{E}t",
+        "language": None,
+        "valid_from": 1,
+        "valid_to": None,
+        "message_id": "m1",
+        "inferred": False,
+        "rule": None,
+    }
+    (found,) = statements_of({"iri": f"{E}s", "properties": {f"{E}p": [value]}})
+    assert found["statement"] == f'<{E}s> <{E}p> "a \\"b\\"\\\\\\n"^^<{E}t>'
+
+
+def test_the_newest_individuals_come_first_and_the_oldest_are_left_out_of_many(
+    keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
+) -> None:
+    people = "".join(
+        f"<person id='w{number}' certainty='100'><location2d x='1' y='2'/></person>"
+        for number in range(520)
+    )
+    begin = "<Message><Event id='1'><Tracker type='FaceTracker'><TimeStamp value='850'/>"
+    with Client(keyed.url, key=keyed.key) as client:
+        client.send(f"{begin}{people}</Tracker></Event></Message>")
+        open_page(browser, keyed, "/individuals")
+        eventually(lambda: "the newest 500 are shown" in shown(browser))
+        eventually(lambda: "human-w519" in shown(browser) and "human-w0 " not in shown(browser))
+    assert faults(browser) == []
+
+
+def test_a_researcher_asks_why_something_is_a_member_of_a_class(
+    keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
+) -> None:
+    with Client(keyed.url, key=keyed.key) as client:
+        send_face(client, 851, certainty=90)
+        send_face(client, 851, certainty=95)
+        iri = "http://sensorstream.example/tracking#human-851"
+        open_page(browser, keyed, "/individuals")
+        eventually(lambda: "human-851" in shown(browser))
+        take_picture(browser, "individuals")
+        follow(browser, "human-851")
+        eventually(lambda: "hasCertainty 95" in shown(browser))
+        assert iri in shown(browser)
+        # What has ended is in history a moment later.
+        eventually(
+            lambda: client.sql(f"select 1 from history.statements where subject = '{iri}'").rows
+        )
+        browser.refresh()
+        eventually(lambda: "Its past" in shown(browser))
+        held = ".timeline [aria-label^='hasCertainty {}, '][aria-label$=' until now']"
+        eventually(lambda: browser.find_elements("css selector", held.format(95)))
+        send_face(client, 851, certainty=97)
+        # It goes on by itself.
+        eventually(lambda: browser.find_elements("css selector", held.format(97)))
+        press(browser, "Why")
+        eventually(lambda: "said by a message" in shown(browser))
+        take_picture(browser, "individual")
+    assert faults(browser) == []

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+
+from sensorstream import Client
+from sensorstream.console.overview_page import STAGES
+from sensorstream.console.page_visits import Upstream, Watch, read
+from sensorstream.engine.outcome import Status
+from tests.console.browsing import faults, open_page, send_face, shown, take_picture
+from tests.console.conftest import Keyed
+
+Eventually = Callable[[Callable[[], object]], None]
+
+
+def values(stage: str, text: str) -> dict[str, float | None]:
+    """The figures of a stage by their names, from what ``GET /metrics`` says."""
+    watch = Watch(cast(Upstream, None), "")
+    watch.readings.append(read(text, 0.0))
+    (found,) = (each for each in STAGES if each.name == stage)
+    return {each.name: each.value(watch) for each in found.figures}
+
+
+def test_whatever_became_of_a_message_it_counts_somewhere() -> None:
+    # Only where another process takes messages in, they are no more than kept.
+    states = [each.value for each in Status if each is not Status.JOURNALLED]
+    text = "".join(
+        f'sensorstream_messages_total{{status="{state}"}} {2**number}\n'
+        for number, state in enumerate(states)
+    )
+    shown = values("Messages", text)
+    assert sum(value for value in shown.values() if value is not None) == 2 ** len(states) - 1
+    assert shown["taken in partly"] == 2 ** states.index("partial")
+
+
+def test_statements_that_were_said_or_inferred_are_told_from_those_of_the_ontology() -> None:
+    sizes = {"asserted": 1849, "inferred": 777, "static": 100, "static_inferred": 19}
+    text = "".join(
+        f'sensorstream_statements{{kind="{kind}"}} {size}\n' for kind, size in sizes.items()
+    )
+    shown = values("Window", text)
+    assert shown["statements said"] == 1849
+    assert shown["inferred"] == 777
+    assert shown["of the ontology"] == 119
+    assert values("Window", "")["of the ontology"] is None
+
+
+def taken_in(client: Client) -> float:
+    return read(client.metrics(), 0.0).value("messages_total", status="accepted") or 0.0
+
+
+def test_an_operator_signs_in_and_sees_messages_come(
+    keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
+) -> None:
+    open_page(browser, keyed, "/")
+    with Client(keyed.url, key=keyed.key) as client:
+        before = taken_in(client)
+        eventually(lambda: f"taken in\n{before:.0f}\n" in shown(browser))
+        for number in range(1, 4):
+            send_face(client, number)
+        held = client.window()["total"]
+        client.send("<neither-person-nor-place/>")
+    assert held
+    lost = browser.find_element(By.XPATH, "//main//a[starts-with(., 'no rule matched')]")
+    eventually(lambda: int(lost.text.rpartition("\n")[2]) > 0)
+    assert str(lost.get_attribute("href")).endswith("/quarantine?status=unmatched")
+    eventually(lambda: f"taken in\n{before + 3:.0f}\n" in shown(browser))
+    eventually(lambda: f"individuals\n{held}\n" in shown(browser))
+    alerts = "//dt[normalize-space()='Open alerts']/following-sibling::dd[1]//a"
+    eventually(lambda: browser.find_elements(By.XPATH, alerts))
+    there = browser.find_element(By.XPATH, alerts).get_attribute("href")
+    assert str(there).endswith("/alerts")
+    assert browser.title == "Overview · SensorStream"
+    take_picture(browser, "overview")
+    shade = browser.find_element(By.CSS_SELECTOR, "header [aria-label='Light or dark']")
+    shade.click()
+    eventually(lambda: browser.find_elements(By.CSS_SELECTOR, "body.body--dark"))
+    take_picture(browser, "overview-dark")
+    shade.click()
+    eventually(lambda: not browser.find_elements(By.CSS_SELECTOR, "body.body--dark"))
+    assert faults(browser) == []

@@ -1,0 +1,286 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from selenium import webdriver
+from selenium.common.exceptions import WebDriverException
+from selenium.webdriver.common.by import By
+
+from sensorstream import Client, QueryReport, Results
+from sensorstream.console.operator_drawing import (
+    GridSpot,
+    ShownChange,
+    ShownStep,
+    details,
+    drawing,
+    layout,
+    step_at,
+    steps_of,
+)
+from sensorstream.console.queries_page import lines_of, presets
+from tests.console.browsing import (
+    faults,
+    open_page,
+    press,
+    send_face,
+    shown,
+    take_picture,
+    write,
+)
+from tests.console.conftest import Keyed
+
+Eventually = Callable[[Callable[[], object]], None]
+NAME = "urn:x:places"
+QUERY = """PREFIX : <http://sensorstream.example/tracking#>
+REGISTER QUERY <urn:x:places> AS
+SELECT RSTREAM ?x (COUNT(?p) AS ?people) { ?p :hasXLocation ?x } GROUP BY ?x"""
+
+
+def node(number: int, depth: int) -> dict[str, Any]:
+    return {"id": number, "depth": depth}
+
+
+def test_an_operator_stands_to_the_right_of_all_that_feed_it() -> None:
+    graph = {
+        "windows": [{}],
+        "nodes": [node(1, 0), node(2, 0), node(3, 1), node(4, 2)],
+        "edges": [{"from": 1, "to": 3}, {"from": 2, "to": 4}, {"from": 3, "to": 4}],
+    }
+    assert layout(graph) == [
+        GridSpot("w0", 0, 0),
+        GridSpot("1", 1, 0),
+        GridSpot("2", 1, 1),
+        GridSpot("3", 2, 0),
+        GridSpot("4", 3, 0),
+    ]
+
+
+def test_what_stands_in_a_query_is_no_markup_in_its_picture() -> None:
+    counts = {"added": 2, "removed": 1, "memory": 0}
+    graph = {
+        "windows": [{"window": "last 5 <b>", "triples": 3, "feeds": [1]}],
+        "nodes": [
+            {**node(1, 0), **counts, "operator": 'Filter ?x = "<script>"'},
+            {**node(2, 1), **counts, "operator": "Distinct"},
+        ],
+        "edges": [{"from": 1, "to": 2}],
+    }
+    drawn = drawing(graph, {1: (0.5, 2.25)}, [1])
+    assert "<script>" not in drawn
+    assert "<b>" not in drawn
+    assert "+2 -1" in drawn
+    assert ">+0.5/s<" in drawn
+    assert ">-2.2/s<" in drawn
+    assert ">3 held<" in drawn
+    assert 'class="operator active"' in drawn
+
+
+def test_a_line_is_a_number_with_the_other_values_of_its_row() -> None:
+    def report(time: int, *rows: tuple[Any, ...]) -> QueryReport:
+        return QueryReport(str(time), "q", time, "=", Results(("room", "n"), rows))
+
+    reports = [report(1, ("a", 2), ("b", 3)), report(2, ("a", 4.5))]
+    by_number = [report(1, (70, 2), (0, 3)), report(2, (70, 4))]
+    assert lines_of(by_number, ["room"]) == {
+        "?n 70": [(1, 2.0), (2, 4.0)],
+        "?n 0": [(1, 3.0)],
+    }
+    gone = QueryReport("3", "q", 3, "-", Results(("room", "n"), (("a", 9),)))
+    assert lines_of([*reports, gone], []) == {
+        "?n a": [(1, 2.0), (2, 4.5)],
+        "?n b": [(1, 3.0)],
+    }
+
+
+def test_an_address_leads_to_a_step() -> None:
+    none = ShownChange((), (), 0)
+    steps = [
+        ShownStep(7, None, "came", (), none),
+        ShownStep(7, 4, "a", (), none),
+        ShownStep(9, 4, "a", (), none),
+    ]
+    assert [step_at(steps, "7", None), step_at(steps, "9", "4")] == [0, 2]
+    assert step_at(steps, "8", "4") is None
+
+
+def test_a_box_of_the_picture_has_details() -> None:
+    counts = {"added": 2000, "removed": 1, "memory": 0, "users": 1, "variables": ["x"]}
+    graph = {
+        "windows": [{"window": "last 5", "triples": 3, "moves": 9, "feeds": [1]}],
+        "nodes": [{**node(1, 0), **counts, "operator": "Pattern ?x a ?y"}],
+        "edges": [{"from": 1, "to": 3}],
+    }
+    assert details(graph, "w0") == {
+        "Window": "last 5",
+        "Triples": "3",
+        "Moves at": "9",
+        "Feeds": "operator 1",
+    }
+    assert details(graph, "1") == {
+        "Operator 1": "Pattern ?x a ?y",
+        "Variables": "?x",
+        "Gave out": "2,000 added, 1 removed",
+        "Keeps": "0 rows",
+        "Is fed by": "none",
+        "Feeds": "operator 3",
+        "Number of its users": "1",
+    }
+    assert details(graph, "2") == {}
+
+
+def test_steps_tell_what_came_and_what_each_operator_gave_out() -> None:
+    instant = {
+        "time": 7,
+        "graphs": [
+            {
+                "graph": "outside the windows",
+                "added": ["<http://e.org/s> <http://e.org/p> <http://e.org/o>"],
+                "added_count": 3,
+                "removed": [],
+                "removed_count": 0,
+            }
+        ],
+        "steps": [
+            {
+                "id": 4,
+                "operator": "Pattern ?s <http://e.org/p> ?o",
+                "in": [
+                    {
+                        "from": 2,
+                        "added": [{"s": {"type": "literal", "value": "7"}}],
+                        "added_count": 1,
+                        "removed": [],
+                        "removed_count": 0,
+                    }
+                ],
+                "out": {
+                    "added": [],
+                    "added_count": 0,
+                    "removed": [{"s": {"type": "uri", "value": "http://e.org/s"}}],
+                    "removed_count": 1,
+                },
+            }
+        ],
+    }
+    came, gave = steps_of([instant])
+    assert (came.operator, came.out) == (None, ShownChange(("s p o",), (), 2))
+    assert (gave.operator, gave.title, gave.out.removed) == (4, "Pattern ?s p ?o", ("?s = s",))
+    assert gave.came == (ShownChange(("?s = 7",), (), 0),)
+
+
+def test_the_papers_queries_are_there_to_begin_with() -> None:
+    known = {each.name: each for each in presets()}
+    assert {"auctions/figure-6.rq", "fire/fire.dotr", "stocks/query-1.rq"} <= known.keys()
+    assert known["stocks/query-1.rq"].about.startswith("A fall by more than 30 percent")
+
+
+def test_a_researcher_registers_a_query_and_steps_through_it(
+    keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
+) -> None:
+    with Client(keyed.url, key=keyed.key) as client:
+        open_page(browser, keyed, "/queries?preset=stocks%2Fquery-1.rq")
+        eventually(lambda: "Its vocabulary is that of examples/stocks" in shown(browser))
+        write(browser, QUERY.replace("COUNT", "CONT"))
+        press(browser, "Try it on recent messages")
+        eventually(lambda: "line 3, column" in shown(browser))
+        write(browser, QUERY)
+        press(browser, "Try it on recent messages")
+        eventually(lambda: "No fault was found" in shown(browser))
+        take_picture(browser, "queries")
+        press(browser, "Register")
+        eventually(lambda: "Results" in shown(browser) and "State\nrunning" in shown(browser))
+        try:
+            tab(browser, "Steps")
+            press(browser, "Read the last instants")
+            eventually(lambda: "Nothing has happened since the record began" in shown(browser))
+            for number in range(901, 905):
+                send_face(client, number)
+
+            def is_read() -> bool:
+                press(browser, "Read the last instants")
+                return "Step 1 of" in shown(browser)
+
+            eventually(is_read)
+            assert "+ human-90" in shown(browser)
+            browser.find_element(By.CSS_SELECTOR, "[aria-label=Next]").click()
+            eventually(lambda: "Step 2 of" in shown(browser))
+            # Its operator is marked; nothing flows in what has been.
+            eventually(lambda: browser.find_elements(By.CSS_SELECTOR, ".operators .active"))
+            assert "/s" not in browser.find_element(By.CSS_SELECTOR, ".operators").text
+            take_picture(browser, "steps")
+            eventually(lambda: "operator=" in browser.current_url)
+            here = shown(browser).partition("Step 2 of")[2].splitlines()[0].partition(",")[2]
+            browser.get(browser.current_url)
+            eventually(lambda: here in shown(browser))
+            tab(browser, "Results")
+            eventually(lambda: "Last report at" in shown(browser))
+            take_picture(browser, "results")
+            tab(browser, "Operators")
+            eventually(lambda: "Group by ?x" in shown(browser))
+
+            def is_told() -> bool:
+                with suppress(WebDriverException):  # It may just be drawn anew.
+                    browser.find_element(By.CSS_SELECTOR, "svg [data-key]").click()
+                return "Gave out" in shown(browser)
+
+            eventually(is_told)
+            take_picture(browser, "operators")
+            press(browser, "Stop this query")
+            eventually(lambda: "No query runs." in shown(browser))
+            client.register(QUERY)
+            eventually(lambda: NAME in shown(browser))
+            press(browser, "Stop")
+            eventually(lambda: NAME not in shown(browser))
+            assert client.queries() == []
+        finally:
+            for each in client.queries():
+                client.unregister(each["name"])
+    assert faults(browser) == []
+
+
+def test_a_line_that_begins_late_stands_at_its_own_time(
+    keyed: Keyed, browser: webdriver.Chrome, eventually: Eventually
+) -> None:
+    query = """PREFIX : <http://sensorstream.example/tracking#>
+REGISTER QUERY <urn:x:each> AS SELECT RSTREAM ?person (COUNT(?x) AS ?number)
+FROM NAMED WINDOW <urn:w> [RANGE 1 STEP 1] WHERE { WINDOW <urn:w> { ?person :hasXLocation ?x } }
+GROUP BY ?person"""
+    drawn = """const chart = document.querySelector('.chart');
+      const options = chart && getElement(chart.id.slice(1))?.chart?.getOption();
+      return (options?.series ?? []).map(each => [each.name, each.data.map(point => point[0])])"""
+    axis = "return getElement(document.querySelector('.chart').id.slice(1)).chart"
+    axis += ".getOption().xAxis[0].type"
+    with Client(keyed.url, key=keyed.key) as client:
+        client.register(query)
+        try:
+            open_page(browser, keyed, "/query?name=urn%3Ax%3Aeach")
+            now = int(client.window()["now"] or 0)
+            for number in range(1, 4):
+                send_face(client, now + number)
+
+            def found() -> dict[str, list[int]]:
+                return dict(browser.execute_script(drawn))
+
+            names = [
+                f"?number http://sensorstream.example/tracking#human-{now + 1 + each}"
+                for each in (0, 1)
+            ]
+            eventually(lambda: set(names) <= found().keys())
+
+            def in_order() -> bool:
+                lines = found()
+                first, second = (lines[each] for each in names)
+                return max(first) < min(second)
+
+            eventually(in_order)
+            assert browser.execute_script(axis) == "value"
+        finally:
+            client.unregister("urn:x:each")
+    assert faults(browser) == []
+
+
+def tab(browser: webdriver.Chrome, name: str) -> None:
+    """Show another part of the page."""
+    browser.find_element(By.XPATH, f"//*[@role='tab'][normalize-space()='{name}']").click()
