@@ -25,12 +25,12 @@ from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.model.xsd import XSD
 from sensorstream.network.aggregates import AggregationKind, kind_of
 from sensorstream.network.expressions.expression_functions import truth_of, value_of, with_base
+from sensorstream.network.ordering import order_text
 from sensorstream.network.rows import Row
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Expression, Pattern, Query, TriplePattern, Variable
 from sensorstream.sparql.functions import UNREPEATABLE, Trait, named
 from sensorstream.sparql.query_printer import query_text
-from sensorstream.sparql.values import order_text
 from sensorstream.sparql.variable_scope import certain, existences, expressions, in_scope
 from sensorstream.sparql.walk import children, nodes, patterns_in, renewed, replaced, variables
 

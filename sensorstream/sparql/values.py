@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache
 from typing import Final, TypeAlias
 
 from sensorstream.model import xsd
-from sensorstream.model.numerals import decimal_text, double_text, quotient, single, sortable
-from sensorstream.model.terms import IRI, BlankNode, Literal, Term, valued
+from sensorstream.model.numerals import decimal_text, double_text, quotient, single
+from sensorstream.model.terms import Literal, Term, valued
 from sensorstream.model.xsd import (
     DATE_TIMES,
     EXACT,
@@ -29,14 +28,11 @@ from sensorstream.model.xsd import (
 )
 
 Number: TypeAlias = int | Decimal | float
-TimeKey: TypeAlias = tuple[int, Decimal, int]
 
 TRUE: Final = Literal("true", xsd.BOOLEAN)
 FALSE: Final = Literal("false", xsd.BOOLEAN)
 _MOST_DIGITS: Final = 4_200
 """Digits of a whole number, and places of a decimal: Python reads and writes no more than 4,300."""
-_TERMS: Final = 100_000
-"""Terms whose place in the order is remembered."""
 _MOST_BITS: Final = 3 * _MOST_DIGITS
 RANKS: Final[Mapping[str, int]] = dict.fromkeys(NUMERIC_TYPES, 0) | {
     xsd.DECIMAL: 1,
@@ -219,7 +215,7 @@ def time_order(left: Literal, right: Literal) -> int | None:
     return None if one is None or other is None else xsd.ordered(one, other)
 
 
-def time_key(term: Literal) -> TimeKey | None:
+def time_key(term: Literal) -> tuple[int, Decimal, int] | None:
     """A key in whose order all times stand: by family, then by value; None: it is no time.
 
     Values without order among them have one here, so that ORDER BY always gives the same.
@@ -290,29 +286,3 @@ def time_cast(term: Literal, datatype: str) -> Literal | None:
         zoned = datatype != xsd.DATE_TIME_STAMP or found.zone is not None
         fits = zoned and datatype in _CASTS[own]
     return time_literal(found, datatype) if fits else None
-
-
-@lru_cache(_TERMS)
-def order_text(term: Term | None) -> str:
-    """A text whose place among others is that of the term in ORDER BY (section 15.1).
-
-    Unbound, blank nodes, IRIs; of literals numbers, times, all others by their text.
-    """
-    if term is None:
-        return "0"
-    if isinstance(term, BlankNode):
-        return f"1{term}"
-    if isinstance(term, IRI):
-        return f"2{term}"
-    value = number(term)
-    if value is not None:
-        return f"3{_number_text(value)}"
-    key = time_key(term)
-    if key is not None:
-        return f"4{' '.join([_number_text(each) for each in key])}"
-    return f"5{term.lexical}\0{term.datatype}\0{term.language or ''}"
-
-
-def _number_text(value: Number) -> str:
-    # Of a double the shortest decimal that reads back as it counts.
-    return sortable(Decimal(repr(value) if isinstance(value, float) else value))

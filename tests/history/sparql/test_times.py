@@ -14,6 +14,7 @@ from sensorstream.history.store import PostgresStore
 from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal, Term, Triple
 from sensorstream.network.expressions.expression_functions import value_of
+from sensorstream.network.ordering import order_text
 from sensorstream.sparql.algebra import (
     BGP,
     Comparison,
@@ -28,7 +29,6 @@ from sensorstream.sparql.algebra import (
     TriplePattern,
     Variable,
 )
-from sensorstream.sparql.values import order_text
 from tests.history.sparql.world import World
 from tests.network.expressions.times import questions, terms
 
