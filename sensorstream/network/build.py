@@ -149,8 +149,8 @@ class _Builder:
                 return self._thresholds(plan)
             case plans.BeyondPlan():
                 return self._beyond(plan)
-            case plans.ConstantPlan(names, rows):
-                return ConstantOperator(names, rows)
+            case plans.ConstantPlan():
+                return ConstantOperator(plan)
             case plans.Anew():
                 return Reevaluated(plan, self._indexes, self._network)
         happening = self._happening
@@ -184,9 +184,9 @@ class _Builder:
                 question = self._question(plan, one, other)
                 if one.timed:
                     return interval_joins.TimedMatching(plan, one, other, question)
-                return Matching(one, other, question)
+                return Matching(plan, one, other, question)
             case plans.UnionPlan():
-                return TimedUnion(inputs) if one.timed else UnionOperator(inputs)
+                return (TimedUnion if one.timed else UnionOperator)(plan, inputs)
             case plans.DistinctPlan():
                 return DistinctOperator(one)
             case plans.ProjectPlan(_, names):
@@ -236,12 +236,11 @@ class _Builder:
         match plan:
             case plans.MinusPlan():
                 return minus(sides)
-            case plans.Mark(_, _, conditions, flag):
-                return mark(sides, flag, self._test(conditions, sides.variables))
-        if plan.condition is None:
-            return optional(sides, left.variables)
-        holds = timed_test(plan.condition, sides.variables, self._clock)
-        return optional(sides, left.variables, holds)
+            case plans.Mark(_, _, conditions):
+                return mark(sides, self._test(conditions, sides.variables))
+        alone = (None,) * (len(plan.variables) - len(left.variables))
+        condition = () if plan.condition is None else (plan.condition,)
+        return optional(sides, alone, self._test(condition, sides.variables))
 
     def _match(self, plan: plans.Match, more: tuple[Test, ...]) -> Node:
         tests = [*map(_test, plan.filters), *more]
@@ -347,7 +346,7 @@ class _Builder:
     def _group(self, plan: plans.GroupPlan, source: Node) -> Node:
         columns = columns_of(plan, lambda each: self._taken(each, source))
         if not source.timed:
-            return GroupOperator(source, plan.keys, columns)
+            return GroupOperator(plan, source, columns)
         clock = self._clock
         assert clock is not None
         longest = longest_of(plan, clock)
