@@ -142,7 +142,7 @@ class Ruleset:
         found: dict[Plan, Events] = {}
         for pattern in self.patterns.patterns:
             for each in _events(pattern):
-                found.setdefault(each.solutions, each)
+                found.setdefault(each.source, each)
         return found
 
     @cached_property
@@ -169,7 +169,7 @@ class Ruleset:
             if each.mode is Mode.INSTANT:
                 found[plan] = frozenset(read.kind for read in reads(each.pattern))
         return tuple(
-            frozenset().union(*(found.get(each.solutions, ()) for each in _events(pattern)))
+            frozenset().union(*(found.get(each.source, ()) for each in _events(pattern)))
             for pattern in self.patterns.patterns
         )
 
