@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from sensorstream.errors import NotIncremental, UnsupportedQuery
 from sensorstream.model.terms import IRI
@@ -275,15 +275,13 @@ def _lowered(plan: Plan, condition: Expression) -> Plan | None:
         return _lowered(part, condition) or plans.FilterPlan(part, condition)
 
     match plan:
-        case plans.SeqPlan() | plans.JoinPlan() | plans.EqualsPlan():
-            if names <= plan.left.certain:
-                return replace(plan, left=into(plan.left))
-            if names <= plan.right.certain:
-                return replace(plan, right=into(plan.right))
+        case plans.PlanOverTwo():
+            for name in plan.kept:
+                if names <= (side := getattr(plan, name)).certain:
+                    changed: dict[str, Any] = {name: into(side)}
+                    return replace(plan, **changed)
             if isinstance(plan, plans.SeqPlan) and names <= plan.certain:
                 return replace(plan, tests=(*plan.tests, condition))
-        case plans.LeftJoinPlan() | plans.MinusPlan() | plans.Mark() if names <= plan.left.certain:
-            return replace(plan, left=into(plan.left))
         case plans.FilterPlan() | plans.ProjectPlan() | plans.Once() if (
             names <= plan.source.certain
         ):
