@@ -296,39 +296,32 @@ def bounded(plan: Plan, most: int | None, clock: IntervalTime) -> Plan:
 
     A part of a solution is never longer than the whole.
     """
+    inner = most
     match plan:
-        case plans.FilterPlan(source, condition):
-            return replace(plan, source=bounded(source, _least(most, (condition,), clock), clock))
-        case plans.ExtendPlan() | plans.ProjectPlan() | plans.Once():
-            return replace(plan, source=bounded(plan.source, most, clock))
+        case plans.FilterPlan(_, condition):
+            inner = _least(most, (condition,), clock)
         case plans.GroupPlan():
             # What is counted must not depend on what is wanted of it further up.
-            return replace(plan, source=bounded(plan.source, longest_of(plan, clock), clock))
-        case plans.SeqPlan(left, right) | plans.JoinPlan(left, right):
-            if isinstance(plan, plans.SeqPlan):
-                # What is chosen must not depend on what is wanted of it further up.
-                most = _least(most if plan.unrestricted else None, plan.tests, clock)
-            return replace(
-                plan,
-                left=bounded(left, most, clock),
-                right=bounded(right, most, clock),
-                longest=most,
-            )
+            inner = longest_of(plan, clock)
+        case plans.SlicePlan():
+            # Which are the first must not, either.
+            inner = None
+        case plans.SeqPlan():
+            # What is chosen must not, either.
+            inner = _least(most if plan.unrestricted else None, plan.tests, clock)
+    changed: dict[str, Any] = {}
+    match plan:
+        case plans.PlanOverOne(source):
+            changed["source"] = bounded(source, inner, clock)
         case plans.UnionPlan(parts):
-            return replace(plan, parts=tuple(bounded(each, most, clock) for each in parts))
-        case plans.EqualsPlan(left, right):
-            return replace(plan, left=bounded(left, most, clock), right=bounded(right, most, clock))
-        case plans.SlicePlan(source):
-            # Which are the first must not depend on what is wanted of them further up.
-            return replace(plan, source=bounded(source, None, clock))
-        case (
-            plans.MinusPlan(left, right) | plans.Mark(left, right) | plans.LeftJoinPlan(left, right)
-        ):
-            left, right = bounded(left, most, clock), bounded(right, None, clock)
-            if isinstance(plan, plans.LeftJoinPlan):
-                plan = replace(plan, longest=most if _only_existence(plan) else None)
-            return replace(plan, left=left, right=right)
-    return plan
+            changed["parts"] = tuple(bounded(each, inner, clock) for each in parts)
+        case plans.PlanOverTwo(left, right):
+            changed["left"] = bounded(left, inner, clock)
+            changed["right"] = bounded(right, inner if "right" in plan.kept else None, clock)
+    if isinstance(plan, plans.SeqPlan | plans.JoinPlan | plans.LeftJoinPlan):
+        optional = isinstance(plan, plans.LeftJoinPlan) and not _only_existence(plan)
+        changed["longest"] = None if optional else inner
+    return replace(plan, **changed)
 
 
 def longest_of(plan: plans.GroupPlan, clock: IntervalTime) -> int | None:
