@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 CLASSES := $(VENV)/cache/.ready
 CACHE := XDG_CACHE_HOME=$(CURDIR)/$(VENV)/cache
 
-.PHONY: demo test lint packages conformance campaign endurance grammars pictures bench clean
+.PHONY: demo test lint packages reference conformance campaign endurance grammars pictures bench clean
 
 demo: $(READY)  ## the main job, live, on embedded defaults; ends by itself
 	$(BIN)/sensorstream demo
@@ -27,6 +27,9 @@ packages: $(READY)  ## the wheel, installed and run with every Python here; fetc
 
 conformance: $(READY)  ## the W3C and RML suites, into docs/understand/conformance.md
 	$(BIN)/python -m tests.w3c.conformance
+
+reference: $(READY)  ## the reference tables of docs, from the code
+	$(BIN)/python -m tests.reference
 
 campaign: $(READY) $(CLASSES)  ## the test suite with ten times as many random examples, others in each run
 	env -u CI $(CACHE) TEST_EFFORT=10 $(BIN)/python -m pytest -n auto --dist loadfile \

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from hashlib import sha256
 from typing import Any, ClassVar, Final
 
@@ -73,7 +74,9 @@ class Position:
 
 
 class SensorStreamError(Exception):
-    """Root of the tree. ``message`` says what is wrong, where, and what was expected.
+    """An error without a code of its own; the root of the tree.
+
+    ``message`` says what is wrong, where, and what was expected.
 
     ``message_id`` names the journalled message that could not be taken in, where there is one;
     ``rule`` the semantic rule that failed on it.
@@ -109,17 +112,11 @@ class SensorStreamError(Exception):
         return {"code": self.code, "message": self.message, "position": place}
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild, (type(self), self.message, self.position)
-
-
-def _rebuild(
-    kind: type[SensorStreamError], message: str, position: Position | None
-) -> SensorStreamError:
-    return kind(message, position=position)
+        return partial(type(self), position=self.position), (self.message,)
 
 
 class SettingsError(SensorStreamError, code="settings"):
-    """A setting is missing, unknown or of the wrong kind."""
+    """A setting is missing, unknown or of the wrong kind, or names what the ontology lacks."""
 
 
 class TermError(SensorStreamError, code="term"):
@@ -127,11 +124,11 @@ class TermError(SensorStreamError, code="term"):
 
 
 class LanguageError(SensorStreamError, code="language"):
-    """A rule file, or a file of functions for rules, that cannot be read or compiled."""
+    """A rule file or file of functions cannot be read, or a rule does not fit the ontology."""
 
 
 class RulesError(SensorStreamError, code="rules"):
-    """The rule files of a server cannot be changed in this way."""
+    """A rule file of a server cannot have this name, or is not text."""
 
 
 class UnknownRules(RulesError, code="unknown-rules"):
@@ -139,7 +136,7 @@ class UnknownRules(RulesError, code="unknown-rules"):
 
 
 class ChangedMeanwhile(SensorStreamError, code="changed"):
-    """What is to be replaced is not any more what the change was made for."""
+    """Rules, a query, a webhook or the ontology is not that of ``If-Match`` any more."""
 
 
 class UnknownVersion(SensorStreamError, code="unknown-version"):
@@ -168,7 +165,7 @@ class OntologyConflict(OntologyError, code="ontology-conflict"):
 
 
 class MessageError(SensorStreamError, code="message"):
-    """One message cannot be taken in; the knowledge base is as before."""
+    """A message cannot be taken in; the knowledge base is as before."""
 
 
 class MalformedMessage(MessageError, code="malformed-message"):
@@ -180,7 +177,7 @@ class MessageTooLarge(MessageError, code="message-too-large"):
 
 
 class RepeatedMessage(MessageError, code="repeated-message"):
-    """An input delivered a message again that is in the journal already."""
+    """An input sent a message again that is in the journal, or one was replayed before."""
 
 
 class ReusedKey(MessageError, code="reused-key"):
@@ -188,7 +185,7 @@ class ReusedKey(MessageError, code="reused-key"):
 
 
 class InvalidMessage(MessageError, code="invalid-message"):
-    """The message does not conform to the XML Schema of its source."""
+    """The message violates the XML Schema of its source; each violation with its line."""
 
 
 class MappingError(MessageError, code="mapping"):
@@ -200,7 +197,7 @@ class InvalidValue(MappingError):
 
 
 class InvalidTerm(MessageError, code="invalid-term"):
-    """A statement has a name or literal that RDF does not have, whatever made it."""
+    """A relative IRI, a forbidden character, a wrong language tag: no name or literal of RDF."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,19 +238,9 @@ class Inconsistent(MessageError, code="inconsistent"):
         self.individuals = individuals
         self.contradiction = contradiction
 
-    def data(self) -> dict[str, Any]:
-        """Code, message and position, ready for JSON; :func:`error_of_data` reads it."""
-        place = None if self.position is None else asdict(self.position)
-        return {"code": self.code, "message": self.message, "position": place}
-
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild_inconsistent, (self.message, self.individuals, self.contradiction)
-
-
-def _rebuild_inconsistent(
-    message: str, individuals: tuple[str, ...], contradiction: Contradiction | None
-) -> Inconsistent:
-    return Inconsistent(message, individuals=individuals, contradiction=contradiction)
+        told = self.individuals, self.contradiction
+        return partial(Inconsistent, individuals=told[0], contradiction=told[1]), (self.message,)
 
 
 class RuleError(MessageError, code="rule"):
@@ -265,15 +252,15 @@ class RuleCycle(MessageError, code="rule-cycle"):
 
 
 class EventError(SensorStreamError, code="event"):
-    """A line of an event file is not a valid event."""
+    """A line of an event file is not a valid event (command line only)."""
 
 
 class StoryError(SensorStreamError, code="story"):
-    """A step of a story cannot be read."""
+    """A step of a story cannot be read (command line only)."""
 
 
 class BackgroundError(SensorStreamError, code="background"):
-    """A file of background knowledge cannot be read, or a query names one that is not given."""
+    """A file of background knowledge cannot be read, or is not given (command line only)."""
 
 
 class QueryError(SensorStreamError, code="query"):
@@ -298,7 +285,7 @@ class UnknownAlert(QueryError, code="unknown-alert"):
 
 
 class AlertError(SensorStreamError, code="alert"):
-    """What cannot be done with an alert in its state, or a silence that cannot be made."""
+    """Not possible in the alert's state, as acknowledging a cleared one; a silence too many."""
 
 
 class UnknownSilence(AlertError, code="unknown-silence"):
@@ -310,7 +297,7 @@ class UnknownIndividual(QueryError, code="unknown-individual"):
 
 
 class UnknownMessage(QueryError, code="unknown-message"):
-    """The journal has no message with this id."""
+    """The journal does not have this message, or not any more."""
 
 
 class UnknownQuery(QueryError, code="unknown-query"):
@@ -318,15 +305,15 @@ class UnknownQuery(QueryError, code="unknown-query"):
 
 
 class UnsupportedQuery(QueryError, code="unsupported-query"):
-    """A query asks for something that no stream, or no database, can answer."""
+    """No stream can answer the query, or PostgreSQL not with the same meaning."""
 
 
 class NotIncremental(QueryError, code="not-incremental"):
-    """A part of a query whose answer cannot be kept in step; it is evaluated anew instead."""
+    """A part of a query must be evaluated anew each time, where that is not possible."""
 
 
 class NotMovable(SensorStreamError, code="not-movable"):
-    """An XPath expression would mean something else at another context node."""
+    """An XPath would mean something else at another node (shown as ``language``)."""
 
 
 class ProgramError(SensorStreamError, code="program"):
@@ -342,31 +329,31 @@ class HistoryError(SensorStreamError, code="history", of_system=True):
 
 
 class DamagedCheckpoint(HistoryError, code="checkpoint-damaged"):
-    """A state of the engine that was kept and cannot be read; the one before it may be."""
+    """A checkpoint cannot be read; a start passes over it, so only the log names it."""
 
 
 class Unstorable(HistoryError, code="unstorable"):
-    """PostgreSQL refuses a value, and would refuse it again; all else can be stored."""
+    """PostgreSQL can never store a value of the message or of its effects; an alert names it."""
 
 
 class JournalError(SensorStreamError, code="journal"):
-    """An entry of the journal that is not there, or cannot be skipped."""
+    """The journal has no such entry, or it cannot be skipped (any more)."""
 
 
 class ArchiveError(SensorStreamError, code="archive", of_system=True):
-    """The archive, or a folder to fill history from, cannot be read or written."""
+    """A file of the archive, or of a backfill, cannot be read or written; nothing is lost."""
 
 
 class InternalFault(SensorStreamError, code="internal"):
-    """A defect of SensorStream stopped this message; it is kept, the knowledge base unchanged."""
+    """A defect of SensorStream; the log says more. What was sent is kept, but not processed."""
 
 
 class Unavailable(SensorStreamError, code="unavailable", of_system=True):
-    """The system is stopping, overloaded or broken; the message may be sent again later."""
+    """The server is stopping, overloaded or broken; ``Retry-After`` says when to try again."""
 
 
 class Busy(Unavailable, code="busy"):
-    """Too much waits already; ``retry_after`` is in seconds."""
+    """Too many questions or messages wait, in all or of one address; see ``Retry-After``."""
 
     def __init__(
         self, message: str, *, position: Position | None = None, retry_after: float = 1.0
@@ -376,7 +363,7 @@ class Busy(Unavailable, code="busy"):
 
 
 class TooFast(SensorStreamError, code="too-fast", of_system=True):
-    """A client sends more than it may in that time; ``retry_after`` is in seconds."""
+    """The address sends more than ``limits.rate`` allows; see ``Retry-After``."""
 
     def __init__(
         self, message: str, *, position: Position | None = None, retry_after: float = 1.0
@@ -386,7 +373,7 @@ class TooFast(SensorStreamError, code="too-fast", of_system=True):
 
 
 class Overrun(SensorStreamError, code="overrun"):
-    """It took more time, memory or rows than a limit of the settings allows, and was stopped."""
+    """It took more than a limit of the settings, which the text names, and was stopped."""
 
 
 class TooCostly(Overrun):
@@ -416,15 +403,15 @@ class AccessError(SensorStreamError, code="access"):
 
 
 class Unauthenticated(AccessError, code="unauthenticated"):
-    """No key or token was shown, or the one that was is not valid."""
+    """No key or token was shown, or it is unknown, expired or revoked."""
 
 
 class Forbidden(AccessError, code="forbidden"):
-    """The key or token is valid, but has no role that may do this."""
+    """The key or token has no role that may do this, or may not send as this source."""
 
 
 class UnknownKey(SensorStreamError, code="unknown-key"):
-    """No key has this name or beginning."""
+    """No key has this name or beginning (command line only)."""
 
 
 class WebhookError(SensorStreamError, code="webhook"):
@@ -444,15 +431,15 @@ class SparkError(SensorStreamError, code="spark", of_system=True):
 
 
 class JobError(SensorStreamError, code="job"):
-    """A long question, which runs beside the requests, cannot go on."""
+    """A job, a long question beside the requests, cannot go on."""
 
 
 class UnknownJob(JobError, code="unknown-job"):
-    """No job has this id; it may have been deleted."""
+    """No job has this id; it was deleted, or dropped as one of the oldest."""
 
 
 class TooManyJobs(JobError, code="too-many-jobs", of_system=True):
-    """As many jobs wait as may wait."""
+    """As many jobs wait as may wait: ask again later."""
 
 
 class UnfinishedJob(JobError, code="unfinished-job"):
@@ -460,31 +447,31 @@ class UnfinishedJob(JobError, code="unfinished-job"):
 
 
 class JobCancelled(JobError, code="job-cancelled"):
-    """The job was ended before it had a result."""
+    """The job or question was ended before it had a result."""
 
 
 class LostJob(JobError, code="lost-job", of_system=True):
-    """The process that ran the job has ended."""
+    """The process that ran the job (killed, too little memory) or its server has ended."""
 
 
 class RunsOnSpark(SensorStreamError, code="runs-on-spark"):
-    """It needs the engine's window, and the engines run on Spark: pipeline.runner is "spark"."""
+    """It needs the window, but engines run on Spark (``pipeline.runner``): ask history."""
 
 
 class SimulationError(SensorStreamError, code="simulation"):
-    """Recorded data to simulate with that cannot be read."""
+    """Recorded data cannot be read (command line only)."""
 
 
 class AddressUnavailable(SensorStreamError, code="address", of_system=True):
-    """The server cannot listen on the address it was given."""
+    """The server cannot listen on the address it was given (command line only)."""
 
 
 class RequestRefused(SensorStreamError, code="request"):
-    """A server cannot understand a request of a client; ``problem`` says which part of it."""
+    """A server cannot understand a client's request (clients only); ``problem`` says where."""
 
 
 class ServerUnreachable(SensorStreamError, code="server-unreachable", of_system=True):
-    """No server answers a command, or what answers is not SensorStream."""
+    """No server answers there, or it is not SensorStream (command line only)."""
 
 
 def errors_by_code() -> dict[str, type[SensorStreamError]]:

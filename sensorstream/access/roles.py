@@ -12,7 +12,7 @@ from sensorstream.errors import SettingsError
 
 
 class Role(StrEnum):
-    """What somebody may do; docs/operate/security.md lists it by operation."""
+    """What somebody may do; docs/use/http-api.md lists it by operation."""
 
     INGEST = "ingest"
     """Send messages."""

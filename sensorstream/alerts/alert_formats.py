@@ -1,4 +1,4 @@
-"""Alerts and reports as receivers are told of them: CloudEvents, and what an Alertmanager sends.
+"""Alerts and reports in the forms of receivers: CloudEvents, and those that an Alertmanager sends.
 
 Source: CloudEvents 1.0.2, sections 3.1 (attributes) and the JSON format 1.0.2, section 3
 (structured mode).
@@ -33,14 +33,14 @@ CONTENT_TYPE: Final = "application/cloudevents+json"
 _OF_ALERT: Final = ("rule", "kind", "severity", "text", "key")
 _OF_CHANGE: Final = ("change", "rule", "kind", "severity", "key", "count", "by", "text")
 MOST_ROWS: Final = 1000
-"""The most rows, or triples, of a report that are sent to a webhook."""
+"""Rows, or triples, of a report that are sent to a webhook."""
 
 
 def alert_data(raised: RaisedAlert, timeline: Timeline) -> Mapping[str, Any]:
     """An alert as JSON, the same for REST, SSE and webhooks.
 
-    ``time`` is application time: an integer, or ISO 8601 text on the dateTime line;
-    ``raised_at`` is wall time, RFC 3339.
+    ``time`` is application time: an integer, or ISO 8601 text on the dateTime line; ``raised_at``
+    is wall time, RFC 3339.
     """
     return {
         **plain_alert(raised.alert, timeline),
@@ -58,9 +58,8 @@ def plain_alert(alert: Alert, timeline: Timeline) -> Mapping[str, Any]:
 
 
 def change_data(change: AlertChange, timeline: Timeline) -> Mapping[str, Any]:
-    """A change of an open alert as JSON, the same for REST, SSE and webhooks; as ``alert_data``.
-
-    ``id`` is that of the open alert; ``time`` is null where the engine did not decide the change.
+    """A change of an open alert as JSON, as ``alert_data``; ``id`` is that of the open alert,
+    ``time`` is null where the engine did not decide the change.
     """
     return {
         "id": change.incident,
@@ -95,10 +94,8 @@ def query_report_data(name: str, report: Report, timeline: Timeline) -> dict[str
 
 
 def report_json(reported: EngineReport, timeline: Timeline) -> str:
-    """:func:`query_report_data` as text for a webhook.
-
-    Of more than :data:`MOST_ROWS` rows only the first are included, and ``truncated`` is true. A
-    lone surrogate, which UTF-8 cannot encode, is replaced.
+    """:func:`query_report_data` as text for a webhook: the first :data:`MOST_ROWS` rows,
+    ``truncated`` if there are more. A lone surrogate, which UTF-8 cannot encode, is replaced.
     """
     report, cut = reported.report, {}
     if len(report.rows) > MOST_ROWS or len(report.triples or ()) > MOST_ROWS:
@@ -112,7 +109,7 @@ def report_json(reported: EngineReport, timeline: Timeline) -> str:
 
 
 def cloud_event(told: Told, source: str, timeline: Timeline) -> bytes:
-    """One alert, change or report as a CloudEvent in structured mode.
+    """An alert, change or report as a CloudEvent in structured mode.
 
     The same alert or report always gives the same bytes: consumers may drop a repeated ``source``
     and ``id`` as a duplicate (CloudEvents, section 3.1.1).
@@ -146,7 +143,7 @@ def wall_time(moment: datetime) -> str:
 
 
 MOST_TOLD: Final = 100
-"""The most alerts of a group that are told at once."""
+"""Alerts of a group that are sent at once, new ones first; the others are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +157,7 @@ class AlertsOfGroup:
 
 
 def group_json(state: AlertsOfGroup, timeline: Timeline) -> str:
-    """What a receiver is told of a group, as JSON text; a lone surrogate is replaced."""
+    """The JSON text about a group for a receiver; a lone surrogate is replaced."""
     told = {
         "group": state.labels,
         "open": state.open,
@@ -176,13 +173,13 @@ def group_json(state: AlertsOfGroup, timeline: Timeline) -> str:
 
 _ALERTMANAGER_TYPE: Final = "application/json"
 _NO_END: Final = "0001-01-01T00:00:00Z"
-"""What Alertmanager says of an alert that is not resolved: Go's zero time."""
+"""Alertmanager's end of an alert that is not resolved: Go's zero time."""
 
 
 def notification(
     told: RaisedAlert | AlertChange, receiver: str, source: str, timeline: Timeline
 ) -> bytes:
-    """One alert as a group of its own; the same alert or change always gives the same bytes.
+    """An alert as a group of its own; the same alert or change always gives the same bytes.
 
     It is ``resolved`` when it is cleared, else ``firing``. There is no page to link to, so
     ``externalURL`` and ``generatorURL`` are empty.
@@ -215,7 +212,7 @@ def group_notification(group: AlertGroup, receiver: str, source: str) -> bytes:
 def _alert(
     data: Mapping[str, Any], source: str, shown: Iterable[str], begun: str, ended: str | None
 ) -> dict[str, Any]:
-    """One alert, from its data as JSON; ``shown`` are annotations beside those that all have."""
+    """An alert, from its data as JSON; ``shown`` are annotations beside those that all have."""
     labels = {
         "alertname": data["rule"] or data["kind"],
         "severity": data["severity"],
@@ -267,7 +264,7 @@ def _body(
 
 
 def _common(found: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """What all have alike."""
+    """The entries that all have alike."""
     first, *others = found
     return {
         name: value
@@ -289,10 +286,7 @@ def _fingerprint(labels: Mapping[str, str]) -> str:
 
 
 def payload(delivery: Delivery, source: str, timeline: Timeline) -> tuple[str, bytes]:
-    """Content type and body; the same delivery always gives the same bytes.
-
-    ``source`` is the CloudEvents source of the deployment.
-    """
+    """Content type and body, always the same for a delivery; ``source``: of the CloudEvents."""
     event, webhook = delivery.event, delivery.webhook
     if webhook.format != ALERTMANAGER or isinstance(event, KeptReport):
         return CONTENT_TYPE, cloud_event(event, source, timeline)

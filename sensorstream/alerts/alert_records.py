@@ -13,18 +13,19 @@ from sensorstream.model.webhook_definition import WebhookContent, WebhookDefinit
 
 IncidentState: TypeAlias = Literal["open", "acknowledged", "cleared"]
 MOST_SILENCES: Final = 1000
+"""Silences at a time."""
 MOST_SAID: Final = 1000
-"""Changes by people that an incident keeps."""
+"""Changes by people that an alert keeps."""
 MOST_STARS: Final = 8
 """Signs ``*`` in a pattern: each lets the comparison begin anew."""
 
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """What is known of an incident.
+    """The facts of an incident.
 
     ``id`` is that of its first alert, ``last_alert`` that of its last one, whose severity and text
-    it has; ``count`` says how many there were. Times are application time, what ends in ``_at`` is
+    it has; ``count`` is their number. Times are application time, names that end in ``_at`` are
     wall time, aware. ``escalated`` is the severity it was given because nobody acknowledged it.
     ``silenced``: receivers are not told of it now. ``flapping``: it was raised and cleared so often
     that they are not told each time.
@@ -60,8 +61,7 @@ class AlertChange:
 
     ``seq`` grows with the order of commits. ``by`` is who made it; "" the server itself. ``time``
     is application time, where the engine decided it; ``at`` is wall time, aware. ``severity`` and
-    ``count`` are as they were then, ``rule``, ``kind``, ``key`` and ``first_at`` those of the
-    incident.
+    ``count`` are as they were then, ``rule``, ``kind``, ``key`` and ``first_at`` the incident's.
     """
 
     seq: int
@@ -80,7 +80,7 @@ class AlertChange:
 
     @property
     def id(self) -> str:
-        """Names it among all that receivers are told."""
+        """The name of the change among all events of receivers."""
         return f"{self.incident}.{self.seq}"
 
 
@@ -103,11 +103,7 @@ class Silence:
 
 
 def check_silence(wanted: Silence, now: datetime) -> None:
-    """Check that a new silence can begin.
-
-    Raises:
-        AlertError: it matches all there is, or has ended.
-    """
+    """Check that a new silence can begin; raises AlertError if it is over or matches everything."""
     patterns = wanted.rule, wanted.key
     if patterns == (None, None) and wanted.severity is None:
         raise AlertError("a silence of everything: expected a rule, a key or a severity")
@@ -158,10 +154,8 @@ class RaisedAlert:
 
 @dataclass(frozen=True, slots=True)
 class KeptReport:
-    """A report of a continuous query, kept until it is delivered.
-
-    ``data`` is JSON text, as :func:`~sensorstream.alerts.alert_formats.report_json` makes it.
-    ``reported_at`` is wall time, aware.
+    """A report of a continuous query, kept until it is delivered; ``data`` is JSON text by
+    :func:`~sensorstream.alerts.alert_formats.report_json`, ``reported_at`` wall time, aware.
     """
 
     id: str
@@ -172,10 +166,8 @@ class KeptReport:
 
 @dataclass(frozen=True, slots=True)
 class AlertGroup:
-    """What one webhook is told of a group of alerts.
-
-    ``data`` is JSON text, as :func:`~sensorstream.alerts.alert_formats.group_json` makes it.
-    ``told_at`` is wall time, aware.
+    """The message to one webhook about a group of alerts; ``data`` is JSON text by
+    :func:`~sensorstream.alerts.alert_formats.group_json`, ``told_at`` wall time, aware.
     """
 
     id: str
@@ -203,7 +195,7 @@ class Webhook(WebhookContent):
 
     @property
     def definition(self) -> WebhookDefinition:
-        """What it is, but for its id and its secret."""
+        """The webhook without its id and its secret."""
         return WebhookDefinition.of(self)
 
     def secrets(self, now: datetime) -> tuple[str, ...]:
@@ -214,11 +206,11 @@ class Webhook(WebhookContent):
 
 
 Told: TypeAlias = RaisedAlert | KeptReport | AlertChange | AlertGroup
-"""What receivers are told."""
+"""An event that receivers are told."""
 
 
 def subject_of(told: Told) -> str:
-    """What an event is about: the key of an alert, or the name of a query; empty for a group."""
+    """The subject of an event: the key of an alert, or the name of a query; empty for a group."""
     match told:
         case RaisedAlert(alert=alert):
             return alert.key
@@ -232,7 +224,7 @@ def subject_of(told: Told) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One event on its way to one webhook; ``attempts`` have failed so far."""
+    """An event on its way to one webhook; ``attempts`` have failed so far."""
 
     id: int
     event: Told
@@ -263,9 +255,8 @@ class LoggedDelivery:
 
 @dataclass(frozen=True, slots=True)
 class WebhookState:
-    """A webhook and how it does; ``last`` is the delivery that was attempted last.
-
-    ``failing_since``: all attempts from then on have failed.
+    """A webhook and its state; ``last`` is the delivery that was attempted last, ``failing_since``
+    the time from which on all attempts have failed.
     """
 
     webhook: Webhook
@@ -276,7 +267,7 @@ class WebhookState:
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """What waits for one receiver: how many deliveries, and when the oldest was raised."""
+    """The deliveries that wait for one receiver: their number, and when the oldest was raised."""
 
     receiver: str
     enabled: bool

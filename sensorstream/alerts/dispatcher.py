@@ -1,8 +1,8 @@
 """Sends deliveries from the outbox to their receivers, at least once, in a separate thread.
 
 The thread runs an event loop. One receiver is served by one task at a time: its events arrive in
-order as long as no delivery fails, and a receiver that hangs delays no other receiver. What blocks
-has threads of its own: the outbox, and the look-up of names.
+order as long as no delivery fails, and a receiver that hangs delays no other receiver. The outbox
+and the look-up of names block, so they have threads of their own.
 """
 
 from __future__ import annotations
@@ -37,18 +37,14 @@ from sensorstream.settings.settings import WebhookSettings
 
 _GAUGES: Final = {
     "outbox_deliveries": "Deliveries that wait, by receiver.",
-    "outbox_oldest_seconds": (
-        "Seconds since the oldest delivery that waits was raised, by receiver."
-    ),
-    "receiver_enabled": "1 while a receiver is delivered to, 0 while it is disabled.",
-    "receiver_failing_seconds": (
-        "Seconds for which all attempts to reach a receiver have failed; 0: none has."
-    ),
+    "outbox_oldest_seconds": "Seconds that the oldest of them has waited.",
+    "receiver_enabled": "1 while a receiver is enabled, 0 while it is disabled.",
+    "receiver_failing_seconds": "Seconds for which all attempts have failed; 0: none has.",
 }
 
 
 class BacklogMetrics(Collector):
-    """As it was when ``latest`` was set; receivers that are gone are not in it."""
+    """The backlog when ``latest`` was set, without receivers that are gone."""
 
     def __init__(self, clock: Clock, registry: CollectorRegistry) -> None:
         self._clock = clock
@@ -96,9 +92,8 @@ _SPREAD: Final = 0.1
 def wait_after(attempts: int, identity: str) -> timedelta:
     """The wait after the ``attempts``-th failed attempt (from 1), the last one repeating.
 
-    Up to a tenth is added, different for each ``identity``, so that a receiver that comes back does
-    not get all deliveries at the same moment. The addition is a hash, not a random number, so tests
-    and readers of a log can compute it.
+    Up to a tenth is added, by a hash of ``identity``, so that a receiver that comes back does not
+    get all deliveries at the same moment, and tests and readers of a log can compute it.
     """
     wait = SCHEDULE[min(attempts, len(SCHEDULE)) - 1]
     digest = hashlib.sha256(f"{identity}/{attempts}".encode()).digest()
@@ -106,7 +101,7 @@ def wait_after(attempts: int, identity: str) -> timedelta:
 
 
 class _Batch(NamedTuple):
-    """Deliveries that receivers have, and what is done when they are marked."""
+    """Deliveries that receivers have, and the work after they are marked."""
 
     came: dict[int, Attempt]
     marked: asyncio.Future[None]
@@ -114,7 +109,7 @@ class _Batch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DeliveryPlan:
-    """How and when deliveries are sent.
+    """The times and the means of sending deliveries.
 
     ``source`` is the CloudEvents source of this deployment, a URI reference. ``schedule`` gives the
     wait after the n-th failure of a delivery; ``poll`` are the seconds between two looks at the
@@ -155,28 +150,20 @@ class WebhookDispatcher:
         self._plan = plan
         self._disabling = disabling
         self._away: dict[str, str] = {}
-        self._attempts = Counter(
-            "sensorstream_webhook_attempts",
-            "Attempts to deliver an alert or a report to a webhook, by result.",
-            ["result"],
-            registry=metrics,
-        )
-        self._sent = Counter(
-            "sensorstream_output_attempts",
-            "Attempts to send an alert or a report to an output, by result.",
-            ["output", "result"],
-            registry=metrics,
-        )
+        told, name = "Attempts to deliver to webhooks, by result.", "sensorstream_webhook_attempts"
+        self._attempts = Counter(name, told, ["result"], registry=metrics)
+        told, name = "Attempts to deliver to outputs, by result.", "sensorstream_output_attempts"
+        self._sent = Counter(name, told, ["output", "result"], registry=metrics)
         self._backlog = BacklogMetrics(clock, metrics)
         self._stopping = Event()
         self._poster = Poster(
             settings.timeout, settings.allow, clock, plan.resolver, self._stopping
         )
         self._busy: set[str] = set()
-        # Until which count of the clock.
+        # The count of the clock until which each receiver rests.
         self._resting: dict[str, float] = {}
         self._steps: ClockSetBack | None = None
-        # How far the clock was set back, as long as the outbox does not know of it.
+        # The time by which the clock was set back, until the outbox knows of it.
         self._back = timedelta()
         self._tasks: set[asyncio.Task[None]] = set()
         self._loop = asyncio.new_event_loop()
@@ -192,7 +179,7 @@ class WebhookDispatcher:
         return self._thread.is_alive() and not self._stopping.is_set()
 
     def trouble(self, receiver: str) -> str:
-        """Why a receiver takes nothing at the moment; empty while it does."""
+        """The reason why a receiver takes nothing at the moment; empty while it does."""
         return self._away.get(receiver, "")
 
     def check(self, url: str) -> None:
@@ -208,11 +195,7 @@ class WebhookDispatcher:
             raise _stopping() from None
 
     def attempt(self, delivery: Delivery) -> Future[Attempt]:
-        """Send a delivery that is not in the outbox, once.
-
-        Raises:
-            Unavailable: deliveries are stopping.
-        """
+        """Send a delivery that is not in the outbox, once; raises Unavailable while stopping."""
         return self._in_loop(self._attempt_alone(delivery))
 
     def start(self) -> None:
@@ -220,7 +203,7 @@ class WebhookDispatcher:
         self._thread.start()
 
     def wake(self) -> None:
-        """New deliveries are committed; may be called from any thread, never blocks."""
+        """Note that new deliveries are committed; may be called from any thread, never blocks."""
         with suppress(RuntimeError):  # the loop is closed: it was stopped
             self._loop.call_soon_threadsafe(self._news.set)
 
@@ -291,7 +274,7 @@ class WebhookDispatcher:
         return await self._blocking(self._outbox.due, now, room, excluded)
 
     async def _heed_steps(self) -> None:
-        """When the clock was set back, also while no server ran, nothing waits for longer."""
+        """Let no delivery wait longer if the clock was set back, also while no server ran."""
         if self._steps is None:
             self._steps = ClockSetBack(self._clock, await self._blocking(self._outbox.latest))
         self._back += self._steps.back()
@@ -376,8 +359,8 @@ class WebhookDispatcher:
     async def _record(self, delivery: Delivery, attempt: Attempt, failure: DeliveryFailure) -> None:
         receiver = delivery.webhook
         if failure.away:
-            # No fault of this delivery: it is tried until the receiver is there again, and those
-            # after it wait, so that the order stays.
+            # The receiver is away, no fault of this delivery: it is tried until the receiver is
+            # there again, and later ones wait, to keep the order.
             self._count(receiver, "away")
             if receiver.id not in self._away:
                 _log.error("%s: %s; it is tried again", _name(receiver), failure.reason)
@@ -411,7 +394,7 @@ class WebhookDispatcher:
             f"{since:%Y-%m-%d %H:%M} UTC ({reason}); what comes meanwhile is set aside"
         )
         try:
-            # Told first: who is killed in between tells it twice, but never disables in silence.
+            # Told first: a kill in between tells it twice, but never disables in silence.
             await asyncio.wrap_future(self._disabling(receiver.id, text))
         except SensorStreamError as error:
             _log.error("%s; that cannot be told now, so it is tried on: %s", text, error)
@@ -430,26 +413,25 @@ def _name(receiver: Webhook) -> str:
 
 
 class Outbox(Protocol):
-    """Deliveries waiting for their time. Every method may be called from any thread.
+    """Deliveries that wait for their time. Every method may be called from any thread.
 
     They are written in the transaction that commits their alert or report (transactional outbox),
-    so each committed alert or report is delivered, at least once.
-    All of them raise :class:`sensorstream.errors.HistoryError` when the store cannot be reached.
+    so each committed alert or report is delivered, at least once. All methods raise
+    :class:`sensorstream.errors.HistoryError` when the store cannot be reached.
     """
 
     def due(self, now: datetime, limit: int, excluding: Collection[str] = ()) -> Sequence[Delivery]:
-        """At most ``limit`` pending deliveries that are due, some of each receiver.
+        """At most ``limit`` due deliveries, some of each receiver, its oldest ones in order.
 
-        Those of one receiver are in order, the oldest first. ``excluding`` are ids of receivers to
-        leave out: those already being delivered to. Receivers that are disabled are left out, too.
+        ``excluding`` are ids of receivers to leave out: those already being delivered to. Disabled
+        receivers are left out, too.
         """
 
     def latest(self) -> datetime | None:
         """The latest time at which one that waits for its first attempt was added."""
 
     def move_back(self, now: datetime, by: timedelta) -> None:
-        """The clock was set back by ``by``, to ``now``: what was to wait from then on waits as long
-        as it was to."""
+        """Move waiting deliveries back by ``by``, after the clock was set back to ``now``."""
 
     def delivered(self, came: Mapping[int, Attempt]) -> None:
         """Mark deliveries, by their ids, as received."""
@@ -457,17 +439,13 @@ class Outbox(Protocol):
     def failed(
         self, delivery_id: int, attempt: Attempt, next_attempt_at: datetime | None
     ) -> datetime:
-        """Count a failed attempt and set the time of the next one (None: no more attempts).
-
-        Returns:
-            Since when all attempts to reach the receiver have failed.
+        """Count a failed attempt and set the time of the next one (None: no more attempts); returns
+        the time since when all attempts to reach the receiver have failed.
         """
 
     def put_off(self, delivery_id: int, attempt: Attempt) -> datetime:
-        """Note an attempt that found the receiver away: it counts for the receiver alone.
-
-        Returns:
-            As :meth:`failed`.
+        """Note an attempt that found the receiver away, which counts for the receiver alone;
+        returns as :meth:`failed`.
         """
 
     def disable(self, receiver: str, now: datetime) -> None:
@@ -477,4 +455,4 @@ class Outbox(Protocol):
         """Forget delivered ones that are too old, or too many."""
 
     def backlog(self) -> Sequence[Backlog]:
-        """The state of each receiver and what waits for it."""
+        """The state of each receiver and the deliveries that wait for it."""

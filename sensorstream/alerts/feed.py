@@ -15,9 +15,9 @@ from threading import Lock
 class Subscription:
     """The subscription of one subscriber; belongs to the event loop it was made in.
 
-    A class and not a generator-based context manager: an abandoned generator runs its ``finally``
-    inside the garbage collector, in any thread, and would wait there for a lock that the same
-    thread may hold.
+    It is no generator-based context manager, because an abandoned generator runs its ``finally``
+    inside the garbage collector, in any thread, and would wait there for a lock that this thread
+    may hold.
     """
 
     def __init__(self, subscriptions: set[Subscription], lock: Lock) -> None:
@@ -61,7 +61,7 @@ class AlertFeed:
         """Whether the application is stopping: subscribers then end their streams."""
 
     def announce(self) -> None:
-        """New alerts can be read; call it after their commit, from any thread."""
+        """Note that new alerts can be read; call it after their commit, from any thread."""
         with self._lock:
             subscriptions = list(self._subscriptions)
         for subscription in subscriptions:

@@ -18,8 +18,8 @@ from sensorstream.settings.endpoints import KafkaOutput
 
 
 class KafkaSender(EventSender[KafkaOutput]):
-    """The key of a record is the subject of its event, so that the events of one subject are in one
-    partition, in order.
+    """A sender to Kafka; a record's key is its event's subject, so that the events of one subject
+    are in one partition, in order.
     """
 
     _producer: AIOKafkaProducer | None = None

@@ -18,7 +18,7 @@ from sensorstream.settings.endpoints import MqttOutput
 
 
 class MqttSender(EventSender[MqttOutput]):
-    """An event is sent when the broker has acknowledged it."""
+    """A sender to MQTT; an event is sent when the broker has acknowledged it."""
 
     _client: aiomqtt.Client | None = None
 

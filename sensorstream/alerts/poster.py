@@ -1,4 +1,4 @@
-"""One attempt to send an event to a webhook by HTTP, with one deadline for all of it."""
+"""An attempt to send an event to a webhook by HTTP, with one deadline for all of it."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from sensorstream.errors import WebhookError
 from sensorstream.settings.settings import Network
 
 _AT_ONCE: Final = 256
-"""Attempts at a time; each has a connection."""
+"""Attempts at a time; further ones wait in order of arrival."""
 _OF_ONE_HOST: Final = 16
-"""Of them to one host, which may be that of many receivers."""
+"""Attempts at a time to one host; its webhooks take turns."""
 _ANSWER: Final = 1024
-"""Bytes of an answer's body that are read, for the log."""
+"""Bytes of an answer that are read and kept for the log, within a second."""
 _HEAD: Final = 100 * 1024
 """Bytes that the head of an answer may have."""
 _ANSWER_SECONDS: Final = 1.0
@@ -39,7 +39,7 @@ _GONE, _TOO_MANY, _UNAVAILABLE = 410, 429, 503
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What came of one attempt, begun at ``at`` (aware); no ``failure``: the receiver has it.
+    """The result of an attempt, begun at ``at`` (aware); no ``failure``: the receiver has it.
 
     ``status`` is that of HTTP, if there was an answer; ``answer`` the start of its body.
     """
@@ -52,7 +52,7 @@ class Attempt:
 
 
 class _Slots:
-    """How many attempts go to each host at a time."""
+    """Limits of the attempts to each host at a time."""
 
     def __init__(self) -> None:
         self._hosts: dict[str, tuple[asyncio.Semaphore, int]] = {}
@@ -60,7 +60,7 @@ class _Slots:
 
     @asynccontextmanager
     async def of(self, host: str) -> AsyncIterator[None]:
-        """Hold one; the host's own first, so that who waits for a host holds nothing else."""
+        """Hold a slot; the host's own first, so that a waiter for a host holds nothing else."""
         slots, users = self._hosts.get(host) or (asyncio.Semaphore(_OF_ONE_HOST), 0)
         self._hosts[host] = (slots, users + 1)
         try:
@@ -76,9 +76,9 @@ class Poster:
     """Sends to webhooks, from within one event loop.
 
     ``timeout`` is the number of seconds for a whole attempt, from the look-up of the name to the
-    head of the answer; to wait for a slot does not count. ``allowed`` are the networks that may be
-    reached though they are not public. Once ``stopping`` is set no attempt begins any more: who
-    waits for a slot then gets CancelledError.
+    head of the answer, without the wait for a slot. ``allowed`` are networks that may be reached
+    though they are not public. Once ``stopping`` is set no attempt begins: a waiter for a slot gets
+    CancelledError.
     """
 
     def __init__(
@@ -103,10 +103,8 @@ class Poster:
         return WebhookConnections(self._certificates)
 
     async def check(self, url: str) -> None:
-        """Check that a webhook may have this URL now.
-
-        Raises:
-            WebhookError: it may not, or its host was not found in time.
+        """Check that a webhook may have this URL now; raises WebhookError if not, or if its host
+        was not found in time.
         """
         place = read_url(url)
         try:
@@ -175,8 +173,8 @@ class _Connection(NamedTuple):
 class WebhookConnections:
     """Connections to one webhook, one to each of its addresses, for one request at a time.
 
-    No client, which would cost more than the exchange: it keeps cookies and follows redirects, and
-    a redirect could avoid the check of the target. So could a proxy.
+    An HTTP client would cost more than the exchange: it keeps cookies and follows redirects, and a
+    redirect or a proxy could avoid the check of the target.
     """
 
     def __init__(self, certificates: ssl.SSLContext) -> None:
@@ -193,10 +191,8 @@ class WebhookConnections:
     async def take(
         self, place: WebhookPlace, address: Address, tell: Callable[[str], None]
     ) -> _Connection:
-        """A connection that nobody else has; ``tell`` is told what is done for it.
-
-        Raises:
-            ConnectError: there is none to be had.
+        """A connection that nobody else has; ``tell`` is told what is done for it. Raises
+        ConnectError if there is none to be had.
         """
         held = self._idle.pop(address, None)
         if held is not None:
@@ -218,7 +214,7 @@ class WebhookConnections:
         return _Connection(reader, writer, h11.Connection(h11.CLIENT, _HEAD))
 
     def give_back(self, address: Address, connection: _Connection) -> None:
-        """Keep it for the next request, if this one is over."""
+        """Keep a connection for the next request, if this one is over."""
         talk = connection.talk
         if talk.our_state is talk.their_state is h11.DONE:
             talk.start_next_cycle()
@@ -289,7 +285,7 @@ class _Exchange:
 
 
 async def _next(connection: _Connection) -> h11.Event:
-    """What the receiver says next."""
+    """The next event from the receiver."""
     talk = connection.talk
     while (event := talk.next_event()) is h11.NEED_DATA:
         data = await connection.reader.read(_HEAD)
@@ -302,7 +298,7 @@ async def _next(connection: _Connection) -> h11.Event:
 
 
 def _judge(status: int, retry_after: str, now: datetime) -> DeliveryFailure | None:
-    """What an answer means for its delivery."""
+    """The failure that an answer means for its delivery, if any."""
     if 200 <= status < 300:
         return None
     if status in (_TOO_MANY, _UNAVAILABLE):
@@ -330,9 +326,9 @@ _Key: TypeAlias = tuple[str, int]
 
 
 class Lookups:
-    """For one event loop. A host has one thread at a time, however many ask for it.
+    """Look-ups for one event loop. A host has one thread at a time, however many ask for it.
 
-    So there are never more threads than hosts of webhooks, and who hangs keeps no other waiting.
+    So there are never more threads than hosts of webhooks, and a slow host keeps no other waiting.
     """
 
     def __init__(self, resolver: Resolver) -> None:
@@ -340,10 +336,8 @@ class Lookups:
         self._running: dict[_Key, asyncio.Future[Sequence[str]]] = {}
 
     async def find(self, host: str, port: int) -> Sequence[str]:
-        """All addresses of a host; may be given up at any time.
-
-        Raises:
-            OSError, UnicodeError: it has none, or is no name.
+        """The addresses of a host; may be given up at any time. Raises OSError or UnicodeError if
+        it has none, or is no name.
         """
         with suppress(ValueError):
             return [str(ip_address(host))]

@@ -1,4 +1,4 @@
-"""What sends events to an output: a receiver that the settings name."""
+"""Senders of events to an output: a receiver that the settings name."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from sensorstream.alerts.alert_records import Told
 from sensorstream.settings.endpoints import KafkaOutput, MqttOutput
 
 OUTPUT: Final = "out_"
-"""What the id of an output begins with; its name follows."""
+"""The beginning of the id of an output; its name follows."""
 
 Options = TypeVar("Options", bound=KafkaOutput | MqttOutput)
 
 
 @dataclass(frozen=True, slots=True)
 class DeliveryFailure:
-    """Why an attempt failed; ``final`` means that trying again is pointless.
+    """The reason why an attempt failed; ``final`` means that trying again is pointless.
 
     ``away``: the receiver takes nothing now, so the attempt says nothing about the delivery.
     ``wait``: how long the receiver asks to be left alone.
@@ -31,17 +31,12 @@ class DeliveryFailure:
 
 
 class EventSender(ABC, Generic[Options]):
-    """Sends events to one output, from within one event loop, one at a time.
-
-    It connects when the first event is sent, and again when it must.
+    """Sends events to one output, from within one event loop, one at a time; it connects when the
+    first event is sent, and again when it must.
     """
 
     def __init__(self, name: str, options: Options, timeout: float) -> None:
-        """Check the options.
-
-        Raises:
-            SettingsError: the topic or a file cannot be used.
-        """
+        """Check the options; raises SettingsError if the topic or a file cannot be used."""
         self.options = options
         self.timeout = timeout
         self._of = (f"outputs.{name}.options", name, options)
@@ -49,15 +44,12 @@ class EventSender(ABC, Generic[Options]):
 
     @abstractmethod
     def arguments(self) -> dict[str, Any]:
-        """Those of the client; read anew for each connection: passwords and certificates are
-        renewed.
-        """
+        """The client's arguments, read for each connection: passwords and certificates change."""
 
     @abstractmethod
     async def deliver(self, event: Told, body: bytes) -> DeliveryFailure | None:
-        """Send one event; None: the receiver has it, on its disk or in its care.
-
-        ``body`` is the event as a CloudEvent in structured mode.
+        """Send one event, as ``body`` a CloudEvent in structured mode; None: the receiver has it,
+        on its disk or in its care.
         """
 
     @abstractmethod

@@ -24,10 +24,8 @@ def new_secret() -> str:
 
 
 def check_secret(secret: str) -> str:
-    """The secret itself, if it can sign.
-
-    Raises:
-        WebhookError: the text is not ``whsec_`` followed by base64 of 24 to 64 bytes.
+    """The secret itself, if it can sign; raises WebhookError if the text is not ``whsec_`` followed
+    by base64 of 24 to 64 bytes.
     """
     try:
         key = base64.b64decode(secret.removeprefix(PREFIX), validate=True)
@@ -47,9 +45,8 @@ def message_id(delivery: Delivery) -> str:
 
 
 def signed_headers(delivery: Delivery, body: bytes, now: datetime) -> Mapping[str, str]:
-    """The three headers of Standard Webhooks for one attempt at ``now`` (aware).
-
-    After a rotation there are two signatures, one by each secret, separated by a space.
+    """The three headers of Standard Webhooks for one attempt at ``now`` (aware), after a rotation
+    with two signatures, one by each secret, separated by a space.
     """
     identity, text = message_id(delivery), body.decode()
     secrets = delivery.webhook.secrets(now)

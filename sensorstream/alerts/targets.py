@@ -1,6 +1,6 @@
-"""Which addresses webhooks may reach: public ones, and the networks that the settings allow.
+"""The addresses that webhooks may reach: public ones, and the networks that the settings allow.
 
-Checked when a webhook is registered and again at every attempt; the attempt then connects to
+They are checked when a webhook is registered and again at every attempt, which then connects to
 exactly the address that was checked, so that a name cannot resolve to another address in between
 (DNS rebinding).
 """
@@ -26,7 +26,7 @@ _URLS: Final = 1024
 """URLs of webhooks that are kept as they were read."""
 _PORTS: Final = {"http": 80, "https": 443}
 _GLOBAL: Final = IPv6Network("2000::/3")
-"""All that is assigned to the public network (RFC 4291, section 2.4; IANA's registry)."""
+"""The public network's addresses (RFC 4291, section 2.4; IANA's registry)."""
 _NAT64: Final = IPv6Network("64:ff9b::/96")  # RFC 6052, section 2.1
 # ip_address.is_global does not know all of these, or not in each version of Python.
 _SPECIAL: Final = (
@@ -49,7 +49,7 @@ class WebhookPlace:
 
     @property
     def authority(self) -> str:
-        """For the Host header."""
+        """The value of the Host header."""
         return self.url.netloc.decode()
 
     @property
@@ -58,7 +58,7 @@ class WebhookPlace:
 
 
 def resolve(host: str, port: int) -> Sequence[str]:
-    """All addresses of a host, by the system's resolver, in its order."""
+    """The addresses of a host, by the system's resolver, in its order."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(each[4][0]) for each in found))
 
@@ -148,7 +148,7 @@ def is_public(address: Address) -> bool:
 
 
 def _plain(address: Address) -> Address:
-    """IPv4 where it was written as IPv6 (``::ffff:127.0.0.1``); it is reached by IPv4."""
+    """An address as IPv4, by which it is reached, if written as IPv6 (``::ffff:127.0.0.1``)."""
     mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
     return address if mapped is None else mapped
 

@@ -1,4 +1,4 @@
-"""All notes on a query or an update; each kind has its module."""
+"""The notes of all kinds on a query or an update; each kind has its module."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def _notes(pattern: Pattern, known: QueryContext, parsed: AnyParsed) -> Iterator
         case algebra.Extend(_, variable, expression):
             yield from _of_value(variable, expression, scope, parsed)
         case algebra.Project(_, variables):
-            # In a sub-select that does not return the variable, the name means another variable.
+            # If a sub-select does not return the variable, its name means another variable there.
             known = _within(known, variables)
     for expression in expressions(pattern):
         for node in nodes(expression):
@@ -76,7 +76,7 @@ def _notes(pattern: Pattern, known: QueryContext, parsed: AnyParsed) -> Iterator
 
 
 def _within(known: QueryContext, variables: Iterable[Variable]) -> QueryContext:
-    """What is known within a sub-select of these variables."""
+    """The context within a sub-select of these variables."""
     names = {each.name for each in variables}
     given: dict[str, Kinds] = {n: each for n, each in known.given.items() if n in names}
     return replace(known, given=given)

@@ -1,5 +1,5 @@
 """The possible values of an expression, for any values of its variables, and its operations that
-have none, with what to write instead.
+have none, with the text to write instead.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ Truth: TypeAlias = bool | None
 
 
 class KnownValue(Enum):
-    """What is known of a value when it is not a single known term."""
+    """Knowledge of a value that is not a single known term."""
 
     FAILS = "fails"
-    """It is always an error."""
+    """The value is always an error."""
     VARIES = "varies"
 
 
@@ -38,10 +38,9 @@ _ANY: Final = frozenset((True, False, None))
 
 
 def truths(expression: Expression, bound: KindScope) -> frozenset[Truth]:
-    """The effective boolean values that an expression may have.
+    """The effective boolean values that an expression may have, and maybe impossible ones.
 
-    ``bound`` are the variables that may have a value; all others are unbound. The answer holds at
-    least all possible values, and maybe impossible ones.
+    ``bound`` are the variables that may have a value; all others are unbound.
     """
     match expression:
         case algebra.And(left, right):
@@ -126,7 +125,7 @@ _LENGTH: Final = 'a length of time, such as "PT1M"^^xsd:dayTimeDuration'
 def failures(expression: Expression, scope: KindScope) -> Iterator[tuple[Expression, str]]:
     """The operations for which no values of their operands give a value, and why.
 
-    Also ``=`` and ``IN`` of what is never equal. COALESCE and EXISTS are not looked into.
+    Also ``=`` and ``IN`` of operands that are never equal. COALESCE and EXISTS are not looked into.
     """
     ahead: list[object] = [expression]
     while ahead:
@@ -178,7 +177,7 @@ def _fault(operation: Expression, of: list[Kinds]) -> str:
 
 
 def _way_out(operation: Expression, of: list[Kinds]) -> str:
-    """What to write; empty: nobody can know."""
+    """The text to write instead; empty if that is not known."""
     if not isinstance(operation, algebra.Comparison | algebra.Arithmetic) or None in of:
         return ""
     both = frozenset[str]().union(*(each or () for each in of))

@@ -15,9 +15,8 @@ from sensorstream.sparql.walk import nodes
 
 
 def undeclared_notes(parsed: AnyParsed, known: QueryContext) -> Iterator[Note]:
-    """``unknown-class`` and ``unknown-property``.
-
-    The names of RDF, RDFS and OWL are always known; an ontology without any name allows all.
+    """``unknown-class`` and ``unknown-property``; names of RDF, RDFS and OWL are always known, and
+    an ontology without any name allows all.
     """
     schema = known.schema
     properties = schema.object_properties | schema.datatype_properties
@@ -56,8 +55,7 @@ def _namespace(name: str) -> str:
 
 
 def graph_notes(parsed: AnyParsed, known: QueryContext) -> Iterator[Note]:
-    """``from-without-effect``: continuous queries read the knowledge base as one graph.
-
+    """``from-without-effect``: continuous queries read the knowledge base as one graph;
     ``unused-window``: no WINDOW group matches what a window holds.
     """
     query = parsed.meaning
@@ -106,7 +104,7 @@ def stream_notes(parsed: AnyParsed, known: QueryContext) -> Iterator[Note]:
 
 
 def _streams_read(query: Query, written: partial[str]) -> Iterator[tuple[str, IRI]]:
-    """What a query reads of single streams, and what is so without their events."""
+    """The single streams that a query reads, with a text on what happens without their events."""
     for window in query.dataset.windows:
         if window.stream is not None:
             yield f"the window {written(window.name)} stays empty", window.stream

@@ -29,9 +29,9 @@ class Note:
 class QueryContext:
     """The context of a query.
 
-    ``given`` has the variables that have a value from outside, with the kinds of it. ``streams``
-    are those with a known source; None: any stream may have data. ``continuous``: the query is for
-    registration; other queries are answered at once. ``beside`` are those that run beside it.
+    ``given`` has the variables with a value from outside, and its kinds. ``streams`` are those with
+    a known source; None: any stream may have data. ``continuous``: the query is for registration;
+    other queries are answered at once. ``beside`` are those that run beside it.
     """
 
     schema: Schema = field(default_factory=Schema)

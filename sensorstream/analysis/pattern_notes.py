@@ -27,8 +27,7 @@ _FILTER: Final = 'FILTER(getDURATION() < "PT1H"^^xsd:duration)'
 
 
 def notes(parsed: AnyParsed, known: QueryContext) -> Iterator[Note]:
-    """``unbounded-state``: no length of time bounds what a pattern remembers.
-
+    """``unbounded-state``: no length of time bounds what a pattern remembers;
     ``path-in-background``: a path of any length, which follows nothing that happens.
     """
     query = parsed.meaning
@@ -39,7 +38,7 @@ def notes(parsed: AnyParsed, known: QueryContext) -> Iterator[Note]:
     try:
         plan = plan_in_time(query.form.pattern, _CLOCK, query.base, graphs)
     except UnsupportedQuery:
-        # Whoever registers it is told why.
+        # The registration tells why.
         return
     for each in plans.parts(plan):
         text = _unbounded(each)
@@ -55,7 +54,7 @@ def notes(parsed: AnyParsed, known: QueryContext) -> Iterator[Note]:
 
 
 def _unbounded(plan: Plan) -> str:
-    """What an operator remembers for ever, and what would bound it; empty: nothing."""
+    """The state that an operator keeps for ever, and a way to bound it; empty: none."""
     match plan:
         case plans.SeqPlan(longest=None) if not plan.unrestricted:
             return _text("SEQ", "its left side", f"{_FILTER} in the group of the SEQ")
@@ -94,7 +93,7 @@ def _names(plan: Plan) -> str:
 
 
 def _place(parsed: AnyParsed, plan: Plan) -> Position:
-    """Where the first of the variables of a part is first written."""
+    """The first place in which one of the variables of a part is written."""
     written = parsed.places.first
     places = (written[each] for each in map(Variable, plan.variables) if each in written)
     return min(places, key=attrgetter("line", "column"), default=parsed.start)
@@ -129,7 +128,7 @@ def feeding_notes(parsed: AnyParsed, known: QueryContext) -> Iterator[Note]:
 def _meetings(
     making: Query, reading: Query, schema: Schema
 ) -> Iterator[tuple[TriplesRead, TriplesRead]]:
-    """What a query makes, each with what another reads of it: the same, or what follows from it."""
+    """The triples that a query makes, each with the equal or entailed one that another reads."""
     for kind in _made(making):
         for met in (kind, *_following(kind, schema)):
             if any(map(met.meets, _read(reading))):
@@ -137,7 +136,7 @@ def _meetings(
 
 
 def _following(kind: TriplesRead, schema: Schema) -> Iterator[TriplesRead]:
-    """What the ontology's hierarchies, domains and ranges let follow from a triple."""
+    """The triples that follow from one by the ontology's hierarchies, domains and ranges."""
     predicate = kind.predicate
     if predicate == rdf.TYPE and isinstance(kind.object, IRI):
         classes = schema.superclasses(kind.object)

@@ -42,9 +42,8 @@ _place = attrgetter("position.line", "position.column")
 def rules_notes(
     program: TimedProgram, known: QueryContext, beside: Iterable[TimedProgram] = ()
 ) -> tuple[Note, ...]:
-    """The notes on a text, in its order.
-
-    What the text, and the texts ``beside`` it, make counts as declared.
+    """The notes on a text, in its order; names that it, and the texts ``beside`` it, make are
+    declared.
 
     The codes are those of :func:`.query_notes`, and ``rule-never-fires``, ``scope-is-empty``,
     ``condition-never-holds`` and ``unused-value``.
@@ -105,7 +104,7 @@ def _of_scopes(rule: TimedRule) -> Iterator[Note]:
     for part in rule.parts:
         label, scope = part.selector.label, part.scope
         if isinstance(part, Selection):
-            # Never later than the event from which its scope is counted, nor than those of that.
+            # Never later than the event that its scope is counted from, nor than that event's own.
             before[label] = {label, *before[part.scope.anchor]}
         elif isinstance(scope, Between) and scope.start in before[scope.end] - {scope.end}:
             yield Note(
@@ -143,7 +142,7 @@ def _of_conditions(rule: TimedRule, known: QueryContext) -> Iterator[Note]:
 def _in_vain(
     rule: TimedRule, part: Absence | ScopeAggregation | None, reason: str, position: Position
 ) -> Note:
-    """What a rule, or the part of it that asks, comes to without an event."""
+    """The note on a rule, or on its part that asks, if there is no event."""
     if part is None:
         return Note("rule-never-fires", f"rule {rule.name} cannot fire: {reason}", position)
     if isinstance(part, Absence):
@@ -154,6 +153,6 @@ def _in_vain(
 
 
 def _written(condition: Expression) -> str:
-    """As a rule writes it."""
+    """The condition as a rule writes it."""
     text = _NUMBER.sub(r"\1", _ATTRIBUTE.sub(r"\1.?\2", part_text(condition)))
     return text[1:-1] if text.startswith("(") else text

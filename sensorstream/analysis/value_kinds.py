@@ -1,6 +1,6 @@
 """The kinds of values that an expression may have, and the operations that have none.
 
-What operators and functions do with a kind is found by trying the network's own on samples of it.
+The network's own operators and functions are tried on samples of each kind.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ SAMPLES: Final[Mapping[str, tuple[IRI | Literal, ...]]] = {
         )
     },
 }
-"""For each operator and kind there is one that it accepts, if it accepts any of the kind."""
+"""Samples: if an operator accepts values of a kind, it accepts one of these."""
 
 _BY_KIND: Final = named(Trait.BY_KIND)
 _NUMBER: Final = frozenset((xsd.DECIMAL,))
@@ -74,7 +74,7 @@ def kind_of(term: Term) -> Kinds:
 class KindScope:
     """The variables that may have a value where an expression stands, and the kinds of each.
 
-    What it finds of the parts of an expression it keeps by their identity, so they must outlive it.
+    Findings on parts of an expression are kept by identity, so the parts must outlive it.
     """
 
     def __init__(self, variables: Mapping[str, Kinds]) -> None:
@@ -124,7 +124,7 @@ class KindScope:
         match operation:
             case algebra.FunctionCall(function, (argument,)) if function in CASTS:
                 given = self.kinds(argument)
-                # Whether a text can be cast, its characters say.
+                # The characters of a text decide whether it can be cast.
                 return (
                     given is not None
                     and not given & _TEXT
@@ -149,7 +149,7 @@ class KindScope:
         )
 
     def _results(self, operation: Expression) -> Kinds:
-        """The kinds of its values on samples; None: any."""
+        """The kinds of the operation's values on samples; None: any."""
         parts = operands(operation)
         if isinstance(operation, algebra.Call) and (
             operation.name not in _BY_KIND or len(parts) != 1
@@ -185,10 +185,10 @@ def operands(operation: Expression) -> tuple[Expression, ...]:
 
 
 def pattern_kinds(pattern: Pattern, schema: Schema, given: Mapping[str, Kinds]) -> dict[str, Kinds]:
-    """The kinds of the values of each variable in the scope of a pattern.
+    """The kinds of the values of each variable in the scope of a pattern; ``given`` are those of
+    variables that have a value from outside.
 
-    A property has values of the datatype that the ontology states. ``given``: of the variables
-    that have a value from outside.
+    A property has values of the datatype that the ontology states.
     """
     found = _pattern_kinds(pattern, schema, given)
     # A variable may have its value from either.
@@ -276,7 +276,7 @@ def _either(parts: Iterable[Kinds]) -> Kinds:
 
 
 def _samples(of: Kinds) -> Iterator[IRI | Literal]:
-    """Of any kind: of all, since no operator accepts a datatype that is not among them."""
+    """Samples of these kinds; of all for any kind, since no operator accepts another datatype."""
     for kind in SAMPLES if of is None else of:
         yield from SAMPLES[kind]
 

@@ -1,1 +1,1 @@
-"""What left PostgreSQL: the history's old partitions, as Parquet files that answer SQL."""
+"""The history's old partitions, moved from PostgreSQL to Parquet files that answer SQL."""

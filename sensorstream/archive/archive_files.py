@@ -27,19 +27,14 @@ _GROUP: Final = 65_536
 """Rows that are left out together where none of them is asked for."""
 
 Sums: TypeAlias = tuple[int, ...]
-"""What :func:`.sum_query` gives for some rows."""
+"""The result of :func:`.sum_query` for some rows."""
 
 _PART = ".part"
 
 
 def write_rows(path: Path, table: ArchivedTable, cursor: extensions.cursor, relation: str) -> int:
-    """Write the rows of a relation to a new file; it is on disk under its name when this returns.
-
-    Returns:
-        The number of rows.
-
-    Raises:
-        ArchiveError: the file cannot be written.
+    """Write the rows of a relation to a new file, and return their number; it is on disk under its
+    name then. Raises ArchiveError if the file cannot be written.
     """
     part, rows = part_name(path), 0
     try:
@@ -76,11 +71,7 @@ def _flush(path: Path, flags: int) -> None:
 
 
 def read_sums(path: Path, table: ArchivedTable) -> Sums:
-    """The sums of a file, from what is on disk.
-
-    Raises:
-        ArchiveError: the file cannot be read, or is no Parquet file with these columns.
-    """
+    """The sums of a file on disk; raises ArchiveError if it is unreadable or has other columns."""
     query = sum_query(table, "read_parquet($1)", DUCKDB_BITS)
     try:
         with closing(duckdb.connect(":memory:")) as connection:
@@ -92,11 +83,7 @@ def read_sums(path: Path, table: ArchivedTable) -> Sums:
 
 
 def digest(path: Path) -> str:
-    """The SHA-256 digest of a file.
-
-    Raises:
-        ArchiveError: the file cannot be read.
-    """
+    """The SHA-256 digest of a file; raises ArchiveError if it cannot be read."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -105,10 +92,8 @@ def digest(path: Path) -> str:
 
 
 def archived(part: ArchivePart, folder: Path, rows: Mapping[ArchivedTable, int]) -> ArchivePart:
-    """A part whose files are on disk, with what they hold; ``rows`` are the numbers of their rows.
-
-    Raises:
-        ArchiveError: a file cannot be read.
+    """Add to a part the contents of its files on disk, which have so many ``rows``; raises
+    ArchiveError if one cannot be read.
     """
     files = part.files(folder)
     held = {table.name: FileContent(rows[table], digest(file)) for table, file in files.items()}
@@ -117,11 +102,7 @@ def archived(part: ArchivePart, folder: Path, rows: Mapping[ArchivedTable, int])
 
 
 def check_file(part: ArchivePart, folder: Path, table: ArchivedTable) -> Path:
-    """A file of a part, which holds what was archived.
-
-    Raises:
-        ArchiveError: it does not, or cannot be read.
-    """
+    """A file of a part; raises ArchiveError if it is unreadable or not what was archived."""
     file = part.file(folder, table)
     if digest(file) != part.held[table.name].digest:
         raise ArchiveError(f"{file} is damaged: it does not hold what was archived")
@@ -134,7 +115,7 @@ def pattern(path: Path) -> str:
 
 
 def remove(path: Path) -> None:
-    """Delete a file, and what is left of an attempt to write it."""
+    """Delete a file, and the rest of an attempt to write it."""
     for each in (path, part_name(path)):
         with suppress(FileNotFoundError):
             each.unlink()

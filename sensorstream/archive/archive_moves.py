@@ -9,8 +9,8 @@ For each partition, in this order:
    ``archived`` and drops the partition and its stays.
 
 A kill before the end of step 4 leaves all rows in PostgreSQL, after it all in the files. The next
-run deletes files whose rows are not theirs. Rows that come later with a time in the span of an
-archived part go to a new partition, which becomes a part of its own.
+run deletes files that hold no rows of the archive. Late rows in the span of an archived part go to
+a new partition, which becomes a part of its own.
 
 A part comes back in one transaction: its terms, its rows, the state ``restored``. The files are
 deleted afterwards; if that is broken off, the next run that changes the archive does it.
@@ -70,9 +70,9 @@ _DAY: Final = timedelta(days=1) // timedelta(microseconds=1)
 
 
 def name_of(partition: StatementPartition, timeline: Timeline) -> str:
-    """The day of a partition's statements, or both ends of its span: ``2014-08-01_2014-08-05``.
+    """The day of a partition's statements, or the ends of its span: ``2014-08-01_2014-08-05``.
 
-    On the integer line the two ends: ``0_65536``. Without a beginning: ``first_2014-08-01``.
+    On the integer line it has both ends, ``0_65536``; without a beginning: ``first_2014-08-01``.
     """
     low, high = partition.low, partition.high
     if low % _DAY == 0 and high - low == _DAY and timeline is Timeline.DATETIME:
@@ -81,14 +81,14 @@ def name_of(partition: StatementPartition, timeline: Timeline) -> str:
 
 
 def _told(instant: Instant, timeline: Timeline) -> str:
-    # Partitions begin and end at midnight; the years that have no such text are far away.
+    # Partitions begin and end at midnight; years without such a text are far away.
     try:
         return timeline.format(instant).removesuffix("T00:00:00Z").replace(":", "")
     except OverflowError:
         return str(instant)
 
 
-# Below PostgreSQL's deadlock_timeout of a second: it is this process that gives way, never the
+# Below PostgreSQL's deadlock_timeout of a second, so that this process gives way and never the
 # server that writes.
 _LOCK_MILLISECONDS: Final = 500
 _PATIENCE: Final = 60.0
@@ -144,15 +144,8 @@ def archive(
 ) -> Sequence[ArchivePart]:
     """Move every partition whose statements ended before an instant; safe beside a server.
 
-    Args:
-        url: the history's URL, of its writer.
-        folder: the archive's folder.
-        before: partitions that end later stay.
-        timeline: that of the history.
-        say: is told each step.
-
-    Returns:
-        The new parts. Partitions without rows stay where they are.
+    Partitions without rows stay where they are. ``url`` is of the history's writer, ``folder`` the
+    archive's; ``say`` is told each step. Returns the new parts.
 
     Raises:
         ArchiveError: a file cannot be written or does not hold the same as PostgreSQL, or another
@@ -172,11 +165,7 @@ def archive(
 
 
 def movable(url: str, before: int, timeline: Timeline) -> Sequence[ArchivePart]:
-    """The parts that :func:`archive` would make now; nothing is changed.
-
-    Raises:
-        HistoryError: the database failed.
-    """
+    """The parts that :func:`archive` would make now; raises HistoryError if the database failed."""
     found = []
     with opened(url, "cannot look for what is old") as cursor:
         for each in partitions(cursor):
@@ -191,7 +180,7 @@ def movable(url: str, before: int, timeline: Timeline) -> Sequence[ArchivePart]:
 
 
 def sweep(connection: extensions.connection, folder: Path) -> None:
-    """Delete the files whose rows are not theirs: an archiving, or a restore, was killed."""
+    """Delete the files whose rows are not theirs, because an archiving or a restore was killed."""
     with connection, connection.cursor() as cursor:
         for part in parts(cursor, State.WRITING, State.RESTORED, State.DELETED):
             for file in part.files(folder).values():
@@ -236,7 +225,7 @@ def _move(
 def _write(
     connection: extensions.connection, source: _Source, files: Mapping[ArchivedTable, Path]
 ) -> tuple[Mapping[ArchivedTable, Sums], object]:
-    """Write the files from one snapshot; what they must hold, and the prints of the rows."""
+    """Write the files from one snapshot; returns their contents, and the prints of the rows."""
     connection.set_session(isolation_level="REPEATABLE READ")
     try:
         with connection, connection.cursor() as cursor:
@@ -287,15 +276,15 @@ def _leave(
         try:
             with connection, connection.cursor() as cursor:
                 cursor.execute(f"set local lock_timeout = {_LOCK_MILLISECONDS}")
-                # Others may read meanwhile.
+                # Other processes may read meanwhile.
                 cursor.execute(f"lock table {source.statements} in share mode")
-                # A stay that is stored meanwhile is not deleted.
+                # A stay that is stored meanwhile stays.
                 cursor.execute(source.farewell)
                 if cursor.fetchone() != prints:
                     connection.rollback()
                     return False
                 record(cursor, part)
-                # The writer must not believe that the partition is there.
+                # The writer must not rely on a partition that is gone.
                 cursor.execute("update store.progress set removals = removals + 1")
                 cursor.execute(f"drop table {source.statements}")
             return True
@@ -319,9 +308,8 @@ ArchivedRow: TypeAlias = Mapping[str, Any]
 def restore(
     url: str, folder: Path, name: str, timeline: Timeline, say: Say = lambda _: None
 ) -> Sequence[ArchivePart]:
-    """Take the parts with a name, such as a day, back into PostgreSQL; safe beside a server.
-
-    The server stores nothing while the rows go in.
+    """Take the parts with a name, such as a day, back into PostgreSQL; safe beside a server, which
+    stores nothing while the rows go in.
 
     Raises:
         ArchiveError: no part has this name, a file is damaged, or another process changes the
@@ -350,7 +338,7 @@ def restore(
 def _put_back(
     cursor: extensions.cursor, part: ArchivePart, folder: Path, timeline: Timeline
 ) -> None:
-    # From here on the writer waits: no term gets two numbers, and no partition is made twice.
+    # From here on the writer waits: no term gets two numbers, no partition is made twice.
     cursor.execute("update store.progress set removals = removals + 1")
     dictionary, known = Dictionary(), Partitions(timeline)
     told: set[int] = set()
@@ -371,7 +359,7 @@ def _put_back(
         _put(cursor, STAY_ROWS, cells)
         dictionary.settle()
         told.difference_update(row["stay"] for row in rows)
-    # Statements that came late are a part of their own: their stays may be back already.
+    # Late statements are a part of their own, so their stays may be back already.
     tell_ends(cursor, told)
     known.analyze_used(cursor)
     record(cursor, replace(part, state=State.RESTORED))
@@ -405,11 +393,7 @@ def object_of(row: ArchivedRow) -> Term:
 
 
 def deletable(url: str, before: Instant) -> Sequence[ArchivePart]:
-    """The parts that :func:`delete` would delete now; nothing is changed.
-
-    Raises:
-        HistoryError: the database failed.
-    """
+    """The parts that :func:`delete` would delete now; raises HistoryError if the database fails."""
     return [each for each in kept_parts(url, State.ARCHIVED) if each.ended_before <= before]
 
 

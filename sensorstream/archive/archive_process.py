@@ -1,4 +1,4 @@
-"""The process that asks DuckDB: each question is answered in a fork of it, with its limits.
+"""The process that asks DuckDB: it answers each question in a fork, with limits.
 
 DuckDB's planner heeds no limit of its own: it may take gigabytes before the first row.
 """
@@ -30,7 +30,7 @@ _PIECE: Final = _MIB
 _SPARE: Final = 128
 _SPARE_FOR_THREAD: Final = 16
 """MiB beside what the rows of a question may take: for DuckDB itself, and each of its threads."""
-# What is no setting but decides what a text means is as in PostgreSQL.
+# Whatever decides the meaning of a text beside the settings is as in PostgreSQL.
 _DIALECT: Final = """
 set TimeZone = 'UTC';
 set integer_division = true;
@@ -41,7 +41,7 @@ _NO_MEMORY: Final = re.compile("Allocation failure|bad_alloc")
 _REWRITES: Final = "delim_join_as_cte"
 _HAS: Final = "select 1 from duckdb_settings() where name = $1"
 
-# Only a term that is computed, and described, is looked for among all.
+# Only a computed term that is described is searched for among all.
 TERMS: Final = """
 create view store.terms as
 select id, term_kind(id) as kind, term_text(id, literal_parts(id)) as text,
@@ -54,7 +54,7 @@ from (select subject as id from store.statements union select predicate from sto
 
 @dataclass(frozen=True, slots=True)
 class ArchiveQuestion:
-    """One SQL text. ``files`` are what it may read, ``definitions`` make its tables and views.
+    """A question in SQL, which reads ``files`` only; ``definitions`` make its tables and views.
 
     ``ours``: the compiler has made it, with functions of ours; else it must be one SELECT.
     """
@@ -72,7 +72,7 @@ def main(owner: Connection) -> None:
 
 class _Answering:
     def tell(self, message: object) -> None:
-        """Nothing is told: each question says what it needs."""
+        """Do nothing: each question brings its files."""
 
     def answer(
         self, question: ArchiveQuestion, limits: QuestionLimits, send: Callable[[object], None]
@@ -93,9 +93,8 @@ class _Answering:
 
 
 def _opened(question: ArchiveQuestion, memory: int) -> duckdb.DuckDBPyConnection:
-    """A DuckDB in memory that has the tables and views of a question, and sees nothing else.
-
-    It opens no other file, loads no extension, and its settings are locked.
+    """A DuckDB in memory with the tables and views of a question; it opens no other file, loads no
+    extension, and its settings are locked.
     """
     connection = duckdb.connect(
         ":memory:",
@@ -138,7 +137,7 @@ def _check(connection: duckdb.DuckDBPyConnection, text: str) -> None:
 
 @contextmanager
 def _explained() -> Iterator[None]:
-    """A block whose errors are ours."""
+    """A block whose errors become SensorStream's."""
     try:
         yield
     except (duckdb.Error, MemoryError) as error:

@@ -43,7 +43,7 @@ class DuckDB(RestingForks):
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """Where an archive is, and how it is asked.
+    """The place of an archive, and the means to ask it.
 
     ``url`` is that of the history, whose manifest says which files count; ``memory`` is in MiB.
     """
@@ -61,8 +61,7 @@ def archive_sql(
     limits: AskingLimits,
     stop: Stop | None = None,
 ) -> SqlResult:
-    """Answer one SELECT in the SQL of DuckDB over the archive, where it has views of ``history``.
-
+    """Answer one SELECT in the SQL of DuckDB over the archive, where it has views of ``history``;
     ``stop`` ends it early.
 
     Raises:
@@ -82,12 +81,9 @@ def asked(
     views: Iterable[View] | None,
     stop: Stop | None = None,
 ) -> Iterator[tuple[Sequence[str], Iterator[list[tuple[Any, ...]]]]]:
-    """The names of the columns of an answer, and its rows, which are read within the block.
-
-    ``views`` are those that a user's text may name; None: the text is of the compiler.
-
-    Raises:
-        QueryError, ArchiveError, HistoryError: see :func:`archive_sql`.
+    """The names of the columns of an answer, and its rows, which are read within the block; raises
+    as :func:`archive_sql`. ``views`` are those that a user's text may name; None: the compiler's
+    text.
     """
     parts = kept_parts(archive.url, State.ARCHIVED)
     files = {table: [part.there(archive.folder, table) for part in parts] for table in TABLES}
@@ -107,9 +103,8 @@ def asked(
 def archive_answered(
     archive: Archive, question: CheckedQuestion, limits: AskingLimits, stop: Stop | None = None
 ) -> Iterator[Answer]:
-    """Answer a question to the archive; its rows are read within the block.
-
-    ``stop`` ends it early.
+    """Answer a question to the archive; its rows are read within the block, and ``stop`` ends it
+    early.
 
     Raises:
         QueryError: the query cannot be answered, takes too long, needs too much memory or has too
@@ -132,12 +127,10 @@ def archive_plan(
     *,
     analyze: bool = False,
 ) -> QuestionPlan:
-    """The SQL of a question, in lines, and DuckDB's plan for it.
+    """The SQL of a question, in lines, and DuckDB's plan for it; raises as
+    :func:`archive_answered`.
 
     ``analyze``: run it, so that the plan has the rows and the times that there were.
-
-    Raises:
-        QueryError, UnsupportedQuery, ArchiveError, HistoryError: see :func:`archive_answered`.
     """
     query = archive_query(question)
     text = text_of(query.tree, DUCKDB)
@@ -149,17 +142,15 @@ def archive_plan(
 
 
 def archive_query(question: CheckedQuestion) -> SqlQuery:
-    """A question in the SQL of DuckDB, over the archive's ``store.statements``.
-
-    Raises:
-        UnsupportedQuery: it has a part that SQL cannot say with the same meaning.
+    """A question in the SQL of DuckDB, over the archive's ``store.statements``; raises
+    UnsupportedQuery if SQL cannot say a part with the same meaning.
     """
     ids = ids_of(question.query)
     return duckdb_query(compile_query(question.query, scope_of(question.time, ids, live=False)))
 
 
 def ids_of(query: Query) -> dict[Term, Id]:
-    """What names the terms of a query in the archive."""
+    """The names of a query's terms in the archive."""
     return {term: _id(term) for term in constants(query, HISTORY_GRAPHS)}
 
 

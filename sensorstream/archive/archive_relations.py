@@ -1,8 +1,8 @@
 """The archive's files as the tables and views that history has, for DuckDB.
 
-A term has no number here: a column that holds the number of a term in PostgreSQL holds a text that
-names the term. It is the IRI, ``_:label``, or a literal in quotes with its datatype or language.
-Columns beside it have the term's parts, so no query joins the terms.
+A term has no number here: columns for numbers of terms in PostgreSQL hold texts that name terms:
+the IRI, ``_:label``, or a literal in quotes with its datatype or language. Columns beside them have
+the terms' parts, so no query joins the terms.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from sqlglot import exp
 from sensorstream.archive.parquet_layout import STATEMENTS, STAYS, ArchivedTable
 from sensorstream.history.view_definitions import ENTRY_VIEWS, View, look_up_all, terms_of
 from sensorstream.model.terms import IRI
-from sensorstream.sql.postgres.postgres_reader import HISTORY
+from sensorstream.sql.postgres.sql_reader import HISTORY
 
-# Parts of a name: of a subject, and of an individual of a stay.
+# Parts of the name of a subject, and of that of a stay's individual.
 _NAME: Final = """
     {0},
     case when starts_with({0}, '_:') then 1 else 0 end as {0}_kind,
@@ -57,8 +57,7 @@ _DUCKDB_TYPES: Final[Mapping[pa.DataType, str]] = {
 def definitions(
     files: Mapping[ArchivedTable, Sequence[str]], views: Iterable[View]
 ) -> Iterator[str]:
-    """The statements that make the tables over some files, and views of history over them.
-
+    """The statements that make the tables over some files, and views of history over them;
     ``files`` are patterns of paths, see :func:`.pattern`.
     """
     yield "create schema store"

@@ -1,8 +1,8 @@
-"""SPARQL over the archive: the functions that a query's tree needs in DuckDB.
+"""Functions that a query's tree of SPARQL needs in DuckDB, over the archive.
 
-See :mod:`sensorstream.history.migrations` for what each of these gives; those of times are the
-network's. A number, of which DuckDB's decimals have 38 digits only, is the list of doubles that
-:func:`.doubles` describes.
+:mod:`sensorstream.history.migrations` says what each gives; those of times are the network's. A
+number is the list of doubles that :func:`.doubles` describes, because DuckDB's decimals have 38
+digits only.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def number_of_text(text: str | None) -> list[float] | None:
 
 
 def plain_text(found: list[float]) -> str:
-    """Without an exponent, and without zeros at the end: ``7``, ``7.5``."""
+    """The text of a number without an exponent and without zeros at the end: ``7``, ``7.5``."""
     value = number(found)
     if not value.is_finite():
         return {"NaN": "NaN", "Infinity": "Infinity"}.get(str(value), "-Infinity")
@@ -81,7 +81,7 @@ def plain_text(found: list[float]) -> str:
 
 
 def scientific_text(found: list[float]) -> str:
-    """With 16 digits after the point and an exponent."""
+    """The text of a number with 16 digits after the point and an exponent."""
     return f"{number(found):.16e}"
 
 
@@ -153,7 +153,7 @@ _NULLABLE: Final[tuple[_Row, ...]] = (
     ("number_of_literal", literal_number, [_TEXT] * 2, _NUMBER),
     ("number_total", total, ["HUGEINT", "DOUBLE[][]"], _NUMBER),
 )
-"""Those that see nulls themselves."""
+"""The functions that see nulls themselves."""
 _NUMBER_MACROS: Final = """
 -- A function of one element: DuckDB puts an argument of a macro into each of its places.
 create macro number_of_double(d) as list_transform([d], lambda x: case when x is null then null
@@ -215,7 +215,7 @@ def _lexical(term: Term | None) -> str | None:
 
 
 def _of_nothing(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function; null of null."""
+    """Make a function give null for null."""
 
     @wraps(function)
     def or_null(*given: Any) -> Any:

@@ -1,6 +1,6 @@
 """Erases an individual from everything that is kept: journal, history, alerts, archive.
 
-The archive's files are written again first, without its rows. Then one transaction deletes its rows
+The archive's files are first written again without its rows. Then one transaction deletes its rows
 in PostgreSQL and puts the new files in the place of the old ones, which are deleted afterwards. A
 kill before the end of that transaction changes nothing; the next run deletes the spare files.
 """
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from psycopg2 import extensions
 
 KEPT: Final = "ontologies and rules that name it, kept"
-"""What is counted, but not erased."""
+"""Things that are counted, but not erased."""
 _NEEDED: Final = frozenset({PutOntology.kind, PutRules.kind})
 """Kinds of entries that say what is in force: a restart needs them."""
 _NO_TERM: Final = 0
@@ -59,15 +59,16 @@ def erase(
     dry: bool = False,
     say: Say = lambda _: None,
 ) -> dict[str, int]:
-    """Erase an individual; no server may run.
+    """Erase an individual; no server may run. Returns the number of rows of each place that named
+    it.
 
     Its stays and their statements go, with those of the blank nodes that it owned; the statements
-    of others with it as object; the messages that told any of these or that name it; the alerts
-    and deliveries that these messages raised or that name it, with what people said of them; the
+    of others with it as object; the messages that told any of these or that name it; the alerts and
+    deliveries that these messages raised or that name it, with what people said of them; the
     outcomes of other messages that name it; and the terms that nothing has any more. A message that
     names others too goes as a whole; what it said of them stays in history. Ontologies and rules
-    that name it stay as they are and are only counted: they are no data of the individual, and a
-    restart needs them.
+    that name it stay and are only counted: they are no data of the individual, and a restart needs
+    them.
 
     Args:
         url: the history's URL, of its writer.
@@ -78,9 +79,6 @@ def erase(
             messages whose statements are not in history.
         dry: count only.
         say: is told each step.
-
-    Returns:
-        How many rows of each place named it.
 
     Raises:
         HistoryError: a server runs, the database failed, the engines run on Spark, or the
@@ -135,10 +133,8 @@ def _check_runner(cursor: extensions.cursor) -> None:
 
 
 def _checkpoints(store: PostgresStore, name: IRI) -> list[int]:
-    """The numbers of the checkpoints that name the individual; the newest one must not.
-
-    Raises:
-        HistoryError: the newest does, or the journal goes on after it.
+    """The numbers of the checkpoints that name the individual; raises HistoryError if the newest
+    does, or the journal goes on after it.
     """
     kept = store.checkpoints()
     if store.last_seq() > (kept[0][0] if kept else 0):
@@ -157,7 +153,7 @@ def _checkpoints(store: PostgresStore, name: IRI) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """What the archive has of the individual: rows by part, stays and messages."""
+    """The individual's rows in the archive: rows by part, stays and messages."""
 
     name: IRI
     archived: Sequence[ArchivePart]
@@ -225,7 +221,7 @@ def _mark(
     mapped: Callable[[Message], bool],
     store: PostgresStore,
 ) -> None:
-    """Put what is to go into temporary tables: stays, messages, alerts, terms."""
+    """Put the rows that are to go into temporary tables: stays, messages, alerts, terms."""
     key = TermKey(TermKind.IRI, name)
     number = look_up(cursor, [key]).get(key, _NO_TERM)
     cursor.execute(
@@ -264,7 +260,7 @@ def _mark(
 
 
 def _in_force(cursor: extensions.cursor, name: IRI, store: PostgresStore) -> int:
-    """How many ontologies and rules that were ever put in force name the individual."""
+    """The number of ontologies and rules, ever put in force, that name the individual."""
     cursor.execute("select seq, content, media_type from store.ontologies")
     texts = {seq: (bytes(content), kind) for seq, content, kind in cursor.fetchall()}
     rules = 0
@@ -281,7 +277,7 @@ def _is_in(content: bytes, media_type: str, name: IRI) -> bool:
     try:
         triples = parse_accepted(content, media_type).triples
     except OntologyError:
-        # Refused when it was put, or written for a reader of before.
+        # It was refused when it was put, or written for an earlier reader.
         return names(content.decode("utf-8", "replace"), name)
     return any(name in triple for triple in triples)
 
@@ -355,7 +351,7 @@ def _mend(cursor: extensions.cursor) -> None:
 def _rewrite(
     url: str, folder: Path, held: _Held, say: Say
 ) -> Sequence[tuple[ArchivePart, ArchivePart]]:
-    """Write the files that name the individual again, without it; each part and its successor."""
+    """Rewrite the files that name the individual, without it; returns parts and successors."""
     made = []
     with closing(connect(url)) as connection, closing(duckdb.connect(":memory:")) as reader:
         for part in held.archived:
@@ -402,10 +398,9 @@ def names(text: str, name: str) -> bool:
 
 
 def mark_told(cursor: extensions.cursor, name: str) -> None:
-    """Mark what names an individual, and what the messages in ``gone_messages`` have raised.
+    """Mark rows that name an individual, and all that the ``gone_messages`` have raised.
 
-    An open alert whose key names it, or of which a comment does, goes as a whole; else it loses
-    those of its alerts that go.
+    An open alert goes as a whole if its key or a comment names it; else only some of its alerts go.
     """
     _alerts(cursor, name)
     _incidents(cursor, name)
@@ -427,7 +422,7 @@ def mark_told(cursor: extensions.cursor, name: str) -> None:
         "select e.seq from store.events e join store.alert_changes c on c.seq = e.change "
         "join gone_incidents i on i.id = c.incident"
     )
-    # Of messages that stay: a reply, a warning or a contradiction may name others.
+    # Of messages that stay: a reply, a warning or a contradiction may name the individual.
     cursor.execute(
         "select seq, told from (select seq, "
         "  concat_ws(E'\\n', reason, contradiction::text, facts::text) as told "
@@ -448,14 +443,14 @@ def erase_told(cursor: extensions.cursor) -> None:
         "where seq in (select id from gone_outcomes);"
         "update store.alerts set evidence = null where id in (select id from gone_evidence);"
         "delete from store.incidents where id in (select id from gone_incidents);"
-        # Their labels may be its name.
+        # A label may be its name.
         "delete from store.alert_groups g where not exists "
         "(select from store.alert_group_members m where m.group_id = g.id);"
         "update store.alerts set incident = null "
         "where incident in (select id from gone_incidents);"
         "delete from store.alerts where id in (select id from gone_alerts);"
         "update store.alert_changes set text = '' where seq in (select id from gone_texts);"
-        # What is left of the others is as if the alerts that went had not been.
+        # The rest of the open alerts is as if the alerts that went had never been.
         "update store.incidents i set count = i.count - f.fewer, text = l.text, "
         "  severity = l.severity, last_time = l.time, last_at = l.raised_at, last_alert = l.id "
         "from fewer_alerts f cross join lateral ("
@@ -493,7 +488,7 @@ def _incidents(cursor: extensions.cursor, name: str) -> None:
         "and f.incident not in (select id from gone_incidents);"
         "delete from fewer_alerts where incident in (select id from gone_incidents)"
     )
-    # Its last alert was deleted before, by retention.
+    # Retention deleted its last alert before.
     cursor.execute(
         "select id, text from store.incidents where id not in "
         "(select incident from fewer_alerts union all select id from gone_incidents)"
@@ -501,7 +496,7 @@ def _incidents(cursor: extensions.cursor, name: str) -> None:
     cursor.execute(
         "insert into gone_incidents select unnest(%s::text[])", (_named(cursor.fetchall(), name),)
     )
-    # A change has the text of the alert that it tells of.
+    # A change has the text of its alert.
     cursor.execute(
         "select seq, text from store.alert_changes "
         "where incident not in (select id from gone_incidents)"

@@ -1,7 +1,7 @@
 """The list of the archive's parts, which is kept in PostgreSQL: ``store.archives``.
 
-A part is what one partition of ``store.statements`` held, with the stays that ended in its span.
-Its state decides where its rows are, and changes in the transaction that moves them.
+A part has the rows of one partition of ``store.statements``, and the stays that ended in its span.
+Its state decides where the rows are, and changes in the transaction that moves them.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ _COLUMNS: Final = "id, name, ended_from, ended_before, state, files, bytes"
 
 
 class State(Enum):
-    """Where the rows of a part are, and which of its files are there."""
+    """The place of a part's rows, and which of its files are there."""
 
     WRITING = "writing"
-    """In PostgreSQL; files may be there, and mean nothing."""
+    """The rows are in PostgreSQL; files may be there, and mean nothing."""
     ARCHIVED = "archived"
-    """In the files, and nowhere else."""
+    """The rows are in the files, and nowhere else."""
     RESTORED = "restored"
-    """In PostgreSQL again; the files are deleted."""
+    """The rows are in PostgreSQL again; the files are deleted."""
     DELETED = "deleted"
     """Nowhere; the files are deleted."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileContent:
-    """What a file holds: the number of its rows, and the SHA-256 digest of its bytes."""
+    """The content of a file: the number of its rows, and the SHA-256 digest of its bytes."""
 
     rows: int
     digest: str
@@ -51,7 +51,7 @@ class FileContent:
 class ArchivePart:
     """A part of the archive: the statements with ``ended_from <= valid_to < ended_before``.
 
-    ``held`` says what its files hold, by the name of the table. ``bytes`` is the size of all.
+    ``held`` is the content of its files, by the name of the table; ``bytes`` the size of all.
     """
 
     id: int
@@ -67,15 +67,11 @@ class ArchivePart:
         return self.held[table.name].rows
 
     def file(self, folder: Path, table: ArchivedTable) -> Path:
-        """One of its files, in the archive's folder."""
+        """The path of the part's file for a table, in the archive's folder."""
         return folder / table.name / f"{self.name}.{self.id}.parquet"
 
     def there(self, folder: Path, table: ArchivedTable) -> Path:
-        """One of its files, which must be there to be read.
-
-        Raises:
-            ArchiveError: it is not.
-        """
+        """The path of the part's file for a table; raises ArchiveError if it is not there."""
         file = self.file(folder, table)
         if not file.exists():
             raise ArchiveError(
@@ -84,7 +80,7 @@ class ArchivePart:
         return file
 
     def files(self, folder: Path) -> Mapping[ArchivedTable, Path]:
-        """All its files."""
+        """The paths of the part's files."""
         return {table: self.file(folder, table) for table in TABLES}
 
 
@@ -120,7 +116,7 @@ def begin(cursor: extensions.cursor, name: str, low: int, high: int) -> ArchiveP
 
 
 def record(cursor: extensions.cursor, part: ArchivePart) -> None:
-    """Set the state of a part, and what its files hold."""
+    """Set the state of a part, and the contents of its files."""
     cursor.execute(
         "update store.archives set state = %s, files = %s, bytes = %s, changed_at = now() "
         "where id = %s",
@@ -135,11 +131,7 @@ def record(cursor: extensions.cursor, part: ArchivePart) -> None:
 
 @contextmanager
 def changing(connection: extensions.connection) -> Iterator[None]:
-    """Be the one process that changes the archive.
-
-    Raises:
-        ArchiveError: another process does.
-    """
+    """Be the one process that changes the archive; raises ArchiveError if another one does."""
     with connection, connection.cursor() as cursor:
         if not one_value(cursor, "select pg_try_advisory_lock(%s)", (_LOCK,)):
             raise ArchiveError("another process changes the archive: wait until it has finished")
@@ -171,10 +163,6 @@ def opened_archive(
 
 
 def kept_parts(url: str, *states: State) -> Sequence[ArchivePart]:
-    """The parts in some states of the history at ``url``, by time.
-
-    Raises:
-        HistoryError: the database cannot be read.
-    """
+    """The parts in some states of the history at ``url``, by time; HistoryError if unreadable."""
     with opened(url, "cannot read the archive's manifest") as cursor:
         return parts(cursor, *states)

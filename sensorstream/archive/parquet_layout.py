@@ -19,7 +19,7 @@ _NAMED: Final = "case when {0}.kind = 1 then '_:' || {0}.text else {0}.text end"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ArchivedTable:
-    """One of the two files of a part; it needs no dictionary of terms.
+    """A file of a part, one of two; it needs no dictionary of terms.
 
     ``columns`` maps each column of the file to its type and to its SQL over ``source``, where the
     rows that leave have the name ``s``. ``order`` puts rows together that are asked for together.
@@ -38,7 +38,7 @@ class ArchivedTable:
 
     @property
     def ids(self) -> Mapping[str, str]:
-        """For columns of the table that hold numbers of terms, those of the file that do."""
+        """The file's columns for those of the table that hold numbers of terms."""
         return {each.removesuffix(_ID): each for each in self.columns if each.endswith(_ID)}
 
     def select(self, rows: str, *, ordered: bool = False) -> str:
@@ -100,13 +100,12 @@ DUCKDB_BITS: Final = "('0x' || substr({}, 1, 15))::bigint"
 
 
 def sum_query(table: ArchivedTable, source: str, bits: str) -> str:
-    """A query for the number of rows and a sum of them that no order changes.
+    """A query for the number of rows and a sum of them that no order changes; PostgreSQL and DuckDB
+    give the same for the same rows. ``source`` is a relation with the columns of the file, ``bits``
+    one of the two expressions above.
 
-    In PostgreSQL and in DuckDB it gives the same for the same rows. ``source`` is a relation with
-    the columns of the file, ``bits`` one of the two expressions above.
-
-    The numbers and moments of literals are counted: both systems take them from the same text, but
-    write them each in a way of its own.
+    Numbers and moments of literals are only counted: both systems take them from the same text, but
+    write them differently.
     """
     parts, counts = [], ["count(*)"]
     for name, (kind, _) in table.columns.items():

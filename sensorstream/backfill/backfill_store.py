@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from psycopg2 import extensions
 
 _WITH_AGAIN: Final = RowShape(STATEMENTS.table, (*STATEMENTS.columns, "again"))
-# The engine numbers the stays that go straight to history -1, -2, ...: these begin further down.
+# The engine numbers the stays that go straight to history -1, -2, ...; these begin further down.
 _FIRST_STAY: Final = 2**40
 
 
@@ -36,7 +36,7 @@ class Filler:
         self._removals = -1
 
     def unknown(self, digests: Sequence[bytes]) -> set[bytes]:
-        """Those of some digests whose contents are not in history yet."""
+        """The digests whose contents are not in history yet."""
         with self._connection as connection, connection.cursor() as cursor:
             cursor.execute(
                 "select digest from store.backfilled where digest = any(%s)", (list(digests),)
@@ -44,16 +44,14 @@ class Filler:
             return set(digests) - {bytes(digest) for (digest,) in cursor.fetchall()}
 
     def store(self, documents: Sequence[MappedDocument]) -> int:
-        """Store what documents say, all or nothing; those that are there already are left out.
-
-        Returns:
-            How many were stored.
+        """Store what documents say, all or nothing, but for those that are there already; returns
+        the number of those stored.
         """
         try:
             with self._connection as connection, connection.cursor() as cursor:
                 stored = self._store(cursor, {each.digest: each for each in documents})
         except BaseException:
-            # Terms and partitions that it made are not there.
+            # Terms and partitions that it made are gone again.
             self._forget()
             raise
         self._dictionary.settle()
@@ -65,7 +63,7 @@ class Filler:
             self._partitions.analyze_used(cursor)
 
     def _store(self, cursor: extensions.cursor, documents: Mapping[bytes, MappedDocument]) -> int:
-        # A server that stores effects waits here, or this does: no term gets two numbers.
+        # Either a server that stores effects waits here, or this does: no term gets two numbers.
         last_term = one_value(cursor, "select last_term from store.progress for update")
         removals = one_value(cursor, "select removals from store.progress")
         if removals != self._removals:
@@ -95,7 +93,7 @@ class Filler:
             removals = one_value(cursor, removed)
         self._removals = removals
         said = [row for message, each in ended for row in statement_rows([each], terms, message)]
-        # A triple with a term that is new was never said before.
+        # A triple with a new term was never said before.
         again = (
             (*row, before or max(terms[term] for term in each.triple) <= last_term)
             for row, before, (_, each) in zip(said, repeated(said), ended, strict=True)
@@ -125,11 +123,7 @@ def _new(cursor: extensions.cursor, documents: Iterable[MappedDocument]) -> dict
 
 @contextmanager
 def filler(url: str, timeline: Timeline) -> Iterator[Filler]:
-    """Write into the history at ``url``.
-
-    Raises:
-        HistoryError: the database cannot be reached or written.
-    """
+    """Write into the history at ``url``; raises HistoryError if it cannot be reached or written."""
     with (
         translating("cannot fill history"),
         closing(connect(url, application="sensorstream backfill")) as connection,

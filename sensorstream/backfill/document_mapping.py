@@ -47,7 +47,7 @@ class DocumentMapper:
         self._source = source
 
     def map(self, document: Document) -> MappedDocument | Refused:
-        """The events of a document; where it says no time, they happen when it was written."""
+        """The events of a document, by default at the time when it was written."""
         digest = sha256(document.content).digest()
         # Labels of blank nodes begin with the message's id: they differ between documents.
         message = Message(
@@ -79,7 +79,7 @@ def batches(found: Iterable[Document]) -> Iterator[list[Document]]:
 
 @cache
 def _mapper(path: Path, source: str) -> DocumentMapper:
-    """Of a process that maps for another: made once."""
+    """The mapper of a process that maps for another, made once."""
     return DocumentMapper(load_settings(path), source)
 
 

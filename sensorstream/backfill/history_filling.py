@@ -35,24 +35,19 @@ from sensorstream.installation import require
 from sensorstream.settings.settings import Settings
 from sensorstream.spark.launch import spark_session
 
-# Another process takes seconds to start: fewer documents are mapped and stored sooner without.
+# Another process takes seconds to start; fewer documents are stored sooner without it.
 _WORTH_A_PROCESS: Final = 10_000
 
 
 def map_in_processes(
     settings: Settings, source: str, groups: Iterator[Group], processes: int | None = None
 ) -> Iterator[Results]:
-    """The results of groups of documents, in no certain order.
+    """The results of groups of documents, in no certain order, mapped by some ``processes``, this
+    one included; None: as many as there are processors, but this one alone if the documents are
+    few.
 
     This process maps as well as long as the others have nothing ready, such as while they start: so
     it is not slower than without them.
-
-    Args:
-        settings: those of the deployment.
-        source: the source of the documents.
-        groups: what to map.
-        processes: how many map, this one included; None: as many as there are processors, and
-            none but this one if the documents are few.
     """
     mapper = DocumentMapper(settings, source)
     first = list(islice(groups, _WORTH_A_PROCESS // BATCH))
@@ -89,8 +84,7 @@ def map_on_spark(settings: Settings, source: str, groups: Iterator[Group]) -> It
     """The results of groups of documents, in order; Spark runs at ``spark.master``.
 
     The documents are read here and sent to the executors, which need the deployment's files in the
-    same places, and nothing of the recordings. While a job runs, the caller has the results of the
-    one before.
+    same places, but not the recordings. While a job runs, the caller has the last one's results.
 
     Raises:
         MissingExtra: the extra "spark" is not installed.
@@ -122,7 +116,7 @@ def map_on_spark(settings: Settings, source: str, groups: Iterator[Group]) -> It
 
 @dataclass(slots=True)
 class Filled:
-    """What became of the documents; ``known`` were in history before, or came twice."""
+    """The outcomes of documents by number; ``known`` were in history before, or came twice."""
 
     stored: int = 0
     known: int = 0
@@ -142,8 +136,8 @@ def backfill(
 ) -> Filled:
     """Map all documents of a folder and store what they say in history; safe beside a server.
 
-    Each content is stored once, however often and in whatever file it comes. What is broken off
-    goes on at the next call.
+    Each content is stored once, however often and in whatever file it comes. A call that is broken
+    off goes on at the next one.
 
     Args:
         url: the history's URL, of its writer.

@@ -1,8 +1,8 @@
-"""The XML documents in a folder, also those in archives, with limits for what is hostile.
+"""The XML documents in a folder, also those in archives, with limits for hostile ones.
 
 Nothing is ever written to disk, so the names in archives can do no harm. Every document is read
-into memory alone and only up to the limit; of an archive, no more is unpacked than
-:data:`_RATIO` times its size and :data:`_FREE` bytes.
+into memory alone and only up to the limit; of an archive, no more is unpacked than :data:`_RATIO`
+times its size and :data:`_FREE` bytes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _NESTED: Final = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz", ".7z", ".rar", "
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One document; ``modified`` is when its file, or it in its archive, was written."""
+    """A document; ``modified`` is when its file, or it in its archive, was written."""
 
     name: str
     content: bytes
@@ -40,7 +40,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """What cannot be taken, and why."""
+    """A file or document that cannot be taken, and the reason."""
 
     name: str
     reason: str
@@ -62,12 +62,9 @@ _BROKEN: Final = (
 
 
 def documents(folder: Path, most: int) -> Iterator[Found]:
-    """The documents of all files below a folder, by name.
+    """The documents of all files below a folder, by name; ``most``: bytes of the largest one.
 
-    Args:
-        folder: with ``*.xml``, ``*.zip``, ``*.tar``, ``*.tar.gz``, ``*.tgz``, ``*.tar.bz2`` and
-            ``*.tar.xz``.
-        most: bytes of the largest document.
+    Files are ``*.xml``, ``*.zip``, ``*.tar``, ``*.tar.gz``, ``*.tgz``, ``*.tar.bz2``, ``*.tar.xz``.
 
     Raises:
         ArchiveError: there is no such folder.
@@ -120,12 +117,12 @@ def _document(name: str, file: IO[bytes], modified: datetime, most: int) -> Foun
 
 
 def _member(path: Path, name: str) -> str:
-    # The name may hold anything: it is printed.
+    # The name may hold anything, and is printed.
     return f"{path}/{name.encode('unicode_escape').decode()[:300]}"
 
 
 def _unfit(name: str) -> str:
-    """Why a member of an archive is not taken; "" if it may be."""
+    """The reason why a member of an archive is not taken; "" if it may be."""
     if name.lower().endswith(_NESTED):
         return "an archive in an archive: unpack it first"
     return "" if name.lower().endswith(".xml") else "expected *.xml"

@@ -10,9 +10,9 @@ from typing import IO, Final
 
 from sensorstream.cache.cache_messages import Answered, CacheQuestion, Formats
 from sensorstream.errors import SensorStreamError, Unavailable
-from sensorstream.kb.graph_changes import ALL_GRAPHS, Changes, Quad
+from sensorstream.kb.graph_changes import KnowledgeChanges, Quad
 from sensorstream.kb.graph_index import KnowledgeBase
-from sensorstream.network.exact_values import stored_text
+from sensorstream.kb.oxigraph_terms import stored_text
 from sensorstream.processes.fork_once import held
 from sensorstream.processes.forks import IDLE, Forks, OpenQuestion, QuestionLimits, RestingForks
 from sensorstream.processes.stopping import Stop
@@ -26,9 +26,9 @@ _PROBE: Final = CacheQuestion("ASK {}", Formats(_JSON, _JSON, None))
 class Cache(RestingForks):
     """Questions to a knowledge base. Thread-safe.
 
-    A process of its own has a copy of the knowledge base from the first question on, and answers
-    each question in a fork. A message costs no more than notes of its changes, which are brought
-    over when a question comes; without a question for long the copy is dropped, and the notes too.
+    From the first question on a process of its own has a copy of the knowledge base and answers
+    each question in a fork. A message only notes its changes, which are brought over when a
+    question comes; without a question for long the copy and the notes are dropped.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Cache(RestingForks):
         self._kb = kb
         self._changing = lock
         self._limits = limits
-        self._changes: Changes | None = None
+        self._changes: KnowledgeChanges | None = None
         self._closed = False
         self._proven = False
         self.trouble = ""
@@ -69,12 +69,8 @@ class Cache(RestingForks):
         return _written(begun, out, stop)
 
     def probe(self) -> None:
-        """Answer a query, unless one was answered before and the copy is not there by now.
-
-        So a copy that nobody uses is still dropped after a while.
-
-        Raises:
-            Unavailable: there is no process to answer it.
+        """Answer a query, unless one was answered before and the copy has gone since: so a copy
+        that nobody uses is still dropped. Raises Unavailable if there is no process to answer.
         """
         if self._forks is None and self._proven and not self.trouble:
             return
@@ -87,7 +83,7 @@ class Cache(RestingForks):
         self._proven, self.trouble = True, ""
 
     def close(self) -> None:
-        """End all that is being answered; nothing is afterwards."""
+        """End all answers; later questions get none."""
         self._closed = True
         with suppress(Unavailable):
             super().close()
@@ -98,7 +94,7 @@ class Cache(RestingForks):
             raise Unavailable("the server stops")
         with self._quiet():
             if self._changes is None:
-                self._changes = Changes(self._kb, ALL_GRAPHS, exact=True)
+                self._changes = KnowledgeChanges(self._kb)
             added, removed = self._changes.read()
             self._changes.done()
         if added or removed:
@@ -110,11 +106,11 @@ class Cache(RestingForks):
         return held(self._changing, _SETTLING, late)
 
     def drop(self) -> None:
-        """End the process, and take no more notes of changes."""
+        """End the process, and note changes no more."""
         super().drop()
         if self._changes is not None:
             with self._quiet():
-                self._changes.stop()
+                self._changes.close()
             self._changes = None
 
 

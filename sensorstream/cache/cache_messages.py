@@ -17,9 +17,8 @@ class Formats:
 
 @dataclass(frozen=True, slots=True)
 class CacheQuestion:
-    """A query as it came; the graphs are those of the SPARQL Protocol.
-
-    ``names_only``: it must not describe classes; see :func:`.check_named`.
+    """A query as it came, with the graphs of the SPARQL Protocol; ``names_only``: it must not
+    describe classes (:func:`.check_named`).
     """
 
     text: str
@@ -31,8 +30,8 @@ class CacheQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """All of the answer has been sent. ``media_type`` None: the client takes none of ``offered``,
-    and nothing has been sent.
+    """The end of an answer, all of which was sent; ``media_type`` None: nothing was, because the
+    client takes none of ``offered``.
     """
 
     media_type: str | None

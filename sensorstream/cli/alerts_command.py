@@ -208,7 +208,7 @@ def why(client: CommandClient, of: str) -> dict[str, Any]:
 
 
 def lines(told: Mapping[str, Any]) -> Iterator[str]:
-    """What a server tells of an alert, for people."""
+    """Render a server's answer about an alert as lines for people."""
     alert, rule, because = told["alert"], told["rule"], told["because"]
     yield f"{alert['severity']}: {alert['text']}"
     yield f"raised at {alert['time']}, when message {alert['message_id']} came"
@@ -232,7 +232,7 @@ def _notes(told: Mapping[str, Any]) -> Iterator[str]:
 
 
 def held_lines(told: Mapping[str, Any]) -> Iterator[str]:
-    """What a server tells of a statement, for people."""
+    """Render a server's answer about a statement as lines for people."""
     yield f"{told['statement']}\n{told['answer']}"
     rules: dict[str, Mapping[str, Any]] = {}
     if told["held"] is not None:
@@ -298,7 +298,7 @@ def _because(because: Mapping[str, Any], profile: str, indent: str) -> Iterator[
 
 
 def _basis(each: Mapping[str, Any], profile: str, indent: str) -> Iterator[str]:
-    """Where a statement comes from."""
+    """The lines about the origin of a statement: a message or rules."""
     basis = _BASIS[each["basis"]].format(
         message=each["message_id"], rules=" or ".join(each["rules"]), profile=profile
     )
@@ -340,7 +340,7 @@ def why_not(client: CommandClient, rule: str, individual: str, variable: str) ->
 
 
 def unmet_lines(found: Mapping[str, Any]) -> Iterator[str]:
-    """What a server tells of a rule, for people."""
+    """Render a server's answer about a rule that does not fire as lines for people."""
     yield found["answer"]
     yield ""
     for each in found["steps"]:

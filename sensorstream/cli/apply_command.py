@@ -89,7 +89,7 @@ def _apply(url: str | None, config: Path, *, only_diff: bool, as_json: bool) -> 
 def _put(
     client: CommandClient, theirs: ServerTexts, ours: Folder
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Put what differs; somebody else may have changed it since it was read."""
+    """Put the texts that differ; somebody else may have changed them since they were read."""
     from sensorstream.app.control.versions import digest_of
 
     def ontology() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -105,7 +105,7 @@ def _put(
         yield from ontology()
         yield from rules()
     except LanguageError:
-        # What goes away from the ontology must first go away from the rules.
+        # Names that leave the ontology must leave the rules first.
         yield from rules()
         yield from ontology()
     for kind, what, name, before, text in _others(theirs, ours):
@@ -194,7 +194,7 @@ def _effects(found: dict[str, Any]) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class ServerTexts:
-    """What a server has in force, and the digests that guard it; texts as in :class:`.Folder`.
+    """The texts in force on a server, as in :class:`.Folder`, and the digests that guard them.
 
     Of queries and webhooks only those that the folder has are here; ``others`` names the rest.
     """
@@ -211,7 +211,7 @@ class ServerTexts:
 
 
 def read_in_force(client: CommandClient, ours: Folder) -> ServerTexts:
-    """Ask a server what it has in force."""
+    """Ask a server for the texts in force."""
     from sensorstream.app.control.versions import digest_of
     from sensorstream.reasoning.ontology import parse_accepted
 
@@ -240,7 +240,7 @@ def read_in_force(client: CommandClient, ours: Folder) -> ServerTexts:
 
 
 def difference(theirs: ServerTexts, ours: Folder) -> Iterator[str]:
-    """What differs, as the lines of a unified diff; in another order, a line that says so."""
+    """The differences, as the lines of a unified diff; a line of its own tells of another order."""
     if graph(theirs.ontology) != graph(ours.ontology):
         # As sets: the order of an ontology's statements means nothing.
         yield from _diff("ontology", graph(theirs.ontology), graph(ours.ontology))
@@ -254,7 +254,7 @@ def difference(theirs: ServerTexts, ours: Folder) -> Iterator[str]:
 
 
 def differing(theirs: ServerTexts, ours: Folder) -> Iterator[str]:
-    """The names of what differs."""
+    """The names of the texts that differ."""
     if graph(theirs.ontology) != graph(ours.ontology):
         yield "the ontology"
     if _is_reordered(theirs, ours):
@@ -272,7 +272,7 @@ _Text: TypeAlias = tuple[str, list[str] | None, list[str] | None]
 
 
 def _texts(theirs: ServerTexts, ours: Folder) -> Iterator[list[_Text]]:
-    """What differs of the rule files, of the queries, and of the webhooks."""
+    """The changed texts of the rule files, of the queries, and of the webhooks."""
     for what, before, after in (
         ("", theirs.rules, ours.rules),
         ("query ", theirs.queries, ours.queries),
@@ -296,7 +296,7 @@ def _diff(name: str, before: list[str] | None, after: list[str] | None) -> Itera
             lineterm="",
         )
     )
-    # Texts may differ in how their lines end, or by empty texts.
+    # No line differs if the texts differ in how their lines end, or are empty.
     yield from lines or [f"{name}: differs in white space"]
 
 

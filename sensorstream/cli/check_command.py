@@ -89,7 +89,7 @@ def command(
 
 @dataclass(slots=True)
 class _Checked:
-    """What is found in a deployment; what ``reasoning`` tells is there only if it was asked."""
+    """The findings in a deployment; those of ``reasoning`` are there only if it was asked."""
 
     config: Path
     url: str | None
@@ -99,10 +99,10 @@ class _Checked:
     functions: list[Definition] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
     edited: list[str] | None = None
-    """What a server has in force with other texts; None: nobody was asked, or answers."""
+    """Texts in force on a server that differ; None: nobody was asked, or answers."""
     summary: str = ""
     left: str = ""
-    """What was not looked at."""
+    """A sentence on what was not looked at."""
 
     def check(self, files: Sequence[Path], reasoning: bool) -> None:
         """Look at these files, or at the whole deployment."""
@@ -126,7 +126,7 @@ class _Checked:
             self._check_together(len(queries), reasoning, by_names)
 
     def _check_together(self, queries: int, reasoning: bool, by_names: bool) -> None:
-        """Look for what is wrong between the parts, which keeps the server from starting, too."""
+        """Look for faults between the parts, which keep the server from starting, too."""
         from sensorstream.analysis import Note
         from sensorstream.app.control.file_faults import deployment_notes
         from sensorstream.app.control.wiring import read_deployment, read_rules
@@ -156,15 +156,15 @@ class _Checked:
         self.left = "" if clashing else _UNSEEN
         if by_names:
             asked = list(without_rules(ontology, frozenset()))
-            # Where all axioms have rules, that is the one sentence.
+            # Where all axioms have rules, one sentence is left, which says so.
             self.notes += [Note("asked", each, place) for each in asked if len(asked) > 1]
 
     def _place(self, error: SensorStreamError) -> Position:
-        """Where a fault is; one without a position belongs to the settings file as a whole."""
+        """The place of a fault; without a position it belongs to the settings file as a whole."""
         return error.position or Position(str(self.config), 1, 1)
 
     def data(self, reasoning: bool) -> dict[str, object]:
-        """All of it as JSON."""
+        """The findings as JSON data."""
         faults = [_data(self._place(each), each.code, each.message) for each in self.faults]
         return {
             "ok": not self.faults,
@@ -176,7 +176,7 @@ class _Checked:
         }
 
     def show(self) -> None:
-        """Print all of it."""
+        """Print the findings."""
         for fault in self.faults:
             click.echo(f"{self._place(fault)}: {fault.message}")
         for note in self.notes:
@@ -202,7 +202,7 @@ def _data(place: Position, code: str, message: str) -> dict[str, object]:
 
 
 def _reasoning(settings: Settings, deployment: Deployment) -> Iterator[str]:
-    """What reasoning comes to, after a start of the reasoner; a contradiction is an error."""
+    """The findings of reasoning, after a start of the reasoner; a contradiction is an error."""
     from sensorstream.reasoning.dl.dl_reasoner import ResilientReasoner
     from sensorstream.reasoning.ontology_survey import (
         costs,
@@ -253,7 +253,7 @@ def _reasoning(settings: Settings, deployment: Deployment) -> Iterator[str]:
 
 
 def _sample_triples(settings: Settings, deployment: Deployment) -> Iterator[Sequence[Triple]]:
-    """What the rules make of each sample message that they take."""
+    """The statements that the rules make of each sample message that they take."""
     from sensorstream.model.events import Message
 
     for number, root in enumerate(_samples(settings), 1):
@@ -264,7 +264,7 @@ def _sample_triples(settings: Settings, deployment: Deployment) -> Iterator[Sequ
 
 
 def _edited(settings: Settings, url: str | None) -> list[str] | None:
-    """What a server has in force with other texts; None: no server answers."""
+    """The differences of the files from a server's texts in force; None: no server answers."""
     from sensorstream.app.control.deployment_folder import read_folder
     from sensorstream.cli.apply_command import differing, read_in_force
 

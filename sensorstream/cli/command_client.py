@@ -37,7 +37,7 @@ class CommandClient(clients.Client):
     """The public client, and the further requests of the commands."""
 
     def __init__(self, url: str, *, timeout: float = clients.TIMEOUT) -> None:
-        """With the key and the certificates that the user has named (see :func:`shown_key`)."""
+        """Use the key and the certificates that the user has named (see :func:`shown_key`)."""
         ca = os.environ.get("SENSORSTREAM_CA") or None
         super().__init__(url, timeout=timeout, key=shown_key(), ca=ca)
 

@@ -68,7 +68,7 @@ COMMANDS: Final[Mapping[str, str]] = {
 """Name and sentence of each command; its module is imported when it is called."""
 
 _ALIASES: Final[Mapping[str, str]] = {"webhook": "webhooks"}
-"""Who listens is one webhook: ``sensorstream webhook listen``."""
+"""Other names: a listener is one webhook: ``sensorstream webhook listen``."""
 
 _HOMES: Final[Mapping[str, tuple[str, ...]]] = {
     "alerts": ("why", "why-not"),

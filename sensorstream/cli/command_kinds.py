@@ -1,6 +1,5 @@
-"""Commands that ask a running server, and those that work on a deployment itself.
-
-What a command finds is printed as JSON (``--json``), or for people.
+"""Commands that ask a running server, and those that work on a deployment itself; what a command
+finds is printed as JSON (``--json``), or for people.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ Function: TypeAlias = Callable[..., Any]
 Subject: TypeAlias = tuple[
     Callable[[Function], Function], Callable[..., AbstractContextManager[Any]]
 ]
-"""What a command is about: the options that give it, and how it is opened."""
+"""The subject of a command: the options that give it, and the way to open it."""
 
 
 def _client(config: Path, url: str | None) -> CommandClient:
@@ -53,12 +52,11 @@ def served(
     fails: Callable[[Any], bool] | None = None,
     about: Subject = (server_options, _client),
 ) -> Callable[[Function], click.Command]:
-    """Make a command of a function that gets a :class:`.CommandClient` of the server first.
+    """Make a command of a function; its first argument is a :class:`.CommandClient`, or ``about``.
 
-    With ``show``, what the function gives is printed by that, or as JSON (``--json``); with
-    ``json``, it gets ``as_json`` itself. The command exits with 1 if what was found ``fails``. Of
-    its options its own come first, or those of the server (``is_first``); those that ``last`` adds
-    come last. Another ``about`` is what the function gets first instead.
+    The result of the function is printed by ``show`` or as JSON (``--json``); with ``json``, it
+    gets ``as_json`` itself. The command exits with 1 if the result ``fails``. Its own options come
+    first, or those of the server (``is_first``); those that ``last`` adds come last.
     """
     options, subject = about
 
@@ -76,7 +74,7 @@ def served(
             if fails is not None and fails(found):
                 raise click.exceptions.Exit(1)
 
-        # Click keeps them from the last to the first.
+        # Click keeps them in reverse order.
         kept = vars(do)[PARAMETERS] = vars(run).pop(PARAMETERS, [])
         if show is not None or json:
             json_option(do)
@@ -91,7 +89,7 @@ def served(
 
 
 deployed: Final = partial(served, about=(config_option, _settings))
-"""As :func:`served`, for a function that gets the settings of the deployment first."""
+"""Like :func:`served`, for a function whose first argument is the deployment's settings."""
 
 
 def asks(
@@ -103,10 +101,10 @@ def asks(
     show: Callable[[Any], object] | str | None = None,
     says: str = "",
 ) -> None:
-    """Add a command that does one operation, whose arguments the parameters are by their names.
+    """Add a command that does one operation; its parameters are the arguments by name.
 
-    What it finds is printed by ``show``, which may also be a text with its fields in braces; where
-    there is nothing to print, it ``says`` a text with the arguments. ``told`` is its help.
+    ``show`` prints the result, or is a text with the result's fields in braces; where there is no
+    result, ``says`` is printed, a text with the arguments. ``told`` is the command's help.
     """
 
     def ask(client: CommandClient, **given: Any) -> Any:

@@ -32,7 +32,7 @@ def command(keep: bool, folder: Path | None, data: Path | None) -> None:
     Spark; sends a tracker's and a city's messages; shows what is inferred, raised and kept. Exits
     with 3 if an expected effect is missing.
     """
-    # These must also stop the servers of the demo.
+    # These signals must also stop the servers of the demo.
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda _number, _frame: sys.exit(1))
 

@@ -1,6 +1,5 @@
 """``sensorstream doctor``: what could keep a deployment from its work; ``config``: its settings.
-
-They look, and change nothing.
+Both look, and change nothing.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ _MONTH: Final = 30 * 86_400
 
 
 class Level(Enum):
-    """How bad a finding is; ``FAULT`` keeps the server from its work."""
+    """The severity of a finding; ``FAULT`` keeps the server from its work."""
 
     OK = "ok"
     WARNING = "warning"
@@ -58,7 +57,7 @@ class Level(Enum):
 
 _POOLER: Final = "connect to PostgreSQL itself, or let the pooler between pass on 'options'"
 _OF_SERVER: Final = "set it in postgresql.conf, which is PostgreSQL's default"
-# Ours set jit and TimeZone themselves; the others are the server's.
+# Sessions of ours set jit and TimeZone themselves; the others are the server's.
 _NEEDED: Final = (
     ("jit", "off", "each message costs some 30 ms more", _POOLER),
     ("TimeZone", "UTC", "times are told in another zone", _POOLER),
@@ -71,7 +70,7 @@ _NEEDED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What was found, and the way out if it is bad."""
+    """A finding, and the way out if it is bad."""
 
     name: str
     level: Level
@@ -111,7 +110,7 @@ def command(config: Path, as_json: bool) -> None:
 
 
 def findings(settings: Settings) -> Iterator[Finding]:
-    """All there is to say of a deployment, one check after the other."""
+    """Make all checks of a deployment, one after the other."""
     for check in (
         _versions,
         _extras,
@@ -252,7 +251,7 @@ def _clock(_settings: Settings) -> Iterator[Finding]:
     import ctypes
 
     try:
-        # All bytes zero asks, and sets nothing; the struct takes 208 bytes.
+        # A struct of zeros, of 208 bytes, asks and sets nothing.
         state = ctypes.CDLL(None).adjtimex(ctypes.create_string_buffer(512))
     except (OSError, AttributeError):
         state = -1
@@ -343,7 +342,7 @@ def _postgres(settings: Settings) -> Iterator[Finding]:
 
 
 def _unset(cursor: extensions.cursor) -> Iterator[Finding]:
-    """What a session of ours needs and did not get."""
+    """The settings that a session of ours needs and did not get."""
     from sensorstream.history.reader_role import reader_lacks
 
     for name, wanted, told, remedy in _NEEDED:
@@ -421,7 +420,7 @@ def _backups(settings: Settings, url: str, server: int) -> Iterator[Finding]:
 
 
 def _folders(settings: Settings) -> list[Path]:
-    """Those that the server writes to."""
+    """The folders that the server writes to."""
     own = [settings.history.folder, settings.archive.folder]
     return [each.expanduser().absolute() for each in own]
 

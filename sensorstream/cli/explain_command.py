@@ -81,7 +81,7 @@ def command(url: str | None, **given: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What is to be explained."""
+    """The options that say what is to be explained."""
 
     sparql: str | None
     place: str | None
@@ -98,7 +98,7 @@ class _Asked:
     as_json: bool
 
     def answered(self) -> dict[str, Any]:
-        """How a query is answered at a place: its algebra, its SQL, the plan."""
+        """Explain how a query is answered at a place: its algebra, its SQL, the plan."""
         place = self.place
         if self.sparql is None or self.query_file is not None or self.name is not None:
             raise click.UsageError(f'--on {place} explains one query: expected "SPARQL"')

@@ -32,12 +32,12 @@ def watch(run: Callable[[], None], files: Callable[[], Iterable[Path]]) -> None:
     """Call ``run``, and again after each change of ``files``, until Ctrl-C.
 
     An error of the input is printed; the next change may repair it. ``files`` is asked at each
-    look: files may appear and vanish.
+    look, since files appear and vanish.
     """
     with suppress(KeyboardInterrupt), signalled(signal.SIGINT, then=_interrupt) as pressed:
         # A library may have caught the interrupt.
         while not pressed:
-            # Before the run: a change while it runs is a reason to run again.
+            # Before the run, so that a change during it is a reason to run again.
             before = _state(files())
             if sys.stdout.isatty():
                 click.clear()
@@ -68,7 +68,7 @@ def _attempt(run: Callable[[], None]) -> None:
 
 
 def _state(files: Iterable[Path]) -> State:
-    """When each file was changed, and its size; None: there is no such file."""
+    """The time of change and the size of each file; None: there is no such file."""
     state: State = {}
     for path in files:
         try:
@@ -118,7 +118,7 @@ def files_of_messages(names: Iterable[str]) -> list[Path]:
 
 
 def _paths(settings: object) -> Iterator[Path]:
-    """All paths in a tree of settings."""
+    """The paths in a tree of settings."""
     if isinstance(settings, Path):
         yield settings
     elif is_dataclass(settings):

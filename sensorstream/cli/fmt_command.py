@@ -62,7 +62,7 @@ def command(files: tuple[Path, ...], only_check: bool, stdout: bool) -> None:
 
 
 def _laid_out(file: Path, only_check: bool, to_stdout: bool) -> bool:
-    """Whether the file changes.
+    """Lay out one file; returns whether it changes.
 
     Raises:
         LanguageError: the file is not in the rule language.
@@ -107,7 +107,7 @@ def _laid_out(file: Path, only_check: bool, to_stdout: bool) -> bool:
 
 def _replace(file: Path, content: bytes) -> None:
     """Give the file a new content; who reads it meanwhile sees the old one or the new one."""
-    # To be renamed, it must be in the same file system.
+    # In the same file system, so that it can be renamed.
     with own_folder(_MAKING, file.parent) as folder:
         new = folder / "new"
         with new.open("wb") as stream:

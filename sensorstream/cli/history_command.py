@@ -24,9 +24,8 @@ if TYPE_CHECKING:
 def opened(
     settings: Settings, doing: str = "opening the history", *, quiet: bool | None = None
 ) -> Iterator[tuple[str, TellProgress, ExitStack]]:
-    """The address of a deployment's history, and what tells the work on it that lasts.
-
-    What the stack gets ends before the history.
+    """Open a deployment's history: yields its address, a function that is told of lasting work, and
+    a stack that ends before the history.
     """
     from sensorstream.history.open_history import open_kept
 

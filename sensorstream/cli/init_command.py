@@ -21,10 +21,10 @@ from sensorstream.settings.settings import LISTED_SECTIONS, NAMED_SECTIONS, SECT
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceTemplate:
-    """A kind of working folder.
+    """A kind of working folder; its ontology and its rule file have its ``name``, too.
 
-    ``name`` is also the name of its ontology and of its rule file; ``settings`` are those that
-    differ from the defaults; ``messages`` makes the sample messages, by file name.
+    ``settings`` are those that differ from the defaults; ``messages`` makes the sample messages, by
+    file name.
     """
 
     name: str
@@ -139,10 +139,9 @@ def command(
 def make_workspace(
     folder: Path, template: WorkspaceTemplate, overrides: Given | None = None
 ) -> Path:
-    """Fill an empty or new folder; ``overrides`` take precedence over the template's settings.
+    """Fill an empty or new folder; returns the path of its settings file.
 
-    Returns:
-        The path of its settings file.
+    ``overrides`` take precedence over the template's settings.
     """
     _make_folders(folder)
     ontology, rules = f"{template.name}.ttl", f"{template.name}.rules"
@@ -154,10 +153,8 @@ def make_workspace(
 
 
 def make_empty(folder: Path) -> Path:
-    """Fill an empty or new folder with settings, an empty ontology and a file without rules.
-
-    Returns:
-        The path of its settings file.
+    """Fill an empty or new folder with settings, an empty ontology and a file without rules;
+    returns the path of its settings file.
     """
     _make_folders(folder)
     shutil.copyfile(_TEXTS / "ontology.ttl", folder / "ontology" / "ontology.ttl")
@@ -237,7 +234,7 @@ _TEXTS: Final = Path(__file__).with_name("workspace")
 
 
 def _filled(name: str, **given: str) -> str:
-    """One of the texts of a folder, with what is given in place of the names in braces."""
+    """A text of the folder, with what is given in place of the names in braces."""
     text = (_TEXTS / name).read_text("utf-8")
     for each, value in given.items():
         text = text.replace(f"{{{each}}}", value)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """What became of one message; ``mapped`` is None if it could not be mapped."""
+    """The result for one message; ``mapped`` is None if it could not be mapped."""
 
     name: str
     mapped: MappedMessage | None
@@ -36,7 +36,7 @@ class _Result:
 
     @property
     def problems(self) -> Sequence[str]:
-        """Why it is not accepted, or not whole."""
+        """The reasons why it is not accepted, or not whole."""
         if self.fault:
             return [self.fault]
         return () if self.mapped is None else self.mapped.warnings
@@ -88,7 +88,7 @@ def command(
 def _mapping(
     settings: Settings, explained: bool
 ) -> tuple[Callable[[str, Message], _Result], dict[str, str]]:
-    """What maps a message by its name, and the prefixes of the rule files."""
+    """A function that maps a message by its name, and the prefixes of the rule files."""
     from sensorstream.app.control.engine_settings import read_schemas
     from sensorstream.app.control.mapping_files import MappingFiles, read_reference
     from sensorstream.app.control.wiring import read_rules
@@ -145,7 +145,7 @@ def _answer(found: _Result, prefixes: Mapping[str, str], explained: bool) -> dic
 
 
 def _show(found: _Result, prefixes: Mapping[str, str], timeline: Timeline, headed: bool) -> bool:
-    """Show a result; the prefixes only once, and whether they have been shown."""
+    """Show a result, and the prefixes only once; returns whether they have been shown."""
     mapped = found.mapped
     head, body = ("", "") if mapped is None else mapped_turtle(mapped, prefixes)
     if mapped is not None and body:
@@ -191,7 +191,7 @@ def try_message(
 
 
 def _tried(found: Mapping[str, Any]) -> Iterator[str]:
-    """What a server tells of a message that was tried, as Turtle with comments."""
+    """Render a server's answer about a tried message as Turtle with comments."""
     for fault in found["faults"]:
         at = fault["position"]
         place = "" if at is None else f"{at['file']}:{at['line']}:{at['column']}: "
@@ -222,7 +222,7 @@ def _tried(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _explained(told: Mapping[str, Any]) -> Iterator[str]:
-    """How the rules handled a message, as Turtle comments; ``told`` is an Explanation as data."""
+    """Render an Explanation, given as data, of a message as Turtle comments."""
     if told["error"]:
         yield f"#   rejected: {told['error']}"
     for rule in told["rules"]:

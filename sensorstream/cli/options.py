@@ -24,7 +24,7 @@ _KEY_FILE: Final = "sensorstream.key-file"
 FILE: Final = click.Path(path_type=Path, dir_okay=False, exists=True)
 """The type of an argument that names a file to read."""
 PARAMETERS: Final = "__click_params__"
-"""Where click keeps the options of a function that is no command yet."""
+"""The attribute in which click keeps the options of a function that is no command yet."""
 FOLDER: Final = click.Path(path_type=Path, file_okay=False)
 MOMENTS: Final = click.DateTime(("%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%S%z"))
 
@@ -56,7 +56,7 @@ source_option: Final = click.option(
 
 
 def all_of(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
-    """Several options as one, shown in this order."""
+    """Join several options to one, shown in this order."""
 
     def added(command: Command) -> Command:
         for option in reversed(options):
@@ -69,7 +69,7 @@ def all_of(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
 def as_one(
     name: str, make: Callable[..., Any], *options: Callable[[Any], Any]
 ) -> Callable[[Command], Command]:
-    """Several options as one argument ``name`` of the command, which ``make`` makes of them."""
+    """Join several options to one argument ``name`` of the command, made by ``make``."""
 
     def added(command: Command) -> Command:
         @wraps(command)
@@ -110,7 +110,7 @@ server_options: Final = all_of(
 
 
 def shown_key() -> str:
-    """The key that a command shows to a server: of ``--key-file``, else of ``SENSORSTREAM_KEY``.
+    """The key to show to a server: that of ``--key-file``, else of ``SENSORSTREAM_KEY``.
 
     Raises:
         OSError: the file cannot be read.
@@ -147,16 +147,12 @@ def span_options(start: str | None, end: str | None, line: Timeline) -> list[Ins
 
 
 def server_url(url: str | None, config: Path) -> str:
-    """The address of the server given by ``--url`` or, without it, by the settings.
-
-    Raises:
-        SettingsError: there is no ``--url`` and the settings file cannot be read.
-    """
+    """The server's address by ``--url``, else by the settings; SettingsError if unreadable."""
     return url.rstrip("/") if url else address(load_settings(config))
 
 
 def address(settings: Settings) -> str:
-    """Where the server of these settings listens, or would."""
+    """The address at which the server of these settings listens, or would."""
     if told := told_address(settings):
         return told
     secure = settings.http.certificate is not None

@@ -1,4 +1,4 @@
-"""What becomes of recorded events and of messages, for people, as Turtle, or as JSON Lines."""
+"""Printers of recorded events and of messages: for people, as Turtle, or as JSON Lines."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class _Counted:
     stopped: list[str] = field(default_factory=list, init=False)
 
     def note(self, outcome: Outcome) -> bool:
-        """Count an outcome; whether it is one of a message or event that does not wait."""
+        """Count an outcome; returns whether its message or event does not wait."""
         self.stopped += [each.text for each in outcome.alerts if each.kind == "query-stopped"]
         status = outcome.status.value
         if not outcome.message.id or status == "held":
@@ -92,10 +92,7 @@ class _Counted:
 
 @dataclass(slots=True)
 class EventPrinter(_Counted):
-    """Prints outcomes in the order of their times, and counts them by status.
-
-    ``time`` formats an instant.
-    """
+    """Prints outcomes by time and counts them by status; ``time`` formats an instant."""
 
     time: Callable[[Instant], object]
 
@@ -166,9 +163,8 @@ def _print_texts(texts: list[str]) -> None:
 
 @dataclass(slots=True)
 class MessagePrinter(_Counted):
-    """Prints the trace of each message, and counts the messages by status.
-
-    ``names`` are the names of the messages by id; ``prefixes`` those of the Turtle.
+    """Prints the trace of each message, and counts the messages by status; has their names by id,
+    and the prefixes of the Turtle.
     """
 
     timeline: Timeline
@@ -177,7 +173,7 @@ class MessagePrinter(_Counted):
     names: dict[str, str] = field(default_factory=dict)
 
     def print(self, trace: TrialTrace) -> None:
-        """Print what a message came to, and those that had waited for it."""
+        """Print the trace of a message, and of those that had waited for it."""
         for outcome in (*trace.outcome.released, trace.outcome):
             self.note(outcome)
         if self.as_json:
@@ -199,7 +195,7 @@ class MessagePrinter(_Counted):
         return any(self.counts[status] for status in _FAULTY)
 
     def say_counts(self) -> None:
-        """Print on stderr what became of the messages, counted."""
+        """Print on stderr the number of messages by status."""
         told = ", ".join(f"{count} {status}" for status, count in sorted(self.counts.items()))
         click.echo(f"messages: {told or 'none'}", err=True)
 
@@ -210,7 +206,7 @@ class MessagePrinter(_Counted):
         yield from self._graph("will make" if held else "made", trace.made)
         for each in trace.outcome.released:
             yield f"  taken in now: {self._heading(each)}"
-        # What also follows from the ontology, but was said, is no news to a reader.
+        # A statement that was said is no news, although it also follows from the ontology.
         news = [triple for triple in trace.inferred if triple not in made]
         yield from self._graph("inferred", news)
         if not held and not trace.outcome.released:

@@ -65,7 +65,7 @@ JOB_FORMATS: Final = {
     "table": (_SOLUTIONS, _JSON, _TURTLE),
     "json": (_SOLUTIONS, _JSON),
 }
-"""Those of a job, which may also answer SQL."""
+"""The formats of a job, which may also answer SQL."""
 OF_SUFFIX: Final = {end: form for form, (_, ends) in _KINDS.items() for end in ends}
 _BINARY: Final = frozenset(("arrow", "parquet"))
 _IN_MEMORY: Final = 16 * 1024 * 1024
@@ -281,11 +281,7 @@ def show_answer(kept: IO[bytes], form: str, media_type: str, *, ends: bool = Fal
 
 
 def archive_of(settings: Settings, url: str) -> Archive:
-    """The archive of the history at ``url``.
-
-    Raises:
-        MissingExtra: the modules that read it are not installed.
-    """
+    """The archive of the history at ``url``; raises MissingExtra if its modules are missing."""
     require("archive", "the archive")
     from sensorstream.archive.archive_queries import Archive
 

@@ -1,4 +1,4 @@
-"""What is in force on a running server: ``rules``, ``ontology`` and ``queries``."""
+"""The contents in force on a running server: ``rules``, ``ontology`` and ``queries``."""
 
 from __future__ import annotations
 

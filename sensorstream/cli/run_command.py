@@ -35,7 +35,7 @@ _DATALOG: Final = ".dlog"
 
 @dataclass(frozen=True, slots=True)
 class EngineOptions:
-    """What an engine is made of: ``--rules --static --window --profile --lateness``."""
+    """The options that make an engine: ``--rules --static --window --profile --lateness``."""
 
     rules: tuple[Path, ...]
     static: tuple[Path, ...]
@@ -130,7 +130,7 @@ def offline_engine(
         try:
             running = [engine.register(name, text) for name, text in of_rules]
         except UnsupportedQuery as error:
-            # Its place is one in a text made of several: whoever reads it wants that in a file.
+            # Its place is in a text made of several files; the reader wants the place in a file.
             faults = check_query_files(over_time, Schema(), line).faults
             raise next(iter(faults), error) from None
         return engine, [*running, *register_queries(engine, named)]
@@ -142,11 +142,7 @@ def offline_engine(
 def register_queries(
     engine: Engine, named: Iterable[tuple[str, str, Path, Query]]
 ) -> list[ContinuousQuery]:
-    """Start queries of :func:`read_queries`.
-
-    Raises:
-        QueryError: one cannot run; it has its place in the file.
-    """
+    """Start queries of :func:`read_queries`; raises QueryError with the place if one cannot run."""
     from sensorstream.app.control.file_texts import placed
     from sensorstream.errors import Position
 
@@ -195,7 +191,7 @@ def read_queries(
         parsed = read_query(text, start=Position(str(file), 1, 1), base=base)
         registration = parsed.meaning.registration
         name = file.stem if registration is None else str(registration.name)
-        # This makes the text complete without its file: relative IRIs resolve against the file.
+        # A text is complete without its file: relative IRIs resolve against the file.
         found.append((name, based(text, file), file, parsed.meaning))
         read.append(parsed)
     schema = Schema.of(background.triples())
@@ -394,7 +390,7 @@ def _run_messages(options: _Options) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Tried:
-    """What messages are run through."""
+    """The engine and the mapping that messages are run through."""
 
     engine: Engine
     mapper: Mapper
@@ -446,8 +442,8 @@ def _arriving(
     from sensorstream.clock import SystemClock
     from sensorstream.model.events import Message
 
-    # They arrive one right after the other, however slow this machine is: else a source could seem
-    # to fall silent, and what waits for a late message would not wait any longer.
+    # They arrive one right after the other, even on a slow machine; otherwise a source could seem
+    # silent, and messages held for a late one would be released.
     moment = SystemClock().now()
     for number, each in enumerate(sources(options.messages), 1):
         id_ = f"m{number}"
@@ -464,7 +460,7 @@ def _say_reasons(running: Iterable[ContinuousQuery]) -> None:
 
 
 class _Costs:
-    """What a run takes: all of it, and the engine for each event or message."""
+    """The costs of a run, and the time of the engine for each event or message."""
 
     def __init__(self) -> None:
         self._each = array("d")
@@ -472,19 +468,19 @@ class _Costs:
         self.seconds = self.cpu = 0.0
 
     def of(self, take: Callable[[_Given], _Taken], given: _Given) -> _Taken:
-        """What is made of an event or message; its time is noted."""
+        """Take an event or message in, and note the time."""
         start = perf_counter()
         taken = take(given)
         self._each.append(perf_counter() - start)
         return taken
 
     def end(self) -> None:
-        """The run is over."""
+        """Note the end of the run."""
         self.seconds = perf_counter() - self._start
         self.cpu = process_time() - self._cpu_start
 
     def text(self, events: int) -> str:
-        """All of it on one line; percentiles are those of what the engine took for an event."""
+        """The costs on one line; percentiles are of the engine's time for an event."""
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         parts = [
             f"{events} events",

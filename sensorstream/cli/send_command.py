@@ -1,6 +1,5 @@
-"""``sensorstream send`` and ``resend``: XML messages to a running server, at a rate, counted.
-
-They come from files, folders, archives, standard input, or the journal of a deployment.
+"""``sensorstream send`` and ``resend``: XML messages from files, folders, archives, standard input
+or a deployment's journal to a running server, at a rate, counted.
 """
 
 from __future__ import annotations
@@ -89,11 +88,8 @@ def write_messages(messages: Iterable[bytes], folder: Path) -> None:
 
 @dataclass(slots=True)
 class Tally:
-    """The outcomes of the messages; ``rejected`` holds (name, code, reason).
-
-    ``unmatched`` holds (name, likely cause).
-
-    ``held``, ``late`` and ``journalled`` are also counted as accepted.
+    """The outcomes of the messages: ``rejected`` has (name, code, reason), ``unmatched`` (name,
+    likely cause); ``held``, ``late`` and ``journalled`` are also counted as accepted.
     """
 
     sent: int = 0
@@ -185,9 +181,8 @@ def end(tally: Tally, *, as_json: bool, answers: Sequence[Mapping[str, Any]] | N
 def report(
     tally: Tally, *, as_json: bool, answers: Sequence[Mapping[str, Any]] | None = None
 ) -> None:
-    """Print the tally; each message that was not accepted is a line on stderr.
-
-    ``answers`` are those of the server, for JSON.
+    """Print the tally and a line on stderr for each message that was not accepted; ``answers`` of
+    the server are for JSON.
     """
     if as_json:
         keys = ("message", "code", "reason")
@@ -263,7 +258,7 @@ def _show_answer(name: str, facts: Mapping[str, Any]) -> None:
     ]
     lines += [f"  reply   {reply}" for reply in facts["replies"]]
     if facts["matched"]:
-        # The reason why no rule matched is told in the summary.
+        # The summary tells why no rule matched.
         lines += [f"  warning {warning}" for warning in facts["warnings"]]
     if lines:
         click.echo("\n".join((f"{name}: {facts['status']}", *lines)))
@@ -351,7 +346,7 @@ def _of_journal(
 
     def outgoing() -> Iterator[Outgoing]:
         first, after = None, 0
-        # A batch at a time: they may be sent for hours, and nobody else should wait for a snapshot.
+        # In batches: they may be sent for hours, and a snapshot would make others wait.
         while rows := list(islice(journal_rows(url, after, last, ["message"]), _BATCH)):
             for _, name, of, received_at, _, content, *_ in rows:
                 first = first or received_at

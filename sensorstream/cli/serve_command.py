@@ -48,11 +48,11 @@ def command(config: Path, host: str | None, port: int | None, verbose: bool) -> 
     Prints "listening on http://HOST:PORT" when it is ready, and until then on stderr what it does
     for more than a second. SIGTERM, SIGHUP or Ctrl-C stops it cleanly.
     """
-    # A signal during the start ends the process immediately. While it serves, uvicorn handles the
-    # signals and raises them again when it has stopped: then the blocks below end in order.
+    # A signal during the start ends the process immediately. Later uvicorn handles the signals, and
+    # raises them again when it has stopped: then the blocks below end in order.
     ending = signalled(signal.SIGTERM, signal.SIGINT, then=partial(sys.exit, 0))
     signals = click.get_current_context().with_resource(ending)
-    # Its terminal is closed.
+    # SIGHUP: the terminal is closed.
     signal.signal(signal.SIGHUP, lambda _number, _frame: signal.raise_signal(signal.SIGTERM))
     # Engine and HTTP share one interpreter. With Python's default of 5 ms, a thread that returns
     # from a query or the disk waits that long for the other one: this halves the throughput.
@@ -106,7 +106,7 @@ def command(config: Path, host: str | None, port: int | None, verbose: bool) -> 
 
 
 def _telling(form: str) -> Callable[[str], None]:
-    """What tells a person, or a reader of JSON, what the start does."""
+    """A function that tells a person, or a reader of JSON, of the steps of the start."""
     if form == "text":
         return tell
     log = logging.getLogger("sensorstream.start")
@@ -115,11 +115,7 @@ def _telling(form: str) -> Callable[[str], None]:
 
 
 def check_reach(host: str, settings: HttpSettings) -> None:
-    """Without keys only this machine may reach the server.
-
-    Raises:
-        SettingsError: others can reach this address, and no key is needed.
-    """
+    """Refuse, by a SettingsError, an address that others can reach if no key is needed."""
     if not settings.keys and not _is_loopback(host):
         raise SettingsError(
             f"others can reach the address '{host}', and the server needs no keys: set http.keys = "

@@ -1,4 +1,4 @@
-"""What a running server holds, and how it does: ``messages``, ``quarantine``, ``window`` …"""
+"""The contents of a running server, and its health: ``messages``, ``quarantine``, ``window`` …"""
 
 from __future__ import annotations
 

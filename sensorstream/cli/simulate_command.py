@@ -1,6 +1,5 @@
-"""``sensorstream simulate``: streams to try a deployment with.
-
-A stream that is sent begins after the latest time that the server knows: its messages are not late.
+"""``sensorstream simulate``: streams to try a deployment with; those that are sent begin after the
+latest time that the server knows, so that no message is late.
 """
 
 from __future__ import annotations
@@ -51,9 +50,9 @@ _Latest: TypeAlias = Callable[[], int | datetime | None]
 
 
 def _stream(*options: _Option) -> Callable[[Callable[..., Iterator[bytes]]], click.Command]:
-    """Make what makes messages a command of its name.
+    """Make a command of a function that makes messages, with its name and docstring.
 
-    It is given a :data:`_Latest`, ``seed``, and its own ``options``, of which one is ``count``.
+    The function gets a :data:`_Latest`, ``seed``, and its ``options``, of which one is ``count``.
     """
 
     def made(stream: Callable[..., Iterator[bytes]]) -> click.Command:
@@ -128,7 +127,7 @@ def city(
 
 
 def _plain(name: str, messages: str, told: str, *options: _Option) -> None:
-    """Add a stream of :mod:`.applications`, from a time of its own or a later one on."""
+    """Add a stream of :mod:`.application_streams`, from a time of its own or a later one on."""
 
     def stream(latest: _Latest, count: int, **given: Any) -> Iterator[bytes]:
         from sensorstream.simulation import application_streams

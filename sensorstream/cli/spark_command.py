@@ -51,7 +51,7 @@ def prepare(quiet: bool) -> None:
 
 _MOST_SHOWN: Final = 1000
 _MOST_BYTES: Final = 1 << 30
-# What may hold brackets and semicolons that mean nothing: quotes, IRIs, SQL's comments.
+# Quotes, IRIs and SQL's comments, in which brackets and semicolons mean nothing.
 _QUOTED: Final = re.compile(
     r"'''.*?'''|\"\"\".*?\"\"\"|'(?:[^'\\\n]|\\.|'')*'|\"(?:[^\"\\\n]|\\.)*\"|<[^<>\s]*>|--[^\n]*|['\"].*",
     re.DOTALL,
@@ -111,11 +111,7 @@ class _Shell:
         stack.callback(self._end)
 
     def answer(self, text: str) -> None:
-        """Answer one question on stdout.
-
-        Raises:
-            SensorStreamError: it cannot be answered, or was ended.
-        """
+        """Answer one question on stdout; raises SensorStreamError if it cannot be, or was ended."""
         from sensorstream.spark.jobs.answer_files import ANSWER
         from sensorstream.spark.jobs.spark_messages import SPARQL, JobText
 
@@ -143,7 +139,7 @@ class _Shell:
             click.echo(f"the first {shown} of {rows} rows", err=True)
 
     def _end(self) -> None:
-        # Nothing of it is kept: no need to wait until Spark has stopped in order.
+        # Nothing is kept, so there is no need to wait for an orderly stop of Spark.
         self._worker.kill()
         self._worker.close()
 
@@ -203,7 +199,7 @@ def _question(lines: list[str]) -> Iterator[str]:
 
 
 def _show_table(answer: IO[bytes]) -> int:
-    """Show the first rows of an answer to SQL; how many these are."""
+    """Show the first rows of an answer to SQL; returns their number."""
     from sensorstream.spark.jobs.answer_files import first_rows
 
     columns, shown = first_rows(answer, _MOST_SHOWN)
@@ -236,7 +232,7 @@ def _show_terms(answer: IO[bytes]) -> int:
 _STREAM_LOOK: Final = 0.5
 """Seconds between two looks at the pipeline."""
 _TOLD: Final = 3
-"""How often at the end time is told to engines that wait for it: one may refuse to go on."""
+"""Times that time is told at the end to engines that wait for it: one may refuse to go on."""
 _SPAN: Final = 20.0
 """Seconds over which messages a second are counted."""
 _LINE: Final = 5.0
@@ -288,7 +284,7 @@ def stream(config: Path, source: str, once: bool, quiet: bool) -> None:
         reader = stack.enter_context(closing(PositionReader(url)))
         end: int | None = None
         while not signals and not running.wait(_STREAM_LOOK):
-            # Before the position: what is in the journal now is waited for.
+            # Read before the position, so that entries in the journal now are waited for.
             complete = once and read_by_now(settings)
             position = reader.read()
             progress.show(position)
@@ -302,9 +298,8 @@ def stream(config: Path, source: str, once: bool, quiet: bool) -> None:
 
 
 class StreamProgress:
-    """A line on stderr: entries stored, entries a second, those that wait, and batches.
-
-    On a terminal it is written over itself; elsewhere there is a line now and then.
+    """A line on stderr: entries stored, entries a second, those that wait, and batches. On a
+    terminal it is written over itself; elsewhere there is a line now and then.
     """
 
     def __init__(self, *, quiet: bool) -> None:
@@ -318,13 +313,13 @@ class StreamProgress:
         self._told = float("-inf")
 
     def stored(self, entries: int, _last: int) -> None:
-        """A batch is stored; called in a thread of Spark's."""
+        """Note that a batch is stored; called in a thread of Spark's."""
         self._count += 1
         self._entries += entries
         self._batches.append((monotonic(), entries))
 
     def show(self, position: JournalPosition) -> None:
-        """Tell how far it is, if that is news."""
+        """Show the progress, if it is news."""
         line = (
             f"batch {self._count}: {self._entries} entries, {self._rate():.0f}/s, "
             f"{position.lag} wait, {position.keys} keys"
@@ -336,7 +331,7 @@ class StreamProgress:
         click.echo(f"\r\x1b[2K{line}" if self._live else line, err=True, nl=not self._live)
 
     def end(self) -> None:
-        """Tell the whole."""
+        """Show the total."""
         if self._quiet:
             return
         seconds = monotonic() - self._begin

@@ -1,4 +1,4 @@
-"""What a command tells, and how it ends: results on stdout, what goes on on stderr, signals."""
+"""The output and the end of a command: results on stdout, progress on stderr, signals."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ def lasting(
     quiet: bool | None = None,
     tell: Callable[[str], None] = tell,
 ) -> Iterator[Doing]:
-    """Say on stderr what goes on while the block runs, if it lasts over ``after`` seconds.
+    """Say on stderr what goes on while the block runs: after ``after`` seconds, then every
+    ``again``.
 
-    Then again every ``again`` seconds. Yields what is told what goes on from now on, and how far it
-    is; ``quiet`` says nothing at all (None: so does a command with ``--json``), and ``tell`` writes
-    a line elsewhere.
+    Yields a function to be told what goes on from now on, and how far it is. ``quiet`` says nothing
+    at all (None: so does a command with ``--json``), and ``tell`` writes a line elsewhere.
     """
     context = click.get_current_context(silent=True)
     if quiet is None and context is not None:
@@ -68,14 +68,14 @@ def lasting(
 
 
 class Doing:
-    """What goes on now; set by the thread that works, told by the one that watches it."""
+    """The work that goes on; set by the thread that works, told by the one that watches it."""
 
     def __init__(
         self, what: str, counter: Callable[[], float], tell: Callable[[str], None]
     ) -> None:
         self._counter = counter
         self._tell = tell
-        # One value, for the other thread: what, how far it is, and since when.
+        # One value, for the other thread: the work, how far it is, and since when.
         self._now = (what, "", counter())
         self._changed = Event()
         self._over = False
@@ -87,17 +87,17 @@ class Doing:
             self._changed.set()
 
     def told(self) -> str:
-        """What goes on, and how far it is."""
+        """The work that goes on, and how far it is."""
         what, done, _ = self._now
         return f"{what}: {done}" if done else what
 
     def stop(self) -> None:
-        """The block is over."""
+        """Note that the block is over."""
         self._over = True
         self._changed.set()
 
     def watch(self, after: float, again: float) -> None:
-        """Tell it, until it is over."""
+        """Say what goes on, until the block is over."""
         wait = after
         while True:
             changed = self._changed.wait(wait)
@@ -113,9 +113,8 @@ class Doing:
 
 @contextmanager
 def progress(what: str, total: int | None) -> Iterator[Advance]:
-    """A bar on stderr while the block runs; lines of state if stderr is not a terminal.
-
-    Yields a function to call after each of the ``total`` pieces of work.
+    """A bar on stderr while the block runs, or lines if stderr is not a terminal; yields a function
+    to call after each of the ``total`` pieces of work.
     """
     if not sys.stderr.isatty():
         done = itertools.count(1)
@@ -140,9 +139,8 @@ def progress(what: str, total: int | None) -> Iterator[Advance]:
 
 @contextmanager
 def working(what: str) -> Iterator[TellProgress]:
-    """Say on stderr what goes on while the block runs; yields as :func:`.lasting`.
-
-    On a terminal it is one line that changes and goes at the end.
+    """Say on stderr what goes on while the block runs; yields as :func:`.lasting`. On a terminal it
+    is one line that changes and goes at the end.
     """
     if not sys.stderr.isatty():
         with lasting(what, quiet=False) as say:
@@ -155,7 +153,7 @@ def working(what: str) -> Iterator[TellProgress]:
 
 
 def print_json(value: object) -> None:
-    """One JSON document; times and other values without a JSON form become text."""
+    """Print one JSON document; times and other values without a JSON form become text."""
     click.echo(json.dumps(value, ensure_ascii=False, default=plain))
 
 
@@ -219,7 +217,7 @@ def rows_of(*columns: str) -> Callable[[Sequence[Mapping[str, Any]]], None]:
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Each line by itself."""
+    """Print each line by itself."""
     for line in lines:
         click.echo(line)
 
@@ -238,7 +236,7 @@ def print_solutions(found: Mapping[str, Any]) -> None:
 
 
 def follow(items: Iterable[Item], count: int | None, show: Callable[[Item], None]) -> bool:
-    """Show each item; whether the end was wanted: by ``count``, or by Ctrl-C."""
+    """Show each item; returns whether the end was wanted: by ``count``, or by Ctrl-C."""
     shown = 0
     try:
         for each in islice(items, count):
@@ -277,9 +275,8 @@ def signals_repeated() -> Iterator[None]:
 
 @contextmanager
 def signalled(*numbers: int, then: Callable[[], object] = lambda: None) -> Iterator[list[int]]:
-    """A list that gets each of these signals when it comes, before ``then`` is called.
-
-    Whoever ends by what ``then`` raises looks into the list, too.
+    """A list that gets each of these signals when it comes, before ``then`` is called: after an
+    exception of ``then`` it tells which signal it was.
     """
     came: list[int] = []
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _LARGEST: Final = 64 * 1024 * 1024
 """Bytes of an event that are read."""
 _SECONDS: Final = 30.0
-"""For which a sender may be silent."""
+"""Seconds for which a sender may be silent."""
 _DELIVERIES: Final = (
     *("id", "raised_at", "event_id", "state", "attempts", "status", "seconds", "error"),
     "next_attempt_at",
@@ -311,9 +311,9 @@ def _sentence(text: str) -> str:
 def handler(
     known: Sequence[Webhook], show: Callable[[str, bytes, str], None], *, is_told_last: bool = False
 ) -> type[BaseHTTPRequestHandler]:
-    """What hears a webhook's requests: ``show`` gets the id, the body, and why it was refused.
+    """The handler of a webhook's requests; ``show`` gets the id, the body, and why it was refused.
 
-    The sender is told before, or last.
+    The sender is answered before ``show``, or after it if ``is_told_last``.
     """
 
     class Handler(BaseHTTPRequestHandler):
@@ -347,7 +347,7 @@ def handler(
 
 
 def _problem(known: Sequence[Webhook], body: bytes, headers: dict[str, str]) -> str:
-    """Why none of the secrets has signed a request; empty: one has, or there is none."""
+    """The reason why none of the secrets has signed a request; empty: one has, or there is none."""
     from standardwebhooks import WebhookVerificationError
 
     problem = ""

@@ -45,7 +45,7 @@ def _open_it(row: Row) -> str:
 
 
 def cause(row: Row) -> str:
-    """The rule that raised an alert; of one that no rule raised, its kind."""
+    """The rule that raised an alert, or the kind of an alert without one."""
     return str(row["rule"] or row["kind"])
 
 
@@ -83,7 +83,7 @@ _SILENCES: Final = (
 
 
 async def build(visit: Visit) -> None:
-    """The alerts in one state, and below them the silences."""
+    """Build the alerts in one state, and below them the silences."""
     state = visit.asked.get("state", "open")
     if state not in _STATES:
         state = "open"
@@ -111,7 +111,7 @@ async def build(visit: Visit) -> None:
 def silence_form(
     visit: Visit, notice: Notice, filled: Row, then: Callable[[], Awaitable[None]]
 ) -> None:
-    """What is to be silent, and for how long; ``filled`` is what stands there at first."""
+    """The form of a silence: which alerts, and for how long; ``filled`` has the first values."""
     with ui.element("div").classes("form"):
         rule = ui.input("Rule (* for any signs)", value=str(filled.get("rule", "")))
         key = ui.input("Of (* for any signs)", value=str(filled.get("key", "")))
@@ -149,7 +149,7 @@ _MESSAGES: Final = (
 
 
 async def build_one(visit: Visit) -> None:
-    """The page of ``asked["alert_id"]``."""
+    """Build the page of ``asked["alert_id"]``."""
     id_ = visit.asked["alert_id"]
     first = await visit.client.alert(id_)
     notice = Notice()
@@ -258,7 +258,7 @@ _DELIVERIES: Final = (
 
 
 async def build_receivers(visit: Visit) -> None:
-    """All webhooks; with ``asked["webhook"]`` what became of the deliveries of one."""
+    """Build the table of webhooks; ``asked["webhook"]`` adds the deliveries of one."""
     client = visit.client
 
     async def test(row: Row) -> None:

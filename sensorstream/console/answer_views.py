@@ -21,7 +21,7 @@ _LINES: Final = 8
 
 
 def show_answer(results: Results, path: str) -> None:
-    """Show an answer in the place where this is called; ``path`` is where its JSON is."""
+    """Show an answer in the place of the call; ``path`` is the address of its JSON."""
     count = len(results.rows)
     told = f"{count} rows" + (", and the server left out more" if results.truncated else "")
     ui.label(told if count <= _MOST else f"{told}; the first {_MOST} are shown")

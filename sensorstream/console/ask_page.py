@@ -97,7 +97,7 @@ _PARTS: Final = {"algebra": "Algebra", "sql": "SQL", "plan": "Plan"}
 
 
 async def build(visit: Visit) -> None:
-    """The question of the address stands in the editor: it is asked when somebody says so."""
+    """Build the page; the question of the address is in the editor, and is asked on demand only."""
     page = _Page(visit)
     keep_fresh(_PAUSE, page.read_jobs)
     await keep_draft(page.editor, "question")
@@ -211,7 +211,7 @@ class _Page:
 
     @contextmanager
     def _answered(self) -> Iterator[None]:
-        """What stands in the block is the answer."""
+        """Show the elements that the block makes as the answer."""
         self._answer.clear()
         with self._answer:
             yield
@@ -270,5 +270,5 @@ def moment_at(first: Any, last: Any, part: float) -> str:
 
 
 def _known(choices: Mapping[str, str], asked: str | None) -> str:
-    """What an address asks for, or the first choice if there is no such."""
+    """The choice that an address asks for, or the first one if it asks for none that is known."""
     return asked if asked is not None and asked in choices else next(iter(choices))

@@ -48,7 +48,7 @@ _UNMAPPED: Final = (
 
 
 async def build(visit: Visit) -> None:
-    """The page; ``asked["message"]`` and ``asked["rule"]`` say what stands in it to begin with."""
+    """Build the page; ``asked["message"]`` and ``asked["rule"]`` give its first contents."""
     client = visit.client
     files = [each["name"] for each in (await client.rule_files())["files"]]
     mapping = [each for each in files if not each.endswith(RULE_SET)]
@@ -93,7 +93,7 @@ class _Page:
         self._rule.on_value_change(self._forget)
 
     async def fill(self, chosen: str | None, recent: list[str]) -> None:
-        """Read what is asked for, or what the browser has kept."""
+        """Read the message and the rule file asked for, or those that the browser has kept."""
         await self._read_rule()
         written_over = await keep_draft(self._rule, "rules")
         if self._before is not None:
@@ -154,7 +154,7 @@ class _Page:
         ui.notify(f"{name} is in force: change {change}")
 
     def _forget(self) -> None:
-        """What was compared is not what stands there now."""
+        """Clear the comparison, because the text has changed since."""
         self._put_button.set_visibility(False)
         self._trial.clear()
 
@@ -166,7 +166,7 @@ def _choice(label: str, known: list[str], value: str | None = None) -> ui.select
 
 
 def _show(tried: Mapping[str, Any]) -> None:
-    """Show what came of the trial of a message."""
+    """Show the outcome of the trial of a message."""
     if tried["faults"]:
         for fault in tried["faults"]:
             ui.label(fault_text(fault)).classes("notice")
@@ -194,7 +194,7 @@ def _show(tried: Mapping[str, Any]) -> None:
 
 
 def said(tried: Mapping[str, Any]) -> str:
-    """What would become of the message, in one line."""
+    """The outcome that the message would have, in one line."""
     reason = f": {tried['reason']}" if tried["reason"] else ""
     matched = f", matched by {', '.join(tried['matched'])}" if tried["matched"] else ""
     after = f" (after {tried['preceding']} of the last messages)" if tried["preceding"] else ""

@@ -18,13 +18,13 @@ _TOKEN: Final = re.compile(r"\w+|[^\w\n]")
 
 
 def code_editor(name: str, text: str = "", language: Language | None = None) -> ui.codemirror:
-    """An editor with colours; ``name`` is what it is called where it cannot be seen.
+    """An editor with colours; screen readers know it by ``name``.
 
     It takes no keys before :func:`keep_draft`: what the server puts into it would replace them.
     """
     editor = ui.codemirror(text, language=language, theme=_LIGHT).classes("editor")
     editor.disable()
-    # In the browser: each property that the server changes takes along the text that it knows.
+    # In the browser, because a property that the server sets resets the text to the one it knows.
     ui.on(
         SHADE,
         lambda event: run("dress", editor.id, name, _DARK if event.args is True else _LIGHT),
@@ -41,7 +41,7 @@ def mark_faults(editor: ui.codemirror, faults: Sequence[Mapping[str, Any]], file
     """
     own = [each for each in faults if not file or _is_of(each, file)]
     found = marks(editor.value, own)
-    # As a property, they would take along the text that the server knows.
+    # Not as a property, which would reset the text to the one that the server knows.
     editor.run_method("setDecorations", found)
     if found:
         editor.reveal_line(editor.value.count("\n", 0, found[0]["from"]) + 1)
@@ -53,9 +53,8 @@ def _is_of(fault: Mapping[str, Any], name: str) -> bool:
 
 
 def marks(text: str, faults: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The decorations of an editor for faults: each marks the word at its place.
-
-    At the end of a line the character before it is marked.
+    """The decorations of an editor for faults: each marks the word at its place, at the end of a
+    line the character before it.
     """
     lines = text.split("\n")
     found: list[dict[str, Any]] = []
@@ -91,7 +90,7 @@ class CompletionList:
     def __init__(self, editor: ui.codemirror) -> None:
         self.terms: Sequence[str] = ()
         self._editor = editor
-        # The editor has a list of its own for these keys, which knows no names.
+        # The editor's own list for these keys knows no names.
         editor.on("keydown.ctrl.space.capture.stop.prevent", self._offer)
         self._list = ui.element("div").classes("offered").props('role=group aria-label="Names"')
         ui.label("Ctrl+Space completes names of the ontology.").classes("hint")
@@ -144,8 +143,8 @@ _TOLD: Final = "What was written here before the page was loaded anew stands in 
 async def keep_draft(editor: ui.codemirror, name: str) -> str:
     """Let somebody write in an editor, and the browser keep that over a reload of its page.
 
-    Called when what the server says stands in the editor; ``name`` tells editors of a page apart.
-    The text that was there before somebody wrote, now or before the page was loaded anew.
+    Call it when the server's text stands in the editor; ``name`` tells editors of a page apart.
+    Returns the text that was there before somebody wrote, now or before the page was loaded anew.
     """
     base = str(editor.value)
     draft = await ask("keep", editor.id, base, name)

@@ -1,4 +1,4 @@
-"""Charts of numbers over time; and where things are, drawn to scale.
+"""Charts of numbers over time, and drawings of places to scale.
 
 There is no picture of the ground: pages work without internet.
 """
@@ -122,10 +122,7 @@ class Map:
 
 
 def chosen(places: Sequence[Named]) -> tuple[list[Named], str]:
-    """The places that one map can show, and what is to be said of it.
-
-    They are of one frame, that of most of them.
-    """
+    """The places that one map can show, of the most frequent frame, and a note on the map."""
     ((frame, number),) = Counter(shape.frame for _, shape in places).most_common(1)
     own = [each for each in places if each[1].frame == frame]
     ends = accumulate(sum(1 for _ in shape.corners()) for _, shape in own)
@@ -146,7 +143,7 @@ def chosen(places: Sequence[Named]) -> tuple[list[Named], str]:
 
 
 def flat(frame: str, corners: Sequence[EastNorth]) -> Callable[[EastNorth], EastNorth]:
-    """How coordinates become metres, or units, to the east and to the north.
+    """The function from coordinates to metres, or units, to the east and to the north.
 
     Degrees are as long in both directions as they are half way between south and north.
     """
@@ -234,7 +231,7 @@ PLANE: Final = ""
 """The frame of coordinates of which only the names are known, such as x and y."""
 _LONGEST: Final = 400_000
 _BEGIN: Final = re.compile(r"\s*(?:<[^<>\s]*>\s*)?(?:MULTI|POINT|LINE|POLY|GEOM)", re.IGNORECASE)
-# Of a text with single spaces: otherwise many of them would take long.
+# The text must have single spaces: otherwise many of them would take long.
 _PART: Final = re.compile(
     r"(?:MULTI)?(POINT|LINESTRING|POLYGON) ?(?:ZM?|M)? ?(\([-+.,\d eE()]*\))", re.IGNORECASE
 )
@@ -255,20 +252,18 @@ _PAIRS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class DrawnShape:
-    """Where something is; ``frame`` says of which kind its coordinates are.
-
-    That is :data:`DEGREES`, :data:`PLANE`, or the IRI of a reference system, whose coordinates are
-    taken as metres to the east and to the north.
+    """A place or a shape; ``frame`` is :data:`DEGREES`, :data:`PLANE`, or the IRI of a reference
+    system, whose coordinates are taken as metres to the east and to the north.
     """
 
     frame: str
     points: tuple[EastNorth, ...] = ()
     lines: tuple[tuple[EastNorth, ...], ...] = ()
     rings: tuple[tuple[EastNorth, ...], ...] = ()
-    """What lies within an odd number of them is inside."""
+    """Closed lines: a place within an odd number of them is inside."""
 
     def corners(self) -> Iterator[EastNorth]:
-        """All places that it names."""
+        """The places that it names."""
         return chain(self.points, *self.lines, *self.rings)
 
 
@@ -302,11 +297,7 @@ def shape_of(text: str) -> DrawnShape | None:
 
 
 def _place(text: str, *, turned: bool) -> EastNorth:
-    """East and north from numbers; ``turned``: north is the first of them.
-
-    Raises:
-        ValueError: these are no two or more numbers.
-    """
+    """East and north from numbers, north first if ``turned``; raises ValueError for other texts."""
     first, second, *_ = map(float, text.split())
     if not (isfinite(first) and isfinite(second)):
         raise ValueError(text)
@@ -314,10 +305,7 @@ def _place(text: str, *, turned: bool) -> EastNorth:
 
 
 def coordinates(names: Sequence[str]) -> tuple[str, str, str] | None:
-    """The names of the properties that say east and north, and their frame; None: there are none.
-
-    Names are known as they are, also with "has" before them.
-    """
+    """The properties for east and north, by names also after "has", and their frame; or None."""
     by_end = {each.lower().removeprefix("has"): each for each in names}
     for easts, norths, frame in _PAIRS:
         east = next((by_end[each] for each in easts if each in by_end), None)

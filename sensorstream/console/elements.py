@@ -18,8 +18,7 @@ from sensorstream.errors import SensorStreamError
 
 
 def link(text: str, address: str) -> ui.element:
-    """A link to an address of :mod:`.page_addresses`; what stands in it can be added in a
-    ``with``."""
+    """A link to an address of :mod:`.page_addresses`; a ``with`` block adds to its content."""
     made = ui.element("a")
     made.props["href"] = address
     if text:
@@ -57,7 +56,7 @@ class Listing:
     """A text in a fixed font, with its line breaks."""
 
     def __init__(self, text: str, name: str) -> None:
-        # Somebody without a mouse must be able to scroll in it.
+        # Without a mouse it must be possible to scroll in it.
         frame = ui.element("pre").classes("listing").props("tabindex=0 role=region")
         frame.props["aria-label"] = name
         with frame:
@@ -69,15 +68,14 @@ class Listing:
 
 
 ONCE: Final = "event.detail < 2"
-"""In JavaScript: this click is not the second of a double click (DOM, ``UIEvent.detail``)."""
+"""A JavaScript test: the click is not the second of a double click (DOM, ``UIEvent.detail``)."""
 
 
 def change_button(
     name: str, do: Callable[[], Awaitable[None]], notice: Notice | None = None
 ) -> ui.button:
-    """A button that cannot be pressed again until what it does is done.
-
-    An error of the server stands in the ``notice``; without one, ``do`` sees to it.
+    """A button that cannot be pressed again until its action is done; errors of the server stand in
+    the ``notice``, without one ``do`` sees to them.
     """
     button = ui.button(name).props("no-caps")
 
@@ -151,7 +149,7 @@ class TableColumn:
     """An address from a row; empty: this row has none."""
     is_number: bool = False
     value: Callable[[Row], object] | None = None
-    """What stands there, from a row; None: its value of this name."""
+    """The value shown, from a row; None: its value of this name."""
 
 
 def moments(name: str, heading: str) -> TableColumn:
@@ -160,14 +158,14 @@ def moments(name: str, heading: str) -> TableColumn:
 
 
 Do: TypeAlias = Callable[[Row], Awaitable[object]]
-"""What a button in a row does."""
+"""The action of a button in a row."""
 
 
 class ShownTable:
     """A table that shows the latest rows it was given; errors of its buttons stand above it.
 
     ``path`` is the operation of the HTTP interface that the rows come from ("": they cannot be read
-    by GET), ``empty`` what is said where there are none; ``key`` names the column whose values tell
+    by GET), ``empty`` the text where there are none; ``key`` names the column whose values tell
     rows apart (the first one). If there are ``most``, the table says that there may be more.
     """
 
@@ -251,13 +249,13 @@ class LiveTable(ShownTable):
         *given: str,
         **how: Any,
     ) -> None:
-        """``rows`` reads them, again after so many seconds; None: what is shown stays."""
+        """``rows`` reads them, again after so many seconds; None: the rows shown stay."""
         super().__init__(columns, *given, **how)
         self._rows = rows
         keep_fresh(pause, self.read)
 
     async def read(self) -> None:
-        """Show what there is now."""
+        """Read and show the present rows."""
         found = await self._rows()
         if found is not None:
             self.show(found)
@@ -265,7 +263,7 @@ class LiveTable(ShownTable):
     def act(
         self, name: str, title: str, do: Do, is_offered: Callable[[Row], bool] = lambda row: True
     ) -> None:
-        """Offer what is done in a row, after which the table is read anew."""
+        """Offer an action in a row, after which the table is read anew."""
 
         async def acted(row: Row) -> None:
             await do(row)
@@ -282,20 +280,19 @@ class Notice:
         self._label.set_visibility(False)
 
     def show(self, error: SensorStreamError) -> None:
-        """Say what is wrong, and where."""
+        """Show an error, with its place."""
         self._label.set_text(said(error))
         self._label.set_visibility(True)
 
     def clear(self) -> None:
-        """Say nothing."""
+        """Show nothing."""
         self._label.set_text("")
         self._label.set_visibility(False)
 
     @contextmanager
     def of(self, editor: ui.codemirror | None = None) -> Iterator[None]:
-        """An error of the server in this block is shown, and the block ends there.
-
-        If the error has a place, that is marked in ``editor``, which has what was asked.
+        """Show an error of the server in this block, which ends there, and mark the error's place
+        in ``editor``, which has what was asked.
         """
         if editor is not None:
             mark_faults(editor, [])
@@ -321,9 +318,8 @@ VISIBLE: Final = "visible"
 
 
 def while_visible(begin: Callable[[], None], end: Callable[[], None]) -> None:
-    """Begin now; end while the browser shows another tab, and when the page is left.
-
-    ``end`` is called once for each ``begin``.
+    """Begin now; end while the browser shows another tab, and when the page is left. ``end`` is
+    called once for each ``begin``.
     """
     begins = [True]
     begin()
@@ -338,9 +334,8 @@ def while_visible(begin: Callable[[], None], end: Callable[[], None]) -> None:
 
 
 def keep_fresh(seconds: float, read: Callable[[], Awaitable[None]]) -> None:
-    """Read now, and again so many seconds after each reading; an error stands here.
-
-    While the browser shows another tab, nothing is read.
+    """Read now, and again so many seconds after each reading, but not while the browser shows
+    another tab; an error stands here.
     """
     notice = Notice()
 

@@ -1,6 +1,5 @@
-"""The individuals in the window, the members of a class, and the past of one up to now.
-
-That is a timeline, charts of its numbers, its way on a map.
+"""Pages of the individuals in the window, the members of a class, and one individual's past up to
+now: a timeline, charts of its numbers, its way on a map.
 """
 
 from __future__ import annotations
@@ -73,7 +72,7 @@ class ShownPast:
         self._section.set_visibility(False)
 
     async def show(self, found: Mapping[str, Any]) -> None:
-        """Show what has ended, and what the server says of the individual now."""
+        """Show the statements that have ended, and those of now."""
         ended = [dict(row) for row in await self._client.sql(_question(self._iri))]
         rows = sorted([*now_rows(found), *ended], key=lambda row: -seconds(row["valid_from"]))
         if rows == self._rows:
@@ -106,7 +105,7 @@ def _question(iri: str) -> str:
 
 
 def now_rows(found: Mapping[str, Any]) -> list[Row]:
-    """What holds now, from the answer of ``GET /individuals``, as rows of history."""
+    """The statements that hold now, from ``GET /individuals``, as rows of history."""
     return [
         {
             "predicate": property_,
@@ -145,7 +144,7 @@ def _ended(number: int, row: Row) -> Row:
 
 
 def how(row: Row) -> str:
-    """How a statement came to hold, if no message said it; of now, by which rule."""
+    """The way in which a statement was inferred, with its rule if known; "" for a said one."""
     if not row["inferred"]:
         return ""
     return f"inferred by {row['rule']}" if row.get("rule") else "inferred"
@@ -163,7 +162,7 @@ def lines_of(rows: Sequence[Row]) -> dict[str, Points]:
 
 
 def way_of(rows: Sequence[Row]) -> list[Named]:
-    """Where an individual was, oldest first, by shapes in WKT or by two coordinates."""
+    """The places of an individual, oldest first, by shapes in WKT or by two coordinates."""
     shapes = [
         (str(row["valid_from"]), shape)
         for row in reversed(rows)
@@ -241,7 +240,7 @@ def timeline(spells: Sequence[Spell]) -> str:
     lanes = lanes_of(spells)
     shown = lanes[:_MOST_MOMENTS]
     ends = [each for spell in spells for each in (spell.since, spell.until) if each is not None]
-    # What holds since long before begins at the edge.
+    # A statement that has held since long before begins at the edge.
     begins = [spell.since for spell in spells if spell.until is not None]
     first, last = min(begins or ends, key=seconds), max(ends, key=seconds)
     begin, length = seconds(first), max(seconds(last) - seconds(first), 1e-9)
@@ -272,7 +271,7 @@ def _bars(lane: SpellRow, top: int, begin: float, length: float) -> Iterator[str
         how = f", {spell.how}" if spell.how else ""
         told = escape(f"{spell.property} {spell.value}, {spell.since} {until}{how}")
         kind = "inferred" if spell.how else "said"
-        # The table below leads to the messages by keyboard: so many stops would be in the way.
+        # The table below leads to the messages by keyboard; more stops would be in the way.
         yield (
             f'<a href="{escape(page_addresses.message(spell.message_id))}" tabindex="-1" '
             f'aria-label="{told}"><svg class="{kind}" x="{left:.3f}%" y="{top}" '
@@ -306,7 +305,7 @@ _MEMBERS: Final = (
 
 
 async def build(visit: Visit) -> None:
-    """The window, the newest first; with ``asked["class"]`` the members of a class."""
+    """Build the window's page, newest first; ``asked["class"]``: the members of a class."""
     iri = visit.asked.get("class", "")
 
     def find() -> None:
@@ -335,7 +334,7 @@ async def build(visit: Visit) -> None:
 
     async def read() -> None:
         nonlocal skipped
-        # The oldest come first: how many there are besides the newest, the last reading told.
+        # The oldest come first; the last reading told how many there are besides the newest.
         found = await visit.client.window(_MOST_SHOWN, skipped)
         if skipped != (skipped := max(0, found["total"] - _MOST_SHOWN)):
             found = await visit.client.window(_MOST_SHOWN, skipped)
@@ -366,10 +365,7 @@ async def _members(visit: Visit, iri: str) -> None:
 
 
 def draw_neighbours(centre: str, links: Sequence[Sequence[str]]) -> None:
-    """A graph of links, each a subject, a property and an object.
-
-    A click on a node leads to its page.
-    """
+    """A graph of links (subject, property, object); a click on a node leads to its page."""
     names = dict.fromkeys([centre, *(iri for start, _, end in links for iri in (start, end))])
     nodes = [
         {
@@ -432,7 +428,7 @@ _STATEMENTS: Final = (
 
 
 async def build_one(visit: Visit) -> None:
-    """The page of ``asked["iri"]``."""
+    """Build the page of ``asked["iri"]``."""
     iri = visit.asked.get("iri", "")
     ui.label(iri).classes("iri")
     state = ui.label().props("role=status")
@@ -501,7 +497,7 @@ def _written(value: Mapping[str, Any]) -> str:
 
 
 async def _neighbours(visit: Visit, iri: str) -> None:
-    # Braces, spaces and quotes do not stand in an IRI: what is none of them cannot end the term.
+    # Braces, spaces and quotes cannot stand in an IRI, so nothing else can end the term.
     if any(sign in iri for sign in '<>"{}|^`\\ \n'):
         return
     question = (

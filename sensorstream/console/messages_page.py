@@ -40,7 +40,7 @@ STATES: Final = {
     "rejected": "rejected",
     "skipped": "skipped",
 }
-"""What may have become of a message, with the names that pages give it."""
+"""The statuses of messages, with the names that pages give them."""
 _COLUMNS: Final = (
     TableColumn(
         "message_id", "Message", lambda row: page_addresses.message(str(row["message_id"]))
@@ -54,7 +54,7 @@ _COLUMNS: Final = (
 
 
 async def build(visit: Visit) -> None:
-    """Those of a status and a source, newest first; ``asked["before"]`` turns the page."""
+    """Build the list of messages by status and source, newest first, older ones by ``before``."""
     asked = visit.asked
     status, source = asked.get("status", ""), asked.get("source", "")
     before = int(asked["before"]) if asked.get("before", "").isdecimal() else None
@@ -116,7 +116,7 @@ _DELIVERIES: Final = (
 
 
 async def build_one(visit: Visit) -> None:
-    """The page of ``asked["message_id"]``."""
+    """Build the page of ``asked["message_id"]``."""
     id_ = visit.asked["message_id"]
     facts = FactList()
     individuals = ui.element("p").classes("names")
@@ -185,7 +185,7 @@ def _count(number: dict[str, Any] | None) -> str:
 _PAUSE_OF_KEPT: Final = 3.0
 _MOST_KEPT: Final = 200
 KEPT: Final = ("unmatched", "rejected", "partial", "skipped")
-"""What became of the messages that stand here."""
+"""The statuses of the messages on this page."""
 _KEPT_STATES: Final = {"": "all", **{each: STATES[each] for each in KEPT}}
 _KEPT_COLUMNS: Final = (
     TableColumn(
@@ -199,7 +199,7 @@ _KEPT_COLUMNS: Final = (
 
 
 async def build_quarantine(visit: Visit) -> None:
-    """Those of a status; with ``asked["message"]`` one of them, to be edited."""
+    """Build the list of messages kept, by status; ``asked["message"]`` is to be edited."""
     client, status = visit.client, visit.asked.get("status", "")
     choices(
         "Kinds of messages",

@@ -52,7 +52,7 @@ class Term:
 
 
 async def build(visit: Visit) -> None:
-    """Two trees, the counts of now, on request those of history; the versions."""
+    """Build two trees, the counts of now, on request those of history, and the versions."""
     counts: dict[str, tuple[Mapping[str, int], Mapping[str, int]]] = {}
     client = visit.client
 
@@ -172,7 +172,7 @@ def trees_of(pairs: Iterable[tuple[str, str | None]]) -> tuple[Term, ...]:
             has_above.add(term)
     roots = [each for each in below if each not in has_above]
     reached = {each.iri for each in _walk(tuple(_grown(root, below, ()) for root in roots))}
-    # What is reached from no root stands in a cycle.
+    # A term that no root reaches stands in a cycle.
     while rest := sorted(below.keys() - reached):
         roots.append(rest[0])
         reached |= {each.iri for each in _walk((_grown(rest[0], below, ()),))}

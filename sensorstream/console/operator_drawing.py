@@ -24,7 +24,7 @@ _GAP: Final = 70
 """Between columns; rows have a third of it."""
 _LETTERS: Final = 28
 Counts: TypeAlias = tuple[int, int]
-"""What an operator has given out: solutions added, and solutions removed."""
+"""The numbers of solutions that an operator has added and removed."""
 Rates: TypeAlias = tuple[float, float]
 """The same for a second."""
 _BOX: Final = "(event) => page.tellBox(event, emit)"
@@ -32,7 +32,7 @@ _BOX: Final = "(event) => page.tellBox(event, emit)"
 
 @dataclass(frozen=True, slots=True)
 class GridSpot:
-    """Where an operator or a window stands: its column and its row, from 0."""
+    """The place of an operator or a window: its column and its row, from 0."""
 
     key: str
     column: int
@@ -47,7 +47,7 @@ def layout(graph: Mapping[str, Any]) -> list[GridSpot]:
     # Windows stand in the first column, if there are some.
     left = 0 if graph["windows"] else -1
     columns: dict[int, int] = {}
-    # Nodes come by their depth, so what feeds one stands before it.
+    # Nodes come by their depth, so the feeders of a node stand before it.
     for node in graph["nodes"]:
         columns[node["id"]] = 1 + max((columns[each] for each in feeds[node["id"]]), default=left)
     rows: dict[int, int] = {}
@@ -86,7 +86,7 @@ class OperatorGraph:
         now = time.monotonic()
         given = {each["id"]: (each["added"], each["removed"]) for each in graph["nodes"]}
         rates: dict[int, Rates] = {}
-        # Of a longer time nobody knows when in it they flowed.
+        # If more time has passed, it is unknown when in it they flowed.
         if self._before is not None and 0 < now - self._before[0] <= TOGETHER:
             at, counts = self._before
             for key, (added, removed) in given.items():
@@ -138,7 +138,7 @@ def drawing(
 
 
 def details(graph: Mapping[str, Any], key: str) -> dict[str, str]:
-    """What is known of the box with a key, an operator or a window; empty if it is gone."""
+    """The facts on the box with a key, an operator or a window; empty if it is gone."""
     for number, window in enumerate(graph["windows"]):
         if key == f"w{number}":
             moves = {} if window["moves"] is None else {"Moves at": str(window["moves"])}
@@ -213,7 +213,7 @@ _MOST: Final = 30
 
 @dataclass(frozen=True, slots=True)
 class ShownChange:
-    """What travelled: insertions and deletions, and how many are left out."""
+    """The insertions and deletions that travelled, and how many are left out."""
 
     added: tuple[str, ...]
     removed: tuple[str, ...]
@@ -222,7 +222,7 @@ class ShownChange:
 
 @dataclass(frozen=True, slots=True)
 class ShownStep:
-    """One operator at one instant, or the statements that came (``operator`` is None).
+    """An operator at one instant, or the statements that came (``operator`` is None).
 
     ``came`` is what each of the operators that feed it gave, ``out`` what it gave out itself.
     """

@@ -29,7 +29,7 @@ _BESIDE: Final = ("Spark", "Server")
 """Stages that stand beside the way."""
 _NO_SPARK: Final = "The engine runs in this server, and not on Spark."
 _LEADS: Final = {"Window": _INDIVIDUALS, "Open alerts": _ALERTS, "Reasoner": _SETTINGS}
-"""Where the facts below the way lead."""
+"""The addresses that the facts below the way lead to."""
 _PHASES: Final = {
     "t_m": "mapping rules",
     "t_w": "window",
@@ -195,7 +195,7 @@ def text(value: float | None, unit: str) -> str:
 
 
 async def build(visit: Visit) -> None:
-    """What stands on the page."""
+    """Build the stages with their figures, and the states beside them."""
     watch = visit.watch
     shown: list[tuple[ui.label, Figure, ui.element]] = []
     with ui.element("div").classes("way"):
@@ -239,7 +239,7 @@ async def build(visit: Visit) -> None:
 
 
 def states(held: Mapping[str, Any], opened: int, watch: Watch) -> dict[str, str]:
-    """What is no number of a stage: window, alerts, reasoner."""
+    """The states that are no number of a stage: window, alerts, reasoner."""
     profiles = {} if watch.now is None else watch.now.by("reasoner_info", "profile")
     size = f"the last {held['size']} {held['unit']}" if held["size"] else held["kind"]
     oldest = "".join(f", the oldest of {each['entered']}" for each in held["individuals"][:1])

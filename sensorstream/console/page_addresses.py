@@ -142,9 +142,8 @@ _MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
 def text_of(content: bytes) -> str:
-    """The text, in the encoding that it declares; what cannot be read is replaced.
-
-    Source: XML 1.0, section 4.3.3 and appendix F.
+    """The text, in the encoding that it declares (XML 1.0, section 4.3.3 and appendix F); what
+    cannot be read is replaced.
     """
     if content.startswith(_MARKS):
         return content.decode("utf-16", "replace")

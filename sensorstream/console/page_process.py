@@ -1,6 +1,5 @@
-"""The process of the pages (:class:`.Child`): it serves them on one Unix socket.
-
-By the other one they ask the server. The process ends when the server hangs up.
+"""The process of the pages (:class:`.Child`): it serves them on one Unix socket and asks the server
+by another one; it ends when the server hangs up.
 """
 
 from __future__ import annotations
@@ -31,5 +30,5 @@ def main(owner: Connection, pages: str, interface: str) -> None:
 
 def _end_with(owner: Connection) -> None:
     wait_for_hang_up(owner.fileno())
-    # At once: pages wait for news, and nothing is kept.
+    # Sent at once, because pages wait for news, and nothing is kept.
     os._exit(0)

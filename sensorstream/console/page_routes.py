@@ -1,4 +1,4 @@
-"""What is no page: signing in, and what a page shows as the HTTP interface says it.
+"""Addresses that are no pages: signing in, and the data of a page as the HTTP interface gives them.
 
 The browser keeps an API key, which only the pages' own process reads. It stands in a cookie that no
 script of a page can read and no other site can send (``HttpOnly``, ``SameSite=Strict``: RFC
@@ -84,7 +84,7 @@ def way_in(then: str) -> str:
 
 
 def _here(then: str) -> str:
-    """Where to go after signing in: a page of the console, whatever a link says."""
+    """The address to go to after signing in: a page of the console, whatever a link says."""
     asked = urlsplit(then)
     is_here = not (asked.scheme or asked.netloc) and asked.path.startswith(f"{BASE}/")
     plain = then.isascii() and then.isprintable() and "\\" not in then
@@ -119,7 +119,7 @@ _PATIENCE: Final = 30.0
 _MOST_BYTES: Final = 64 * 2**20
 _STREAM: Final = "text/event-stream"
 _HEADERS: Final = {
-    # It is shown as it is: nothing in it runs.
+    # The answer is shown as it is: nothing in it runs.
     "Content-Security-Policy": "sandbox; default-src 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
@@ -130,7 +130,7 @@ def twin_routes(upstream: Upstream) -> list[BaseRoute]:
     """The way to each operation that only reads."""
 
     async def read(request: Request) -> Response:
-        # As the browser says (Fetch Metadata): an address of another site asks no question here.
+        # The browser tells the site (Fetch Metadata); links of other sites ask no question here.
         if request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
             return PlainTextResponse("another site leads here: ask the server itself\n", 403)
         query = request.url.query

@@ -1,4 +1,4 @@
-"""What the browser runs: functions of ``page.js``, with data as their arguments."""
+"""Functions of ``page.js`` that the browser runs, with data as their arguments."""
 
 from __future__ import annotations
 
@@ -21,9 +21,8 @@ def run(function: str, *given: object) -> None:
 
 
 async def ask(function: str, *given: object) -> Any:
-    """Call a function of ``page`` in the browser; what it returns.
-
-    That is None if the browser has gone away, or is so slow that nobody waits for it.
+    """Call a function of ``page`` in the browser and return its result; None if the browser has
+    gone away, or is so slow that nobody waits for it.
     """
     with suppress(TimeoutError):
         return await ui.run_javascript(_call(function, given), timeout=_SECONDS)
@@ -31,7 +30,7 @@ async def ask(function: str, *given: object) -> Any:
 
 
 def _call(function: str, given: tuple[object, ...]) -> str:
-    # JSON is JavaScript (ECMA-262, since 2019): what is given ends no text and begins no code.
+    # JSON is JavaScript (ECMA-262, since 2019), so data cannot end a text or begin code.
     return f"page.{function}({', '.join(map(json.dumps, given))})"
 
 

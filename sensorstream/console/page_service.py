@@ -83,7 +83,7 @@ PAGES: Final = (
     page_of(page_addresses.SETTINGS, settings_page.build),
 )
 _PACKETS: Final = 2000
-"""In one request. Its bytes are limited too, by Engine.IO to 1,000,000."""
+"""The packets of one request; Engine.IO limits its bytes, too, to 1,000,000."""
 _AT_ONCE: Final = 1.0
 """Seconds in which the server may say that a key is none, before the page opens without that."""
 UNSHOWN: Final = 100
@@ -96,17 +96,17 @@ def serve(upstream: Upstream, listener: socket.socket, on_ready: Callable[[], ob
     """Serve the pages of a server on a socket, until the process is told to end."""
     own = [*page_routes.routes(upstream), *page_routes.twin_routes(upstream)]
     api = FastAPI(openapi_url=None, routes=own, middleware=[Middleware(ContentSecurity)])
-    # Of the pages before they are compressed.
+    # It sees the pages before they are compressed.
     pages.add_middleware(ContentSecurity)
     pages.add_middleware(Late)
-    # The server passes on requests of HTTP, not web sockets.
+    # The server passes on HTTP requests, not web sockets.
     pages.config.socket_io_js_transports = ["polling"]
-    # A bar that nobody can read: each page says itself what it waits for.
+    # No loading bar, which nobody can read: each page says itself what it waits for.
     pages.config.quasar_config["loadingBar"]["skipHijack"] = True
-    # Each key that somebody presses is a packet; those pressed during a request come together.
+    # Each pressed key is a packet; those pressed during a request come together.
     Payload.max_decode_packets = _PACKETS
     pages.add_static_file(local_file=CODE, url_path=f"/{CODE.name}", max_cache_age=0)
-    # Of each key that looks now: all open pages with this key share it.
+    # The readings for each key in use: all open pages with this key share them.
     watches: WeakValueDictionary[str, Watch] = WeakValueDictionary()
     for page in PAGES:
         _add(page, upstream, watches)
@@ -166,7 +166,7 @@ def _add(page: Page, upstream: Upstream, watches: WeakValueDictionary[str, Watch
                 go(way_in(here))
 
         with frame(page.place, page.title(asked), watch, signed_in=bool(key)):
-            # Once the browser shows the page: an answer may take longer than a page may.
+            # After the browser shows the page, since an answer may take longer than a page may.
             ui.timer(0, fill, once=True)
         return None
 
@@ -179,7 +179,7 @@ def forget_unshown() -> None:
 
 
 async def build_page(page: Page, visit: Visit) -> None:
-    """Build a page; where it stands says why it cannot be shown, if so."""
+    """Build a page; if it cannot be shown, the reason stands in its place."""
     notice = Notice()
     try:
         with notice.of():
@@ -202,8 +202,8 @@ _PAGE: Final = (
 class ContentSecurity:
     """ASGI middleware: gives each answer a Content-Security-Policy, if it has none of its own.
 
-    The scripts in a page have a number that nobody can know before (CSP Level 3, section 7.1): what
-    came into it otherwise does not run.
+    The scripts in a page have a number that nobody can know before (CSP Level 3, section 7.1); any
+    other script that came into it does not run.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -227,7 +227,7 @@ class ContentSecurity:
                     return
                 headers.setdefault(_POLICY, _PLAIN)
             elif begun is not None:
-                # A page comes in one piece. In what it has of data, "<" is written "&lt;".
+                # A page comes in one piece. In its data "<" is written "&lt;".
                 body = message["body"].replace(b"<script", f'<script nonce="{nonce}"'.encode())
                 MutableHeaders(scope=begun)["Content-Length"] = str(len(body))
                 await send(begun)
@@ -238,7 +238,7 @@ class ContentSecurity:
 
 
 class Late:
-    """ASGI middleware: what a browser sends for a session that has ended is refused.
+    """ASGI middleware: refuses requests for a session that has ended.
 
     Engine.IO (4.15) does so itself, but raises these errors if the session ended just before, as
     that of a slow browser does: each would be a traceback in the log.
@@ -302,7 +302,7 @@ def frame(here: ListedPage, title: str, watch: Watch, *, signed_in: bool) -> Ite
 def _drawer() -> ui.element:
     """The place of the list of pages; it is open where there is room for it.
 
-    NiceGUI's own asks the browser whether that is so, and holds it for a fault if that is slow.
+    NiceGUI's own asks the browser for that, and takes a slow answer for a fault.
     """
     client = ui.context.client
     client.layout.props('view="hHh Lpr fff"')

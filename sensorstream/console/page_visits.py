@@ -1,4 +1,4 @@
-"""Who looks at a page: the key that the browser keeps, the server, its figures; what a page is."""
+"""Open pages and their readers: the key that the browser keeps, the server, its figures."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Upstream:
         return AsyncClient(self.url, timeout=_SECONDS, key=key, socket=self.socket)
 
     async def admits(self, key: str) -> bool:
-        """Whether who shows this key may look at the pages; so it is while nobody answers."""
+        """Whether the holder of this key may look at the pages; true while there is no answer."""
         async with self.client(key) as client:
             try:
                 await client.metrics()
@@ -78,14 +78,11 @@ class Watch:
         return self.readings[-1] if self.readings else None
 
     def rate(self, name: str) -> float | None:
-        """How a counter grows a second now; None if nobody knows yet."""
+        """The growth of a counter a second now; None if it is not known yet."""
         return rate(self.readings[-2], self.readings[-1], name) if len(self.readings) > 1 else None
 
     def rates(self, name: str) -> list[tuple[float, float | None]]:
-        """How a counter grew a second, reading by reading: seconds before now, and growth.
-
-        Where nobody looked there is None.
-        """
+        """The growth a second at each reading, by seconds before now; None where nobody looked."""
         if not self.readings:
             return []
         last = self.readings[-1].at
@@ -100,13 +97,13 @@ class Watch:
         return mean(self.readings[0], self.readings[-1], histogram, **labels) if self.now else None
 
     def enter(self) -> None:
-        """Somebody begins to look."""
+        """Note that somebody begins to look."""
         self.watchers += 1
         if self._task is None:
             self._task = asyncio.create_task(self._run())
 
     def leave(self) -> None:
-        """Somebody looks no more."""
+        """Note that somebody looks no more."""
         self.watchers -= 1
 
     async def _run(self) -> None:
@@ -131,13 +128,13 @@ _SHORT: Final = "sensorstream_"
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """One reading; ``at`` is in seconds of any clock that does not go back."""
+    """The figures of one reading; ``at`` is in seconds of any clock that does not go back."""
 
     at: float
     samples: Mapping[tuple[str, _Labels], float]
 
     def value(self, name: str, **labels: str) -> float | None:
-        """One sample, by its name without ``sensorstream_``; None if there is none."""
+        """The value of a sample, by its name without ``sensorstream_``; None if there is none."""
         key = tuple(sorted(labels.items()))
         samples = self.samples
         found = samples.get((_SHORT + name, key))
@@ -168,11 +165,11 @@ def read(text: str, at: float) -> Figures:
 
 
 def rate(before: Figures | None, now: Figures, name: str) -> float | None:
-    """By how much a counter grew a second, rounded; None if the readings do not say.
+    """The growth of a counter a second, rounded; None if the readings do not say.
 
-    So it is if there is no earlier one, if the server's process, and with it the counter, began
-    anew between them, and if they are more than :data:`TOGETHER` seconds apart: nobody knows when
-    in that time it grew.
+    So it is without an earlier reading, if the server's process, and with it the counter, began
+    anew between them, and if they are over :data:`TOGETHER` seconds apart: when it grew is not
+    known.
     """
     if before is None or not 0 < now.at - before.at <= TOGETHER:
         return None
@@ -193,10 +190,10 @@ def _growth(before: Figures | None, now: Figures, name: str, labels: Mapping[str
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """One open page: what it asks the server with, and what its address asks for."""
+    """An open page: the client that asks the server, and the parts of its address."""
 
     client: AsyncClient
-    """It shows the key of who looks, and is closed when the page is left."""
+    """It shows the reader's key, and is closed when the page is left."""
     watch: Watch
     asked: Mapping[str, str]
     """The parts of the address in braces, and its query parameters."""
@@ -204,17 +201,15 @@ class Visit:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page: its path, which may have parts in braces, and what builds its content.
-
-    ``build`` is called when the browser shows the page; an error of the server that it raises is
-    shown there.
+    """A page: its path, which may have parts in braces, and ``build``, which is called when the
+    browser shows the page; an error of the server that it raises is shown there.
     """
 
     path: str
     place: ListedPage
-    """Where it stands in the list of pages."""
+    """The page's place in the list of pages."""
     title: Callable[[Mapping[str, str]], str]
-    """From what the address asks for."""
+    """The title, from the parts of the address."""
     build: Callable[[Visit], Awaitable[None]]
 
 

@@ -50,7 +50,7 @@ class Preset:
 
 
 def presets() -> list[Preset]:
-    """All of them, by the folders of their examples."""
+    """The bundled queries, by the folders of their examples."""
     folder = bundled("examples")
     found: list[Preset] = []
     for path in sorted([*folder.glob("*/*.rq"), *folder.glob("*/*.dotr")]):
@@ -78,7 +78,7 @@ _COLUMNS: Final = (
 
 
 async def build(visit: Visit) -> None:
-    """The queries; below them the editor."""
+    """Build the table of queries, and the editor below it."""
     table = LiveTable(_COLUMNS, visit.client.queries, _PAUSE, "/queries", "No query runs.")
     table.act("stop", "Stop", lambda row: visit.client.unregister(str(row["name"])))
     heading("A new query")
@@ -139,7 +139,7 @@ _TABS: Final = ("Results", "Operators", "Steps", "Text")
 
 
 async def build_one(visit: Visit) -> None:
-    """The page of ``asked["name"]``."""
+    """Build the page of ``asked["name"]``."""
     name = visit.asked.get("name", "")
     client = visit.client
     state = await client.query_state(name)
@@ -214,7 +214,7 @@ class _Results:
             self._task.cancel()
 
     async def read(self) -> None:
-        """Show what there is now; the result is read again only if an operator gave something."""
+        """Show the present state; the result is read again only if an operator gave something."""
         if self._variables and await self._has_changed():
             found = await self._visit.client.results(self._name)
             self._table.show(rows_of(found.rows))
@@ -235,7 +235,7 @@ class _Results:
         await self._visit.client.put("queries", text.encode(), self._name)
 
     async def _follow(self) -> None:
-        # Begun again, it takes what has come meanwhile.
+        # When it begins again, it takes what has come meanwhile.
         while True:
             # The page itself says that the server is away, or that the query was removed. A server
             # that stops ends the connection without error: what is missed is read afterwards.
@@ -244,7 +244,7 @@ class _Results:
                     self._after = report.id
                     self._reports.append(report)
             except UnknownQuery:
-                # One that is registered anew counts its reports from the beginning.
+                # A query that is registered anew counts its reports from the beginning.
                 self._after = ""
             except SensorStreamError:
                 pass
@@ -252,7 +252,7 @@ class _Results:
 
 
 def given_by(graph: Mapping[str, Any]) -> list[tuple[int, int, int]]:
-    """What each operator has given out: while it stays the same, so does the result."""
+    """The changes that each operator has given out: without new ones the result stays the same."""
     return [(each["id"], each["added"], each["removed"]) for each in graph["nodes"]]
 
 

@@ -100,11 +100,11 @@ _LANGUAGES: Final[Mapping[str, tuple[str, Language]]] = {
     ".ru": ("rule set of the reasoner", "SPARQL"),
     ".dotr": ("rules over time", "SPARQL"),
 }
-"""What the ending of a file says, and as which language an editor colours it."""
+"""The language of a file by its ending, and the one in which an editor colours it."""
 
 
 def language(name: str) -> tuple[str, Language | None]:
-    """What a rule file of this name is written in, and its colours; "" for an unknown ending."""
+    """The language of a rule file with this name, and its colours; "" for an unknown ending."""
     return _LANGUAGES.get(name[name.rfind(".") :] if "." in name else "", ("", None))
 
 
@@ -130,7 +130,7 @@ _RULES: Final = (
 
 
 async def build(visit: Visit) -> None:
-    """The files, then the rules in their order, and the rule sets that come along."""
+    """Build the files, then the rules in their order, and the rule sets that come along."""
     origin = ui.label().props("role=status")
     files = ShownTable(_FILES, "/rules", "No rule file is in force.")
     with ui.element("div").classes("form"):
@@ -164,7 +164,7 @@ def _rule(number: int, row: dict[str, Any]) -> Row:
 
 
 async def build_file(visit: Visit) -> None:
-    """The page of ``asked["name"]``, which may be a file that is not in force yet."""
+    """Build the page of ``asked["name"]``, which may be a file that is not in force yet."""
     name = visit.asked["name"]
     client = visit.client
     written_in, colours = language(name)
@@ -179,7 +179,7 @@ async def build_file(visit: Visit) -> None:
         in_force["text"] = text = await text_in_force(client, name)
         told = "this file is not in force" if text is None else "in force"
         state.set_text(f"{written_in}: {told}")
-        # A new file has none.
+        # A new file has no versions.
         with suppress(UnknownRules):
             await versions.read()
 
@@ -218,7 +218,7 @@ async def build_file(visit: Visit) -> None:
     written_over = await keep_draft(editor, "rules")
     if in_force["text"] is not None:
         in_force["text"] = written_over
-    # Not that of the buttons: it would clear what they say.
+    # Not the notice of the buttons, which it would clear.
     with Notice().of():
         completion.terms = await terms_of(client)
 
@@ -232,7 +232,7 @@ async def text_in_force(client: AsyncClient, name: str) -> str | None:
 
 
 async def put_over(client: AsyncClient, name: str, text: str, before: str | None) -> str:
-    """Put a text in force in place of one that was read before; the id of the change.
+    """Put a text in force in place of the one read before, and return the id of the change.
 
     Raises:
         SensorStreamError: it was changed meanwhile, or cannot be put.

@@ -19,7 +19,7 @@ _COLUMNS: Final = (
 
 
 async def build(visit: Visit) -> None:
-    """All settings; those that somebody has set can be shown alone."""
+    """Build the table of settings; those that somebody has set can be shown alone."""
     found = await visit.client.settings()
     asked = visit.asked
     alone = ui.switch("Only those that are set", value="all" not in asked)

@@ -1,4 +1,4 @@
-"""What a text would change if it were put in force, the texts before it, and the way back."""
+"""The effects of a text if it were put in force, the texts before it, and the way back."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class DryRunPlace:
         self._place = ui.element("div").props("role=status")
 
     def show(self, outcome: Mapping[str, Any]) -> bool:
-        """Show an outcome; whether the text has no fault."""
+        """Show an outcome; returns whether the text has no fault."""
         self._place.clear()
         faults = outcome["faults"]
         with self._place:
@@ -53,7 +53,7 @@ def fault_text(fault: Mapping[str, Any]) -> str:
 
 
 def summary(outcome: Mapping[str, Any]) -> str:
-    """How many of the recent messages would have another effect."""
+    """The number of recent messages that would have another effect, as a sentence."""
     tried, different = outcome["messages"], outcome["different"]
     if not tried:
         return "No fault was found. There are no recent messages to try it on."
@@ -65,7 +65,7 @@ def summary(outcome: Mapping[str, Any]) -> str:
 
 
 def reported(outcome: Mapping[str, Any]) -> str:
-    """How often a query would have reported on the recent messages."""
+    """The number of times a query would have reported on the recent messages, as a sentence."""
     told = (
         f"No fault was found. On the last {outcome['messages']} messages it would report "
         f"{outcome['count']} times."
@@ -84,7 +84,7 @@ def _difference(difference: Mapping[str, Any]) -> None:
 
 
 def lines(side: Mapping[str, Any], difference: Mapping[str, Any]) -> Sequence[str]:
-    """What one side of a difference says that the other one does not."""
+    """The lines of one side of a difference that the other side does not have."""
     before, after = (difference[name] for name in _SIDES)
     said: list[str] = []
     for name in ("status", "reason"):
@@ -140,13 +140,13 @@ class VersionTable:
         self._table.add("again", "Put it in force again", go_back, has_text)
 
     async def read(self) -> None:
-        """Show what the server has now."""
+        """Show the versions on the server."""
         found = await self._visit.client.versions(self._kind, self._name)
         self._table.show(found[::-1])
 
 
 def difference(old: str, new: str, change: str) -> str:
-    """From an old text to the one in force, as a unified diff; "" if they are the same."""
+    """The unified diff from an old text to the one in force; "" if they are the same."""
     lines = difflib.unified_diff(
         old.splitlines(), new.splitlines(), change, "in force", lineterm="", n=3
     )

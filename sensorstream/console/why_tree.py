@@ -23,7 +23,7 @@ _MOST: Final = 2000
 
 
 def show_statement(why: Mapping[str, Any]) -> None:
-    """What ``GET /why`` answers."""
+    """Show an answer of ``GET /why``."""
     ui.label(str(why["answer"]))
     if why["held"] is not None:
         _show([why["held"]])
@@ -31,7 +31,7 @@ def show_statement(why: Mapping[str, Any]) -> None:
 
 
 def show_alert(why: Mapping[str, Any]) -> None:
-    """What ``GET /alerts/{id}/why`` answers."""
+    """Show an answer of ``GET /alerts/{id}/why``."""
     rule, because = why["rule"], why["because"]
     if rule is not None:
         with ui.element("p"):
@@ -83,7 +83,7 @@ def _node(node: Mapping[str, Any], left: Iterator[int], *, is_open: bool = False
 
 
 def heading(node: Mapping[str, Any]) -> str:
-    """How a statement came to hold."""
+    """The way in which a statement came to hold."""
     by = node.get("by")
     if by is not None:
         return f"by rule {by['rule']}" + (f" ({by['comment']})" if by["comment"] else "")
@@ -94,7 +94,7 @@ def heading(node: Mapping[str, Any]) -> str:
 
 
 def premises(node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """What a statement follows from."""
+    """The statements that a statement follows from."""
     yield from node["premises"]
     for key in ("by", "entailed"):
         yield from (node.get(key) or {}).get("premises", ())

@@ -1,4 +1,4 @@
-"""What may be written at a place of a file, what is known about it, and where it is declared."""
+"""Completions at a place of a file, help on the word there, and the place of its declaration."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from sensorstream.sparql.query_parser import expected_after as expected_in_sparq
 
 
 class NameRole(Enum):
-    """What a name stands for at a place."""
+    """The role of a name at a place, with the kinds of names of the ontology that have it."""
 
     _value_: tuple[Kind, ...]
     """The kinds of names of the ontology that may stand there."""
@@ -105,7 +105,7 @@ WORDS: Final = (
 
 
 def selector_start(tokens: Sequence[Token]) -> int | None:
-    """Where the query of the selector begins in which the last token stands; None: in none."""
+    """The index at which the selector's query around the last token begins; None: in none."""
     depth, after = 0, ""
     for index in range(len(tokens) - 1, -1, -1):
         value = tokens[index].value
@@ -135,7 +135,7 @@ MOST: Final = 500
 
 
 class CompletionSort(Enum):
-    """What a completion is, and the sign that editors show for it."""
+    """The kind of a completion, and the sign that editors show for it."""
 
     KEYWORD = CompletionItemKind.Keyword
     CLASS = CompletionItemKind.Class
@@ -184,7 +184,7 @@ _LOCAL: Final = re.compile(r"[\w-]+(?:\.[\w-]+)*")
 
 
 def completions(document: OpenDocument, offset: int) -> list[CompletionItem]:
-    """What may be written at a place; at most :data:`MOST`, those that begin as the word first."""
+    """Completions at a place; at most :data:`MOST`, those that begin as the word first."""
     if is_over_time(document.path):
         word, offers = _over_time(document, document.text[:offset])
     elif document.is_query:
@@ -408,7 +408,7 @@ class Hover:
 
 @dataclass(frozen=True, slots=True)
 class _Word:
-    """The word around a place, and what stands before its end."""
+    """The word around a place, and the cursor before its end."""
 
     span: Span
     text: str
@@ -416,7 +416,7 @@ class _Word:
 
 
 def hover(document: OpenDocument, offset: int) -> Hover | None:
-    """What is known about the word at a place; None if that is nothing."""
+    """The help on the word at a place; None if nothing is known."""
     word = _word_at(document, offset)
     if word is None:
         return None
@@ -434,7 +434,7 @@ def hover(document: OpenDocument, offset: int) -> Hover | None:
 
 
 def definition(document: OpenDocument, offset: int) -> Span | None:
-    """Where a prefix, a table or a variable of the word at a place is declared in the file."""
+    """The place in the file where a prefix, a table or a variable of the word is declared."""
     word = _word_at(document, offset)
     if word is None or document.is_query:
         return None
@@ -486,7 +486,7 @@ def _of_name(document: OpenDocument, word: str, prefixes: Mapping[str, str]) -> 
 
 
 def _of_rule(document: OpenDocument, offset: int) -> str | None:
-    """The name of the rule around a place, and what its comment says."""
+    """The name of the rule around a place, and the text of its comment."""
     for rule in symbols_of_rule_set(document.text):
         if rule.whole.start <= offset < rule.whole.end and rule.name:
             lines = document.text[rule.name_at.end : offset].split("\n")[1:]

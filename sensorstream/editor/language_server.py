@@ -54,9 +54,8 @@ class Diagnostic:
 def diagnostics(
     file: Path, unsaved: Mapping[Path, str], ontologies: EditedOntologies
 ) -> dict[Path, list[Diagnostic]]:
-    """The diagnostics of a file, and of all rule files of its deployment, by file.
-
-    Files without any are named too. ``unsaved`` are texts that count instead of those on disk.
+    """The diagnostics of a file, and of all rule files of its deployment, by file, also of files
+    without any; ``unsaved`` are texts that count instead of those on disk.
     """
     deployment = deployment_of(file)
     if is_query_file(file):
@@ -115,7 +114,7 @@ def _of_query(
 
 
 def _fault(error: SensorStreamError, settings: Path) -> Diagnostic:
-    """A fault without a place belongs to the settings as a whole."""
+    """The diagnostic of a fault; without a place it belongs to the settings as a whole."""
     position = error.position or Position(str(settings), 1, 1)
     return Diagnostic(position, error.code, error.message)
 
@@ -192,7 +191,7 @@ def make_server() -> LanguageServer:
     server = LanguageServer(
         "sensorstream",
         metadata.version("sensorstream"),
-        # Whole texts: what ends a line is then only what the protocol says.
+        # Whole texts, so that only the protocol says how lines end.
         text_document_sync_kind=types.TextDocumentSyncKind.Full,
     )
     files = OpenFiles()
@@ -343,7 +342,7 @@ _OPTIONS: Final = {
 def _answer(server: LanguageServer, files: OpenFiles, method: str) -> None:
     answer = _ANSWERS[method]
 
-    # Ontologies and samples may be large: the answers are made in threads.
+    # In threads, because ontologies and samples may be large.
     @server.feature(method, _OPTIONS.get(method))
     @server.thread()
     def answered(params: Any) -> object:

@@ -1,4 +1,4 @@
-"""An open file: places in its text, its outline, and what stands before and around a place.
+"""An open file: places in its text, its outline, and the text before and around a place.
 
 The Language Server Protocol (3.17, "Position") counts lines and columns from 0, and columns in
 units of UTF-16; errors count lines and columns from 1, and columns in characters.
@@ -31,7 +31,7 @@ from sensorstream.sparql import query_lexer as sparql_lexer
 
 
 class Inside(Enum):
-    """What a place is inside of."""
+    """The kind of text around a place."""
 
     RULES = "the rule language"
     HOLE = "a hole"
@@ -41,7 +41,7 @@ class Inside(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TextCursor:
-    """What stands before a place.
+    """The text before a place.
 
     ``tokens`` are those of the query, of the head or of the rule up to there, or, in opened SPARQL
     or a hole of a rule, up to its brace. ``word`` is the beginning of a word that ends at the
@@ -64,14 +64,14 @@ _RULE_WORDS: Final = frozenset(
     ("NAME", "LOCAL_NAME", "NAMESPACE", "VARIABLE", "NODE_VARIABLE", "LANGUAGE", "BLANK_NAME")
 ) | frozenset(rule_lexer.KEYWORDS.values())
 _QUOTED: Final = re.compile(r"""\{\{|\}\}|\\.|\{(?:[^{}'"]|'[^']*'|"[^"]*")*\}""", re.S)
-# A brace that is open on an earlier line, before one of these, was not finished.
+# A brace on an earlier line that is still open before one of these was not finished.
 _NEXT_LINE: Final = re.compile(
     r"\n[ \t]*(?:;|then\b|if\b|for\s+each\b|let\b|on\s+message\b|(?:insert|update)\s+individual\b)"
 )
 
 
 def cursor_in_rules(text: str, offset: int) -> TextCursor:
-    """What stands before a place in a rule file."""
+    """The text before a place in a rule file."""
     begin = max((s for s in rule_starts(text) if s <= offset), default=0)
     found: list[Token] = []
     while True:
@@ -95,12 +95,8 @@ def cursor_in_rules(text: str, offset: int) -> TextCursor:
 
 
 def _read(piece: str, begin: int, found: list[Token]) -> int:
-    """Add the tokens of a piece, as far as it can be read.
-
-    ``begin`` is where the piece begins in the file.
-
-    Returns:
-        The offset in the piece behind the last token.
+    """Add the tokens of a piece, which begins at ``begin`` in the file, as far as it can be read;
+    returns the offset in the piece behind the last token.
     """
     end = 0
     try:
@@ -123,14 +119,14 @@ def _kind(found: Sequence[Token]) -> str:
 
 
 def _after_tokens(found: list[Token], inside: Inside, words: Collection[str]) -> TextCursor:
-    """The place is right behind the last token, which may go on if it is one of ``words``."""
+    """The cursor right behind the last token, which may go on if it is one of ``words``."""
     if found and found[-1].type in words:
         return TextCursor(inside, tuple(found[:-1]), word=found[-1].value)
     return TextCursor(inside, tuple(found))
 
 
 def _inside(found: list[Token], rest: str) -> TextCursor:
-    """The place is behind something that cannot be read to its end."""
+    """The cursor behind something that cannot be read to its end."""
     before = tuple(found)
     if rest.startswith("@{"):  # a language
         rest = rest[1:]
@@ -155,7 +151,7 @@ _SPARQL_WORDS: Final = frozenset(
 
 
 def cursor_in_sparql(text: str) -> TextCursor:
-    """What stands at the end of the beginning of a query."""
+    """The text at the end of the beginning of a query."""
     found: list[Token] = []
     try:
         source = sparql_lexer.QueryText(text, Position("", 1, 1))
@@ -269,9 +265,8 @@ def symbols_over_time(text: str) -> list[Symbol]:
 
 
 def symbols_of_rule_set(text: str) -> list[Symbol]:
-    """The rules of a rule set with the comment directly above each, whose first line is its name.
-
-    The name of one without a comment is empty.
+    """The rules of a rule set, with the comment directly above each; its first line is the name,
+    which is empty without a comment.
     """
     return [
         Symbol(
@@ -298,10 +293,9 @@ def _symbols(text: str, begins: Iterable[int]) -> list[Symbol]:
 
 @dataclass(frozen=True)
 class OpenDocument:
-    """A rule file, a query, rules over time or a rule set as they stand in the editor.
-
-    ``folder`` is that of the settings; ``names`` are those of the deployment's ontology,
-    ``functions`` the value functions that rules may call.
+    """A rule file, a query, rules over time or a rule set in the editor; ``folder`` is that of the
+    settings, ``names`` are in the deployment's ontology, ``functions`` are those that rules may
+    call.
     """
 
     path: Path

@@ -1,6 +1,5 @@
-"""The files that are open, and the deployments that they belong to.
-
-What is on disk is read anew when it has changed.
+"""The files that are open, and the deployments that they belong to; files on disk are read anew
+when they have changed.
 """
 
 from __future__ import annotations
@@ -73,11 +72,7 @@ class EditedOntologies:
         self._last: dict[OntologySettings, Vocabulary] = {}
 
     def load(self, settings: OntologySettings) -> Ontology:
-        """The ontology of a deployment.
-
-        Raises:
-            OntologyError: a file cannot be loaded.
-        """
+        """The ontology of a deployment; raises OntologyError if a file cannot be loaded."""
         return self._load(settings)[0]
 
     def names(self, settings: OntologySettings) -> Vocabulary:
@@ -105,13 +100,13 @@ def state_of(file: Path) -> tuple[Path, int, int]:
 
 @lru_cache(maxsize=1)
 def _functions(files: tuple[Path, ...], *_states: object) -> Mapping[str, Definition]:
-    """All functions by name; ``files`` are those of the user. Those with faults are missing."""
+    """The functions by name, without those that have faults; ``files`` are the user's."""
     own, _ = read_functions(files)
     return definitions(Library(own=own))
 
 
 class OpenFiles:
-    """Texts as they stand in the editor, and what is known around each."""
+    """Texts as they stand in the editor, and the surroundings of each."""
 
     def __init__(self) -> None:
         self.ontologies = EditedOntologies()
@@ -126,7 +121,7 @@ class OpenFiles:
         return path
 
     def close(self, uri: str) -> Path:
-        """Forget a file; from now on what is on disk counts."""
+        """Forget a file; from now on its content on disk counts."""
         path = path_of(uri)
         self._texts.pop(path, None)
         self._uris.pop(path, None)

@@ -1,4 +1,4 @@
-"""Sample messages, and what the XPath before a place of an open rule finds in them.
+"""Sample messages, and the values that the XPath before a place of an open rule finds in them.
 
 They are the files that a comment ``# sample: messages/*.xml`` of the rule file names (relative to
 it), else those of the folder ``messages`` beside the settings.
@@ -61,14 +61,14 @@ def read_samples(files: Iterable[Path]) -> list[Element]:
 
 @dataclass(frozen=True, slots=True)
 class SampleScope:
-    """What the expression of a hole starts from: context nodes, and the variables' values."""
+    """The scope of the expression in a hole: context nodes, and the variables' values."""
 
     nodes: Sequence[object]
     variables: Mapping[str, object]
     namespaces: Mapping[str, str]
 
     def find(self, path: str) -> list[object]:
-        """What a path finds from any of the context nodes; nothing if it is no XPath."""
+        """The values that a path finds from any of the context nodes; none if it is no XPath."""
         found: dict[object, object] = {}
         for value in self._evaluated(path):
             for each in value if isinstance(value, list) else [value]:
@@ -79,7 +79,7 @@ class SampleScope:
     def _evaluated(self, path: str) -> Iterator[object]:
         namespaces = dict(self.namespaces) or None
         try:
-            # Only an expression without fault can be written anew.
+            # Only an expression without fault can be changed.
             etree.XPath(path, namespaces=namespaces)
             written = at_part(path) if ROOT in self.variables else path
             compiled = etree.XPath(written, namespaces=namespaces)
@@ -101,7 +101,7 @@ def scope_of(tokens: Sequence[Token], roots: Sequence[Element], head: RuleFile) 
     if (before, last) == ("MESSAGE", "_EACH"):
         return SampleScope(roots, {}, head.namespace_map)
     messages = _parts(roots, head)
-    # Absolute paths begin at the message, and so at any of them.
+    # Absolute paths begin at the message, so also at any of them.
     scope = SampleScope(messages, {ROOT: messages} if head.parts else {}, head.namespace_map)
     variable = ""
     for kind, token in zip(("", *(each.type for each in tokens)), tokens, strict=False):
@@ -143,7 +143,7 @@ def _given(value: object) -> object:
 
 
 def _identity(found: object) -> object:
-    """lxml makes a new text for each evaluation of an attribute."""
+    """The identity of a node: lxml makes a new text for each evaluation of an attribute."""
     if isinstance(found, Element):
         return id(found)
     parent = getattr(found, "getparent", lambda: None)()
@@ -156,10 +156,8 @@ _LONGEST: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class LastPath:
-    """The path at the end of an expression.
-
-    ``filtered`` are the paths before the brackets that are open around it, from outside to inside.
-    ``base`` is the path up to its last slash, ``step`` what stands behind it.
+    """The path at the end of an expression: ``base`` up to its last slash, ``step`` behind it;
+    ``filtered`` are the paths before the open brackets around it, from outside to inside.
     """
 
     filtered: tuple[str, ...]
@@ -219,9 +217,8 @@ def last_path(expression: str) -> LastPath | None:
 
 @dataclass(frozen=True, slots=True)
 class SampleStep:
-    """An element or attribute that the next step of a path may find.
-
-    ``name`` is as XPath writes it; ``count`` and ``values`` are those of the sample messages.
+    """An element or attribute that the next step of a path may find; ``name`` is its XPath,
+    ``count`` and ``values`` are those of the sample messages.
     """
 
     name: str
@@ -230,7 +227,7 @@ class SampleStep:
 
 
 def next_steps(path: LastPath, outside: SampleScope) -> Iterator[SampleStep]:
-    """What may be written behind the last slash, with the prefixes that the file declares."""
+    """The steps that may follow the last slash, with the prefixes that the file declares."""
     scope = path.scope(outside)
     elements, attributes = f"{path.base}*", f"{path.base}@*"
     found: dict[str, list[str]] = {}

@@ -24,7 +24,7 @@ _LONGEST: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """All names of an ontology, and what it says about them."""
+    """The names of an ontology, and its statements about them."""
 
     names: Mapping[IRI, Kind] = field(default_factory=dict)
     schema: Schema = field(default_factory=Schema)
@@ -50,7 +50,7 @@ class Vocabulary:
         return sorted((iri, kind) for iri, kind in self.names.items() if kind in kinds)
 
     def description(self, iri: IRI, prefixes: Mapping[str, str]) -> str | None:
-        """What the ontology says about a name, as Markdown; None if it does not know it."""
+        """The description of a name by the ontology, as Markdown; None if it does not know it."""
         kind = self.names.get(iri)
         if kind is None:
             return None

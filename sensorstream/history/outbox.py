@@ -32,10 +32,10 @@ from sensorstream.history.tables import deliveries, events, is_for, webhooks
 from sensorstream.history.webhook_store import NUMBERS, WEBHOOK, webhook_of
 
 _OF_ONE: Final = 20
-"""Deliveries of one receiver that are taken at a time."""
+"""Deliveries of a receiver that are taken at a time: a long backlog delays no other."""
 _KEPT: Final = 1000
+"""Delivered ones of a receiver in the log, for 7 days; older ones are deleted."""
 _KEPT_FOR: Final = timedelta(days=7)
-"""Of each receiver, the newest delivered ones stay in the log, for this long."""
 
 
 class PostgresOutbox:

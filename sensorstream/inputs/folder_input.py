@@ -43,10 +43,8 @@ class FolderReader:
     """Looks into a folder now and then, and takes the files that are complete."""
 
     def __init__(self, name: str, source: str, options: FolderInput) -> None:
-        """Check the folder, and make those for files that are done or have a fault.
-
-        Raises:
-            SettingsError: it is no folder, or files cannot be moved from it to the others.
+        """Check the folder, and make those for files that are done or have a fault; raises
+        SettingsError if it is no folder, or files cannot be moved from it to the others.
         """
         assert options.path is not None, "it is required"
         self._name = name
@@ -108,11 +106,7 @@ class FolderReader:
             await intake.pause(self._options.poll)
 
     def _look(self, now: float) -> list[_Found]:
-        """The files that are complete, in order.
-
-        Raises:
-            Unavailable: the folder cannot be read.
-        """
+        """The files that are complete, in order; raises Unavailable if the folder is unreadable."""
         try:
             found = heapq.nsmallest(_MOST, self._files(self._path, 0))
         except OSError as error:
@@ -130,7 +124,7 @@ class FolderReader:
         return complete
 
     def _tell(self, intake: Intake) -> None:
-        """One file that cannot be moved stops no other; but that must not stay unseen."""
+        """Report a file that cannot be moved; it stops no other one, but must not stay unseen."""
         if not self._stuck:
             intake.connected()
             return

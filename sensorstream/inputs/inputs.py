@@ -1,6 +1,5 @@
-"""Starts the inputs of a deployment, keeps them connected, and stops them.
-
-Each runs in a thread and an event loop of its own: one that hangs delays no other.
+"""Starts the inputs of a deployment, keeps them connected, and stops them; each runs in a thread
+and an event loop of its own, so one that hangs delays no other.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ class Reader(Protocol):
     """Reads the messages of one input; made from its settings, which it checks."""
 
     async def run(self, intake: Intake) -> None:
-        """Connect, and hand over messages until ``intake.stopping``; acknowledge what is taken.
+        """Connect, and hand over messages until ``intake.stopping``; acknowledge those taken.
 
         It may be called again after an error.
 
@@ -69,14 +68,10 @@ def reader_of(settings: Input) -> Reader:
 
 
 class Inputs:
-    """All inputs of a deployment; a context manager: they run inside its block."""
+    """The inputs of a deployment; a context manager: they run inside its block."""
 
     def __init__(self, application: Application) -> None:
-        """Check the settings of all inputs.
-
-        Raises:
-            SettingsError, MissingExtra, AddressUnavailable: see :func:`reader_of`.
-        """
+        """Check the settings of all inputs; raises as :func:`reader_of`."""
         metrics = InputMetrics(application.metrics)
         limit = application.settings.server.max_message_bytes
         self._running = [
@@ -101,9 +96,9 @@ class Inputs:
             each.join()
 
     def parts(self) -> Sequence[HealthPart]:
-        """The state of each input. One that is not connected does not keep others from sending:
-        so it counts as ready, and its detail says what is wrong. One that a fault of the program
-        stops does not.
+        """The state of each input. An input that is not connected counts as ready, because it does
+        not keep others from sending; its detail says what is wrong. One stopped by a fault of the
+        program does not.
         """
         return [
             HealthPart(f"input {each.name}", ready=not each.faulty, detail=each.state)
@@ -112,7 +107,7 @@ class Inputs:
 
 
 class RunningInput:
-    """One input in its thread."""
+    """An input in its thread."""
 
     def __init__(self, name: str, reader: Reader, make_intake: Callable[[str], Intake]) -> None:
         self.name = name

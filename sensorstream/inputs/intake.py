@@ -12,6 +12,7 @@ import logging
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Protocol
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
@@ -51,11 +52,11 @@ class Taker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What became of a message that is in the journal now.
+    """The outcome of a message that is in the journal now.
 
-    ``message`` is its id there. ``status`` is that of its outcome, or ``repeated`` for one that was
-    there before. ``fault`` says why it was not taken in; ``code`` is the code of its error.
-    ``replies`` are the answers of semantic rules.
+    ``message`` is its id there; ``status`` is that of its outcome, or ``repeated`` for one that was
+    there before. ``fault`` says why it was not taken in, ``code`` is its error's. ``replies`` are
+    the answers of semantic rules.
     """
 
     message: str
@@ -74,31 +75,20 @@ class InputMetrics:
     """The metrics of all inputs."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self.messages = Counter(
-            "sensorstream_input_messages",
-            "Messages of an input that are in the journal, by outcome; repeated: for longer.",
-            ["input", "status"],
-            registry=registry,
-        )
-        self.connected = Gauge(
-            "sensorstream_input_connected",
-            "1 while an input is connected to where its messages come from.",
-            ["input"],
-            registry=registry,
-        )
-        self.under_way = Gauge(
-            "sensorstream_input_waiting_messages",
-            "Messages of an input that are read, and not acknowledged yet.",
-            ["input"],
-            registry=registry,
-        )
+        told, by = "Messages of an input, by outcome; repeated: known already.", ["input", "status"]
+        self.messages = Counter("sensorstream_input_messages", told, by, registry=registry)
+        gauge = partial(Gauge, labelnames=["input"], registry=registry)
+        told = "1 while an input is connected to where its messages come from."
+        self.connected = gauge("sensorstream_input_connected", told)
+        told = "Messages of an input that are read, and not acknowledged yet."
+        self.under_way = gauge("sensorstream_input_waiting_messages", told)
 
 
 def origin_of(*parts: str | int | bytes) -> str:
     """A name for a message, from what tells it from all others; equal parts give equal names."""
     digest = hashlib.blake2b(digest_size=20)
     for part in parts:
-        # A file's name need not be UTF-8: its other bytes are surrogates.
+        # The name of a file need not be UTF-8: its other bytes are surrogates.
         data = part if isinstance(part, bytes) else str(part).encode(errors="surrogatepass")
         digest.update(b"%d:" % len(data))
         digest.update(data)
@@ -136,21 +126,21 @@ class Intake:
             self._loop.call_soon_threadsafe(self._halt)
 
     async def pause(self, seconds: float | None = None) -> None:
-        """Wait for some time, or (None) without end, but not longer than until the stop."""
+        """Wait for some time, or (None) without end, but only until the stop."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._stop.wait()
 
     def connected(self) -> None:
-        """The input reads now."""
+        """Note that the input reads now."""
         if self.state:
             _LOG.warning("input %s: reading", self.name)
         self.state = ""
         self._metrics.connected.labels(self.name).set(1)
 
     def lost(self, reason: str) -> None:
-        """The input cannot read; it is logged once, until it reads again."""
-        # It may name a file, whose name need not be UTF-8.
+        """Note that the input cannot read; logged once, until it reads again."""
+        # The reason may name a file, whose name need not be UTF-8.
         reason = reason.encode(errors="backslashreplace").decode()
         if not self.state or self.state == "not connected yet":
             _LOG.error("input %s: %s; it is tried again", self.name, reason)
@@ -158,7 +148,7 @@ class Intake:
         self._metrics.connected.labels(self.name).set(0)
 
     def works(self) -> None:
-        """It has taken a message, or reads for long: no fault keeps it from reading."""
+        """Note that the input has taken a message, or reads for long: no fault stops it."""
         self.fault = ""
 
     async def take(
@@ -167,10 +157,8 @@ class Intake:
         """Hand a message over; returns when the application has it in its queue.
 
         The future is done when the message is in the journal, and processed. It raises
-        :class:`Unavailable` if that is not certain: then the message is not acknowledged.
-
-        Args:
-            content, source, origin, repeated: as in :meth:`.Pipeline.take`.
+        :class:`Unavailable` if that is not certain: then the message is not acknowledged. The
+        arguments are those of :meth:`.Pipeline.take`.
 
         Raises:
             Unavailable: the input is to end before the application takes the message.
@@ -216,7 +204,7 @@ class Intake:
         return taken
 
     async def finish(self) -> None:
-        """Wait until all that was handed over is settled; once stopping, only for some seconds."""
+        """Wait until all messages handed over are settled; once stopping, only for some seconds."""
         while self._messages and not self.stopping:
             self._freed.clear()
             await self._freed.wait()
@@ -252,11 +240,7 @@ class Intake:
 
 
 def _result(done: Future[Outcome]) -> Taken:
-    """What a settled future says.
-
-    Raises:
-        Exception: it is not certain that the message is in the journal.
-    """
+    """The outcome by a settled future; raises its exception if it is not surely in the journal."""
     try:
         outcome = done.result()
     except RepeatedMessage:

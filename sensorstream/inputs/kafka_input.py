@@ -1,7 +1,7 @@
 """The input ``kafka``: a member of a consumer group; offsets are committed after the journal.
 
-A record is named by its topic, partition, offset, time and content: what is delivered again after a
-crash, or to another member of the group, is recognised.
+A record is named by its topic, partition, offset, time and content, so that one delivered again,
+after a crash or to another member of the group, is recognised.
 """
 
 from __future__ import annotations
@@ -33,11 +33,7 @@ class KafkaReader:
     """Reads topics."""
 
     def __init__(self, name: str, source: str, options: KafkaInput) -> None:
-        """Check the options.
-
-        Raises:
-            SettingsError: a file cannot be used.
-        """
+        """Check the options; raises SettingsError if a file cannot be used."""
         self._name = name
         self._source = source
         self._options = options
@@ -49,7 +45,7 @@ class KafkaReader:
         options = self._options
         consumer = AIOKafkaConsumer(
             *options.topics,
-            # Read anew for each connection: passwords and certificates are renewed.
+            # Read anew for each connection, because passwords and certificates are renewed.
             **kafka_arguments(self._label, self._name, options),
             group_id=options.group or f"sensorstream-{self._name}",
             enable_auto_commit=False,
@@ -115,5 +111,5 @@ class KafkaReader:
         try:
             await consumer.commit(upto)
         except (CommitFailedError, IllegalStateError) as error:
-            # Another member has the partition now: it gets the records too, and they are repeats.
+            # Another member has the partition now; it gets the records again, as repeats.
             _LOG.info("input %s: offsets are not committed: %s", self._name, error)

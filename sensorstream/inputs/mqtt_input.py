@@ -1,7 +1,7 @@
 """The input ``mqtt``: a session that the broker keeps, QoS 1, acknowledged after the journal.
 
-After a lost connection the broker delivers what is not acknowledged again, with the same packet
-number and the flag DUP (MQTT 3.1.1 and 5, section 4.4): so a repeat is recognised.
+After a lost connection the broker sends unacknowledged messages again, with the same packet number
+and the flag DUP (MQTT 3.1.1 and 5, section 4.4), by which a repeat is recognised.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ _Handed: TypeAlias = "asyncio.Queue[tuple[MQTTMessage, asyncio.Future[Taken]] | 
 
 
 class _Client(aiomqtt.Client):
-    """aiomqtt acknowledges a message before its caller has it, and does not show the flag DUP.
+    """A client whose messages are acknowledged by its caller, with the flag DUP.
 
-    The client of paho-mqtt below it can be told not to, so this class puts its messages into a
-    queue of its own; that is all it changes.
+    aiomqtt acknowledges a message before its caller has it. The client of paho-mqtt below it can be
+    told not to, so this class puts its messages into a queue of its own; that is all it changes.
     """
 
     def __init__(self, **arguments: Any) -> None:
         super().__init__(**arguments)
         self._client.manual_ack_set(True)
-        # Where the loss of the connection is seen elsewhere first, nobody asks for this error.
+        # If the loss of the connection is seen elsewhere first, nobody asks for this error.
         self._disconnected.add_done_callback(lambda lost: lost.cancelled() or lost.exception())
         self._waiting: asyncio.Queue[MQTTMessage] = asyncio.Queue()
         self._bytes = 0
@@ -56,11 +56,7 @@ class _Client(aiomqtt.Client):
         self.session_present = False
 
     async def next(self) -> MQTTMessage:
-        """The next message.
-
-        Raises:
-            aiomqtt.MqttError: the connection is lost.
-        """
+        """The next message; raises aiomqtt.MqttError if the connection is lost."""
         if self._waiting.empty():
             getting = asyncio.ensure_future(self._waiting.get())
             try:
@@ -82,7 +78,7 @@ class _Client(aiomqtt.Client):
         return message
 
     def acknowledge(self, message: MQTTMessage) -> None:
-        """The message is safe: the broker may forget it."""
+        """Acknowledge a message that is safe: the broker may forget it."""
         if message.qos:
             self._client.ack(message.mid, message.qos)
 
@@ -117,11 +113,7 @@ class MqttReader:
     """Subscribes to topics."""
 
     def __init__(self, name: str, source: str, options: MqttInput) -> None:
-        """Check the options.
-
-        Raises:
-            SettingsError: a topic or a file cannot be used.
-        """
+        """Check the options; raises SettingsError if a topic or a file cannot be used."""
         self._name = name
         self._source = source
         self._options = options
@@ -149,7 +141,7 @@ class MqttReader:
             raise Unavailable(f"no connection to {self._options.host}: {error}") from None
 
     def _arguments(self) -> dict[str, Any]:
-        # Read anew for each connection: passwords and certificates are renewed.
+        # Read anew for each connection, because passwords and certificates are renewed.
         arguments = mqtt_arguments(self._label, self._name, self._options)
         if not self._newest:
             return {**arguments, "clean_session": False}
@@ -191,7 +183,7 @@ class MqttReader:
         while True:
             message = await client.next()
             if message.retain and not message.dup and client.session_present and not self._newest:
-                # MQTT 3.1.1 sends it with each connection: it came with the first one.
+                # MQTT 3.1.1 sends it with each connection; it came with the first one.
                 client.acknowledge(message)
                 continue
             origin, content = "", bytes(message.payload)

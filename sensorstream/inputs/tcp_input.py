@@ -32,11 +32,7 @@ class TcpReader:
     """Listens on an address."""
 
     def __init__(self, name: str, source: str, options: TcpInput) -> None:
-        """Bind the address.
-
-        Raises:
-            AddressUnavailable: it is taken, or not of this machine.
-        """
+        """Bind the address; raises AddressUnavailable if it is taken, or not of this machine."""
         self._name = name
         self._source = source
         self._options = options
@@ -82,7 +78,7 @@ class TcpReader:
         intake: Intake,
         welcome: bool,
     ) -> None:
-        """One connection, to its end."""
+        """Serve a connection to its end."""
         try:
             if welcome:
                 await self._converse(reader, writer, intake)
@@ -125,7 +121,7 @@ class TcpReader:
         except Unavailable as error:
             refusal = error.code, error.message
         finally:
-            # Also when the input is stopped: what was taken is answered before the connection ends.
+            # Also when the input is stopped: taken messages are answered first.
             with contextlib.suppress(asyncio.CancelledError, TimeoutError):
                 async with asyncio.timeout(_FAREWELL):
                     await _first(waiting.put(None), answering)
@@ -160,15 +156,12 @@ class TcpReader:
             except asyncio.LimitOverrunError:
                 raise MessageTooLarge(f"more than {limit} bytes without an end") from None
             except asyncio.IncompleteReadError as error:
-                # The last one needs no end: if it was cut short it is no XML, and is quarantined.
+                # The last one needs no end; if it was cut short it is no XML, and is quarantined.
                 return error.partial.strip() or None
             return content.strip()
 
     async def _answer(self, waiting: _Answers, writer: asyncio.StreamWriter) -> None:
-        """Answer messages in order.
-
-        A message whose fate is not certain ends the connection: it is not answered.
-        """
+        """Answer messages in order; one of uncertain fate has no answer and ends the connection."""
         while (future := await waiting.get()) is not None:
             try:
                 taken = await future

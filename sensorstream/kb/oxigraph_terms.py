@@ -1,22 +1,29 @@
-"""Terms to and from pyoxigraph, and how its store changes them."""
+"""Terms to and from pyoxigraph, and to and from a store of it that changes none.
+
+A store keeps values, not literals (``01`` becomes ``1``, ``xsd:byte`` ``xsd:integer``); its
+integers have 64 bits, its decimals 18 places. So literals of XSD's datatypes are stored under
+datatypes that it does not know.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final, TypeAlias
+from functools import lru_cache
+from typing import Final, TypeAlias, TypeVar
 
 import pyoxigraph as ox
 
 from sensorstream.errors import TermError
 from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
-from sensorstream.model.xsd import RDF_LANG_STRING
-from sensorstream.sparql.extensions import EXTENSIONS, Extension
+from sensorstream.model.xsd import XSD
 
 OxigraphTerm: TypeAlias = ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple
 OxigraphSubject: TypeAlias = ox.NamedNode | ox.BlankNode
 
-_KEPT_AS_WRITTEN: Final = frozenset({xsd.STRING, RDF_LANG_STRING})
+_WRITTEN: Final = "urn:sensorstream:written:"
+_HIDDEN: Final = (XSD, _WRITTEN)
+_TERMS: Final = 100_000
+_Any = TypeVar("_Any")
 
 
 def to_oxigraph(term: Term) -> ox.NamedNode | ox.BlankNode | ox.Literal:
@@ -61,50 +68,45 @@ def from_oxigraph(term: OxigraphTerm) -> Term:
 
 
 def triple_from_oxigraph(quad: ox.Quad) -> Triple:
-    """The triple of a quad for SensorStream; raises as :func:`from_oxigraph`."""
+    """The triple of a quad, from a store too; raises as :func:`from_oxigraph`."""
     subject = from_oxigraph(quad.subject)
     assert not isinstance(subject, Literal)
-    return subject, IRI(quad.predicate.value), from_oxigraph(quad.object)
+    return subject, IRI(quad.predicate.value), term_of(quad.object)
 
 
-def _for_oxigraph(extension: Extension) -> Callable[..., OxigraphTerm | None]:
-    def function(*terms: OxigraphTerm) -> OxigraphTerm | None:
-        if len(terms) != 2 or any(isinstance(term, ox.Triple) for term in terms):
-            return None
-        found = extension(*map(from_oxigraph, terms))
-        return None if found is None else to_oxigraph(found)
-
-    return function
+def stored_text(term: Term) -> str:
+    """A term of N-Quads for the store."""
+    if type(term) is Literal and _is_hidden(term):
+        return f"{term[: -len(term.datatype) - 1]}{_WRITTEN}{term.datatype}>"
+    return term.n3
 
 
-FUNCTIONS: Final = {
-    ox.NamedNode(name): _for_oxigraph(extension) for name, extension in EXTENSIONS.items()
-}
-"""The functions of :data:`.EXTENSIONS` for Oxigraph."""
+def _is_hidden(literal: Literal) -> bool:
+    datatype = literal.datatype
+    return datatype.startswith(_HIDDEN) and datatype != xsd.STRING
 
 
-def stored_form(literal: Literal) -> Literal:
-    """The literal that Oxigraph's store gives back for ``literal``.
-
-    The store keeps the value of numbers, booleans, times and durations, not how they were
-    written: ``01`` comes back as ``1`` and an ``xsd:int`` as an ``xsd:integer``.
-    """
-    if literal.datatype in _KEPT_AS_WRITTEN:
-        return literal
-    store = ox.Store()
-    node = ox.BlankNode("x")
-    store.add(ox.Quad(node, ox.NamedNode("x:x"), to_oxigraph(literal)))
-    stored = from_oxigraph(next(iter(store)).object)
-    assert isinstance(stored, Literal)
-    return stored
+def hidden(term: _Any) -> _Any | Literal:
+    """A term as the store has it."""
+    if not isinstance(term, Literal) or not _is_hidden(term):
+        return term
+    return Literal(term.lexical, _WRITTEN + term.datatype)
 
 
-def same_when_stored(one: Term, other: Term) -> bool:
-    """Whether Oxigraph's store cannot tell two terms apart."""
-    if one == other:
-        return True
-    if not (isinstance(one, Literal) and isinstance(other, Literal)):
-        return False
-    if one.datatype in _KEPT_AS_WRITTEN or other.datatype in _KEPT_AS_WRITTEN:
-        return False
-    return stored_form(one) == stored_form(other)
+def term_of(stored: OxigraphTerm) -> Term:
+    """The term that Oxigraph's stands for."""
+    if isinstance(stored, ox.Literal):
+        return _literal(stored.value, stored.datatype.value, stored.language)
+    return from_oxigraph(stored)
+
+
+@lru_cache(_TERMS)
+def _literal(lexical: str, datatype: str, language: str | None) -> Literal:
+    # Kept with its value, which is parsed once.
+    return Literal(lexical, datatype.removeprefix(_WRITTEN), language)
+
+
+@lru_cache(_TERMS)
+def stored(term: Term) -> ox.NamedNode | ox.BlankNode | ox.Literal:
+    """A term as it is put into the store."""
+    return to_oxigraph(hidden(term))

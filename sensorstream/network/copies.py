@@ -9,13 +9,13 @@ from typing import Final, TypeAlias
 
 import pyoxigraph as ox
 
-from sensorstream.kb.graph_changes import QuadStore
+from sensorstream.kb.graph_changes import Changes, QuadStore
 from sensorstream.kb.occurrences import WindowScope
-from sensorstream.kb.oxigraph_terms import subject_to_oxigraph
+from sensorstream.kb.oxigraph_terms import stored, subject_to_oxigraph, term_of
 from sensorstream.kb.triple_index import TripleIndex, Watcher
 from sensorstream.model.terms import IRI, Subject, Term, Triple
 from sensorstream.network.dispatch import Watched
-from sensorstream.network.exact_values import OxigraphQuery, stored, term_of
+from sensorstream.network.exact_values import OxigraphQuery
 
 
 class Merged:
@@ -149,27 +149,14 @@ class Copies:
         asked.check()
 
 
-class ChangeNotes:
-    """Watches an index, and notes which triples have come (true) or gone since they were taken.
+class IndexChanges(Changes[Triple]):
+    """The changes of an index; ``held`` is what a copy of it lacks at first."""
 
-    What comes and goes in between leaves no note, or they would pile up unasked.
-    """
-
-    def __init__(self, index: Watched | Merged) -> None:
-        self.notes: dict[Triple, bool] = {}
+    def __init__(self, index: Watched | Merged, held: Iterable[Triple] = ()) -> None:
+        super().__init__(held)
         self._watched = index
         index.read(None, None)
         index.watchers.append(self)
-
-    def added(self, triple: Triple) -> None:
-        """See :class:`~sensorstream.kb.triple_index.Watcher`."""
-        if not self.notes.setdefault(triple, True):
-            del self.notes[triple]
-
-    def removed(self, triple: Triple) -> None:
-        """See :class:`~sensorstream.kb.triple_index.Watcher`."""
-        if self.notes.setdefault(triple, False):
-            del self.notes[triple]
 
     def close(self) -> None:
         """Watch no longer."""
@@ -177,26 +164,26 @@ class ChangeNotes:
         self._watched.unread(None, None)
 
 
-class _Copy(ChangeNotes):
+class _Copy(IndexChanges):
     """What the copy of an index may hold otherwise."""
 
     def __init__(self, name: IRI, index: Copied) -> None:
-        super().__init__(index)
+        super().__init__(index, index)
         self.name = name
         self.graph = ox.NamedNode(name)
         self.users = 0
-        self.notes = dict.fromkeys(index, True)
         self.size = 0
 
     def sync(self, quads: QuadStore) -> None:
         """Bring the copy in step."""
-        if self.notes:
-            added = [self._quad(triple) for triple, there in self.notes.items() if there]
-            removed = [self._quad(triple) for triple, there in self.notes.items() if not there]
+        if len(self):
+            added, removed = map(self._in_graph, self.read())
             quads.change(added, removed)
+            self.done()
             self.size += len(added) - len(removed)
-            self.notes.clear()
 
-    def _quad(self, triple: Triple) -> ox.Quad:
-        s, p, o = triple
-        return ox.Quad(subject_to_oxigraph(s), ox.NamedNode(p), stored(o), self.graph)
+    def _in_graph(self, triples: Iterable[Triple]) -> list[ox.Quad]:
+        return [
+            ox.Quad(subject_to_oxigraph(s), ox.NamedNode(p), stored(o), self.graph)
+            for s, p, o in triples
+        ]

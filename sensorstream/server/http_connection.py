@@ -27,9 +27,9 @@ from sensorstream.settings.settings import LimitSettings, Network
 _RESERVE: Final = 256
 """Open files that are not for connections: the database's, the reasoner's, logs, deliveries."""
 _MOST: Final = 10_000
-"""Connections at most by default, however many files may be open."""
+"""Connections by default, however many files may be open."""
 _SPARE: Final = 32
-"""Connections over the limit on which only health is answered."""
+"""More connections, on which only /healthz, /readyz and /metrics are answered."""
 
 
 class Connection(Protocol):
@@ -181,10 +181,11 @@ def default_limit() -> int:
 HEALTH: Final = frozenset({b"/healthz", b"/readyz", b"/metrics"})
 """The paths that are answered on connections over the limit, too."""
 _HEAD_BYTES: Final = 65_536
-"""Of the request line and all header fields together."""
+"""Bytes of the request line and all header fields together (431)."""
 _HEADERS: Final = 256
+"""Fields of a header (431)."""
 _AHEAD: Final = 100
-"""Requests that a client may send before it has the answer of the first one."""
+"""Requests that wait on a connection for the answer of the first one (400)."""
 _LEAST_RATE: Final = 10_240
 """Bytes a second that a body must have on average, once its time is over."""
 _FRAMING: Final = 8

@@ -246,7 +246,7 @@ class TimedAnswers:
 
     def __init__(self, app: ASGIApp, registry: CollectorRegistry) -> None:
         self._app = app
-        told = "Time from the header of a request to the end of its answer."
+        told = "Time from a request's header to the end of its answer; status 0: none began."
         self._seconds = Histogram(
             "sensorstream_http_request_seconds",
             told,
@@ -254,7 +254,7 @@ class TimedAnswers:
             buckets=_BUCKETS,
             registry=registry,
         )
-        told = "Requests that are being answered."
+        told = "Requests that are being answered, event streams included."
         # All requests are in one thread: a number of our own needs no lock.
         self._running = 0
         running = Gauge("sensorstream_http_requests_running", told, registry=registry)

@@ -308,9 +308,7 @@ class LimitSettings:
 
     # The engine.
     query_rows: int = _setting(
-        2_000_000,
-        "Rows an operator of a continuous query may visit in one instant, or keep.",
-        least=1,
+        2_000_000, "Rows that an operator of a query may visit in one instant, or keep.", least=1
     )
     query_seconds: float = _setting(
         5.0, "Seconds an operator of a continuous query may take in one instant."
@@ -321,9 +319,7 @@ class LimitSettings:
         "they take more than half of the engine's time; beyond that the costliest is stopped.",
     )
     message_rows: int = _setting(
-        2_000_000,
-        "Rows that conditions of semantic rules, or rule sets, may find for one message.",
-        least=1,
+        2_000_000, "Rows that semantic rules, or rule sets, may find for one message.", least=1
     )
     message_seconds: float = _setting(
         10.0, "Seconds that conditions of semantic rules, or rule sets, may take for one message."
@@ -393,20 +389,14 @@ class AlertSettings:
     """``[alerts]``: the effects of the wall clock on open alerts."""
 
     clear_after: float = _setting(
-        7.0,
-        "Days without a repeat after which an alert that nothing clears is cleared; 0: never.",
-        or_zero=True,
+        7.0, "Days without a repeat after which an alert is cleared; 0: never.", or_zero=True
     )
     most_open: int = _setting(10_000, "Open alerts at a time; those repeated longest ago end.")
     remind_every: float = _setting(
-        0.0,
-        "Minutes between two reminders of an alert that nobody acknowledges; 0: none.",
-        or_zero=True,
+        0.0, "Minutes between reminders of an alert not acknowledged; 0: none.", or_zero=True
     )
     escalate_after: float = _setting(
-        0.0,
-        "Minutes after which one that nobody acknowledges escalates; 0: never.",
-        or_zero=True,
+        0.0, "Minutes after which an alert not acknowledged escalates; 0: never.", or_zero=True
     )
     flap_count: int = _setting(
         0, "Times that an alert may end within flap_span until it flaps; 0: it never does."

@@ -27,7 +27,7 @@ from xml.sax.saxutils import escape
 
 _BUOYS_START: Final = datetime(2010, 3, 23, 0, 0, tzinfo=UTC)
 EVERY: Final = timedelta(seconds=15)
-"""How often a buoy is read, as in the paper."""
+"""The time between two readings of a buoy, as in the paper."""
 _TIDE: Final = timedelta(hours=12, minutes=25)
 _MILLIMETRES: Final = 400.0
 _WAVE: Final = timedelta(minutes=20)
@@ -36,9 +36,8 @@ _HEIGHT: Final = 90.0
 
 
 def level(buoy: int, buoys: int, since: timedelta) -> float:
-    """The height of the water in millimetres, some time after the start.
-
-    The tide, and from the fourth hour on a wave every five hours at one of the buoys.
+    """The height of the water in millimetres, some time after the start: the tide, and from the
+    fourth hour on a wave every five hours at one of the buoys.
     """
     tide = _MILLIMETRES * math.sin(2 * math.pi * (since / _TIDE + buoy / buoys))
     number, within = divmod(since + timedelta(hours=1), _WAVES_APART)
@@ -62,11 +61,8 @@ def buoy_messages(
 ) -> Iterator[bytes]:
     """Messages in order of time, one reading of all buoys each; a seed gives the same bytes.
 
-    Args:
-        count: how many messages; None never ends.
-        buoys: how many there are.
-        every: how often they are read.
-        start: the time of the first message, aware.
+    ``count`` of None never ends; ``every`` is the time between readings, ``start`` that of the
+    first message, aware.
     """
     dice = random.Random(seed)
     for number in islice(numbers(), count):
@@ -149,11 +145,7 @@ def stock_messages(
     """Messages in order of time, one piece of news each; the same seed gives the same bytes.
 
     Six to sixty hours lie between two messages. Prices move by up to a third, and now and then fall
-    by more than half.
-
-    Args:
-        count: how many messages; None never ends.
-        start: the time of the first message, aware.
+    by more than half. ``count`` of None never ends; ``start``, aware, is the first message's time.
     """
     dice, time = random.Random(seed), start
     cents = dict.fromkeys(COMPANIES, 10_000)
@@ -176,7 +168,7 @@ def stock_messages(
 
 _FIRES_START: Final = datetime(2020, 1, 1, 12, 0, tzinfo=UTC)
 LOCATIONS: Final = ("locA", "locB", "locC", "locD", "locE")
-"""Where a sensor is; the background knowledge says in which room that is."""
+"""Places of sensors; the background knowledge says in which room they are."""
 _SMOKE: Final = 0.15
 _HOT: Final = 0.3
 
@@ -184,13 +176,8 @@ _HOT: Final = 0.3
 def fire_messages(
     count: int | None = None, *, seed: int = 2678, start: datetime = _FIRES_START
 ) -> Iterator[bytes]:
-    """Messages in order of time, one reading each; the same seed gives the same bytes.
-
-    About a minute lies between two readings.
-
-    Args:
-        count: how many messages; None never ends.
-        start: the time of the first message, aware.
+    """Messages in order of time, one reading each, about a minute apart; the same seed gives the
+    same bytes. ``count`` of None never ends; ``start``, aware, is the first message's time.
     """
     dice, time = random.Random(seed), start
     for number in islice(numbers(1), count):
@@ -206,7 +193,7 @@ def fire_messages(
 
 
 NAMESPACE: Final = "http://www.ebay.com/marketplace/search/v1/services"
-"""That of the auction house's answers."""
+"""The namespace of the auction house's answers."""
 _AUCTIONS_START: Final = datetime(2011, 5, 2, 18, 0, tzinfo=UTC)
 
 _THINGS: Final = ("console", "balance board", "remote", "sports & party games", "racing wheel")
@@ -231,12 +218,8 @@ def auction_messages(
     """Messages in order of time, one to three bids each; the same seed gives the same bytes.
 
     About 250 milliseconds lie between two messages. Sometimes a bid is the last of its auction, and
-    another auction takes its place.
-
-    Args:
-        count: how many messages; ``None`` never ends.
-        auctions: how many run at a time.
-        start: the time of the first message, aware.
+    another one takes its place: ``auctions`` run at a time. ``count`` of None never ends;
+    ``start``, aware, is the first message's time.
     """
     dice = random.Random(seed)
     ids = numbers(220_000_000_001)

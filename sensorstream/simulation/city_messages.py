@@ -1,6 +1,5 @@
-"""City messages: recorded ones if the benchmark is available, else synthetic ones.
-
-The recorded ones are streams of the CityBench benchmark: sensors of Aarhus, 2014 (gzipped CSV).
+"""City messages: recorded streams of the CityBench benchmark, sensors of Aarhus, 2014 (gzipped
+CSV), if they are available, else synthetic ones.
 """
 
 from __future__ import annotations
@@ -28,11 +27,11 @@ _UNITS: Final[Mapping[str, str]] = {"avgSpeed": "km/h", "avgMeasuredTime": "s"}
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What one sensor measured at one time.
+    """The measurement of one sensor at one time.
 
-    ``time`` is aware, in UTC; the message writes it without a zone, as the sensors do.
-    ``fields`` are (element, text) pairs in the order they are written; a text may be empty, as
-    it is in recorded data. ``place`` is (longitude, latitude) in degrees, if the sensor reports it.
+    ``time`` is aware, in UTC; the message writes it without a zone, as the sensors do. ``fields``
+    are (element, text) pairs in the order they are written; a text may be empty, as it is in
+    recorded data. ``place`` is (longitude, latitude) in degrees, if the sensor reports it.
     """
 
     kind: str
@@ -55,10 +54,8 @@ class Observation:
 
 
 def read_time(text: str) -> datetime:
-    """A sensor's time, with a ``T`` or a space in it; without a zone it is UTC.
-
-    Raises:
-        ValueError: not an ISO 8601 date and time.
+    """A sensor's time, with a ``T`` or a space in it; without a zone it is UTC. Raises ValueError
+    if it is not an ISO 8601 date and time.
     """
     time = datetime.fromisoformat(text)
     return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
@@ -75,9 +72,9 @@ def _element(name: str, text: str) -> str:
 
 
 def merge(streams: Iterable[Iterable[Observation]]) -> Iterator[Observation]:
-    """Several sensors' observations as they would arrive together.
+    """Merge several sensors' observations in the order in which they would arrive.
 
-    Time order over all sensors, except that each sensor keeps its own order: a row that a sensor
+    That is time order over all sensors, except that each sensor keeps its own order: a row that was
     delivered late is also late here. Equal times keep the order of ``streams``.
     """
     arrivals: list[tuple[datetime, Observation]] = []
@@ -119,10 +116,9 @@ def beside_the_source() -> Path | None:
 def recorded(
     folder: Path, start: datetime = EARLIEST, end: datetime = LATEST
 ) -> Iterator[Observation]:
-    """All traffic, weather and pollution observations with ``start <= time < end``, merged.
+    """The traffic, weather and pollution observations with ``start <= time < end``, merged.
 
-    Args:
-        folder: the benchmark's folder; its ``streams`` hold the files.
+    ``folder`` is the benchmark's; its ``streams`` hold the files.
 
     Raises:
         SimulationError: there is no stream, or a row does not have the benchmark's format.
@@ -153,7 +149,7 @@ def _read(file: Path, kind: str, sensor: str) -> Iterator[Observation]:
 
 
 def _observation(row: Mapping[str, str], kind: str, sensor: str) -> Observation:
-    # That of pollution has a space between day and hour; the message writes the T of xsd:dateTime.
+    # Pollution has a space between day and hour; the message writes the T of xsd:dateTime.
     time = read_time(row["timestamp" if kind == "pollution" else "TIMESTAMP"])
     fields = tuple((name, row[name]) for name in _FIELDS[kind])
     id = row["_id"] if kind == "traffic" else f"{kind[0]}-{sensor}-{written(time)}"
@@ -163,10 +159,7 @@ def _observation(row: Mapping[str, str], kind: str, sensor: str) -> Observation:
 
 @dataclass(frozen=True, slots=True)
 class Morning:
-    """Three hours with congestion and high ozone in them.
-
-    At ``jam`` the road is congested, according to the observations just before.
-    """
+    """Three hours with high ozone, and congestion at ``jam`` by the observations before it."""
 
     start: datetime
     jam: datetime
@@ -184,7 +177,7 @@ _STRETCH = timedelta(hours=3)
 _REPORT = timedelta(minutes=5)
 _WEATHER_REPORT = timedelta(minutes=20)
 _ROADS = ("900001", "900002", "900003", "900004", "900005")
-# Air is measured beside two of the roads, as it is in the recorded city.
+# Air is measured beside two of the roads, as in the recorded city.
 _STATIONS = (("900001", 10.12, 56.15), ("900002", 10.21, 56.17))
 
 
@@ -224,12 +217,12 @@ def following(time: datetime, folder: Path | None = None) -> datetime:
 def made_up(start: datetime, end: datetime, seed: int = 2678) -> Iterator[Observation]:
     """Observations of five roads, two air stations and a weather station of no real city.
 
-    Each day has a morning and an evening rush hour in which the first roads jam, and ozone
-    climbs towards the afternoon. Sometimes the weather station leaves a field empty.
+    Each day has a morning and an evening rush hour in which the first roads jam, and ozone climbs
+    towards the afternoon. Sometimes the weather station leaves a field empty.
     """
     day = start
     while day < end:
-        # A day at a time: a stream without an end must not be made before it is read.
+        # A day at a time, because an endless stream must not be made before it is read.
         until = min(end, day + min(timedelta(days=1), LATEST - day))
         yield from merge(
             (
@@ -288,7 +281,7 @@ def _times(start: datetime, end: datetime, every: timedelta) -> Iterator[datetim
 
 
 def _rush(time: datetime) -> float:
-    """How full the roads are, 0 to 1: highest at 7:30 and 16:30."""
+    """The load of the roads, 0 to 1: highest at 7:30 and 16:30."""
     return max(_bell(time, noon=7.5, width=0.8), _bell(time, noon=16.5, width=1.0))
 
 

@@ -33,13 +33,10 @@ def tracker_messages(
 ) -> Iterator[bytes]:
     """Messages of a face tracker, in time order; the same seed gives the same bytes.
 
-    The event id and the time stamp count up by one from ``start``. Each message names a person
-    of its own (the paper's stream, where every message brings a new individual), or one of
-    ``people`` known persons, who then move. Certainty is 40 to 100 per cent, the place a
-    pixel of a 640 x 480 image.
-
-    Args:
-        count: how many messages; ``None`` never ends.
+    The event id and the time stamp count up by one from ``start``. Each message names a person of
+    its own (the paper's stream, where every message brings a new individual), or one of ``people``
+    known persons, who then move. Certainty is 40 to 100 per cent, the place a pixel of a 640 x 480
+    image. ``count`` of None never ends.
     """
     dice = random.Random(seed)
     for moment in itertools.islice(itertools.count(start), count):

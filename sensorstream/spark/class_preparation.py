@@ -1,4 +1,4 @@
-"""One question and one stream of the kinds that SensorStream asks of Spark, for their classes."""
+"""A question and a stream of the kinds that SensorStream asks of Spark, for their classes."""
 
 from __future__ import annotations
 
@@ -48,17 +48,16 @@ _ARROW: Final = pa.schema(
 
 
 def prepare() -> Path:
-    """Run them once, and keep the classes that Spark has loaded; about a minute.
+    """Run both once, for about a minute, and return the file of the classes that Spark has loaded.
 
-    Returns:
-        The file that has them. It is there when Spark starts the next time.
+    Spark uses it from its next start on.
 
     Raises:
         SparkError: Spark does not start, or the Java runtime cannot keep the classes.
     """
     cache = cache_file()
     cache.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # In the same folder: to be renamed, it must be in the same file system.
+    # In the same file system, so that it can be renamed.
     with own_folder("making-", cache.parent) as folder:
         made = folder / "classes.aot"
         with spark_session("local[2]", {"spark.sql.shuffle.partitions": "2"}, made) as spark:
@@ -83,7 +82,7 @@ class SampleRows(DataSource):  # type: ignore[misc]
 
 
 class NumbersStream(DataSourceStreamReader):  # type: ignore[misc]
-    """All of them, and then no more."""
+    """A stream of all numbers, and then of nothing more."""
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
         return {"row": 0}
@@ -98,11 +97,11 @@ class NumbersStream(DataSourceStreamReader):  # type: ignore[misc]
         yield _rows(partition.value)
 
     def commit(self, end: dict[str, int]) -> None:
-        """Nothing is kept."""
+        """Do nothing: nothing is kept."""
 
 
 class KeyCounts(StatefulProcessor):  # type: ignore[misc]
-    """How often each key came, and its texts."""
+    """The count and the texts of each key."""
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._count = handle.getValueState("count", "n bigint, content binary")
@@ -123,7 +122,7 @@ class KeyCounts(StatefulProcessor):  # type: ignore[misc]
         yield Row(key=key[0], content=str(list(self._texts.get())).encode())
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: nothing is open."""
 
 
 def _rows(part: int) -> pa.RecordBatch:
@@ -141,7 +140,7 @@ def _parts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _ask(spark: SparkSession, answer: Path) -> None:
-    # As history is read: see sensorstream.spark.copy_reader.
+    # Read like history: see sensorstream.spark.copy_reader.
     numbers = spark.range(0, 2, 1, 2).mapInArrow(_parts, _SCHEMA)
     numbers.createOrReplaceTempView("numbers")
     spark.sql(_QUESTION).write.parquet(str(answer))

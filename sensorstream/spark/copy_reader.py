@@ -1,12 +1,11 @@
 """Spark reads the history's tables over PostgreSQL's COPY, as Arrow.
 
-Each task reads a range of a table's pages (of a partition's, where the table has such), so it needs
-no index and all are about the same size. All of them read one exported snapshot, in which every row
-is on one page: a query sees one state of the history, each row once, even if it takes long and
-others write meanwhile. The rows stream: memory does not grow with the range.
+Each task reads a range of the pages of a table or of its partition, so it needs no index and all
+are about the same size. All read one exported snapshot, in which every row is on one page: a query
+sees one state of the history, each row once, even if it takes long and others write meanwhile. The
+rows stream: memory does not grow with the range.
 
-Conditions are evaluated by PostgreSQL: it leaves out partitions, and where few rows are left it
-finds them by its indexes.
+Conditions are evaluated by PostgreSQL: it leaves out partitions, and finds few rows by its indexes.
 
 A Python Data Source would do the same, but Spark 4.3 starts two Python processes for each relation
 of a query to plan it, some seconds on a busy machine; the ranges are planned here instead.
@@ -31,11 +30,11 @@ if TYPE_CHECKING:
 
 # 64 MB of a table, some 600,000 statements.
 _MOST_PAGES: Final = 8_192
-# Less is not worth a task of its own.
+# Fewer pages are not worth a task of their own.
 _FEWEST_PAGES: Final = 128
-# Of so small a share of the rows, PostgreSQL's index finds all at once.
+# PostgreSQL's index finds so small a share of the rows at once.
 _SELECTIVE: Final = 0.02
-# A table has so many tasks at most, or so many for each core; a task has a connection.
+# The most tasks of a table, or tasks for each core; a task has a connection.
 _MOST_TASKS: Final = 64
 _ROUNDS: Final = 4
 
@@ -48,7 +47,7 @@ _ARROW_TYPES: Final = {
 }
 """Arrow's names of Spark's types."""
 
-# Some relations: their bounds as partitions; pages, also with those of long texts; rows when last
+# For some relations: bounds as partitions, pages, also with those of long texts, and rows when last
 # counted.
 _SIZES: Final = """
 select relname, pg_get_expr(relpartbound, oid),
@@ -60,11 +59,9 @@ from pg_class where relnamespace = 'store'::regnamespace and relname = any(%s) o
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Some rows of a table, or of one of its partitions: those on the pages from ``low`` up to
-    ``high``.
+    """The rows of a table, or of one of its partitions, on the pages from ``low`` up to ``high``.
 
-    With a ``key``, those whose value of this column is from ``low`` up to ``high``; ``high``
-    None: all rows.
+    With a ``key``, the rows with a value of this column in that range; ``high`` None: all rows.
     """
 
     relation: str
@@ -78,7 +75,7 @@ class Range:
         """The conditions of its rows."""
         told = []
         if self.partition is not None:
-            # The role that reads may read the table, not its partitions by their names; PostgreSQL
+            # The reading role may read the table, not its partitions by their names; PostgreSQL
             # goes to the only one that these bounds leave.
             if self.partition.low > FIRST:
                 told.append(f"valid_to >= {self.partition.low}")
@@ -92,9 +89,8 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class HistoryReader:
-    """Reads some columns of a table in an exported snapshot, as the role that reads.
-
-    ``tests`` is a condition in SQL; its columns need not be among those read.
+    """Reads some columns of a table in an exported snapshot, as the role that reads; ``tests`` is a
+    condition in SQL, also on other columns.
     """
 
     table: SourceTable
@@ -114,11 +110,8 @@ class HistoryReader:
         return spark.range(0, count, 1, tasks).mapInArrow(rows, self.table.schema)
 
     def ranges(self, cursor: extensions.cursor, parallelism: int) -> list[Range]:
-        """The ranges of all rows; a larger table has more of them.
-
-        Args:
-            cursor: in the transaction of the snapshot.
-            parallelism: how many tasks run at once.
+        """The ranges of all rows, more for a larger table, read by ``cursor`` in the snapshot's
+        transaction; ``parallelism`` tasks run at once.
         """
         with translating("cannot read the history"):
             if self.table.key is not None:
@@ -200,5 +193,5 @@ class HistoryReader:
 
 
 def _size(pages: int, parallelism: int) -> int:
-    """How many pages a task reads."""
+    """The number of pages that a task reads."""
     return min(max(pages // parallelism + 1, _FEWEST_PAGES), _MOST_PAGES)

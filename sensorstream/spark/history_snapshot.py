@@ -1,6 +1,4 @@
-"""One state of the history for all readers of a question: PostgreSQL's snapshot, and the archive's
-files that belong to it.
-"""
+"""A state of the history for a question's readers: PostgreSQL's snapshot, the archive's files."""
 
 from __future__ import annotations
 
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class HistoryPlace:
-    """Where a history is: the URL of its PostgreSQL, and the folder of its archive."""
+    """The place of a history: the URL of its PostgreSQL, and the folder of its archive."""
 
     url: str
     archive: Path
@@ -40,8 +38,8 @@ class HistoryPlace:
 class HistorySnapshot:
     """A state of the history; it can be read while the block of :func:`snapshot_of` runs.
 
-    ``url`` is that of the role that reads, ``id`` PostgreSQL's name of the snapshot, ``cursor``
-    is in its transaction.
+    ``url`` is the reading role's, ``id`` PostgreSQL's name of the snapshot, ``cursor`` is in its
+    transaction.
     """
 
     url: str
@@ -68,10 +66,8 @@ class HistorySnapshot:
         return numbers if len(numbers) <= most else None
 
     def files(self, table: SourceTable, conditions: Collection[ColumnCondition]) -> list[Path]:
-        """The archive's files that may have rows of a table under some conditions.
-
-        Raises:
-            ArchiveError: one of them is not there.
+        """The archive's files that may have rows of a table under some conditions; raises
+        ArchiveError if one of them is not there.
         """
         from sensorstream.archive.parquet_layout import BY_NAME
 
@@ -90,7 +86,7 @@ class HistorySnapshot:
 
 @contextmanager
 def snapshot_of(place: HistoryPlace) -> Iterator[HistorySnapshot]:
-    """The history as it is now, as the role that reads sees it.
+    """The state of the history now, as the role that reads sees it.
 
     Raises:
         HistoryError: the history cannot be reached, or no role may only read it.
@@ -102,13 +98,13 @@ def snapshot_of(place: HistoryPlace) -> Iterator[HistorySnapshot]:
         connection.set_session(isolation_level="REPEATABLE READ", readonly=True)
         with connection.cursor() as cursor:
             with translating("cannot read the history"):
-                # A question may take hours; its plans must tell of whole tables.
+                # A question may take hours; its plans must know whole tables.
                 cursor.execute(
                     "set idle_in_transaction_session_timeout = 0;"
                     "set max_parallel_workers_per_gather = 0"
                 )
-                # None of them may lose a partition, or move its rows to other pages, while Spark
-                # reads. The locks come first: the snapshot sees what others did before them.
+                # No partition may go, and no row move to another page, while Spark reads. The locks
+                # come first, so that the snapshot sees all changes before them.
                 for table in SOURCE_TABLES.values():
                     if table.key is None:
                         cursor.execute(

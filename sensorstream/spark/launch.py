@@ -27,8 +27,8 @@ STREAM_SETTINGS: Final[Mapping[str, str]] = {
     # A batch writes its own changes to the folder, not the whole state.
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.streaming.minBatchesToRetain": "10",
-    # A row is all entries of a key: for so few rows, to compile the plan takes longer than to run
-    # it as it is.
+    # A row is all entries of a key: for so few rows, compiling the plan takes longer than running
+    # it.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
@@ -41,7 +41,7 @@ _CONFIGURATION: Final[Mapping[str, str]] = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.adaptive.enabled": "true",
-    # One machine's history: two hundred shuffle partitions would be mostly empty.
+    # A history on one machine would leave most of two hundred shuffle partitions empty.
     "spark.sql.shuffle.partitions": "4",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
@@ -134,7 +134,7 @@ def _start(
 
 
 def _end(gateway: JavaGateway, patience: float) -> None:
-    """End the JVM, which would otherwise run until this process ends. PySpark keeps its first
+    """End the JVM, which would otherwise run until this process ends: PySpark keeps its first
     gateway in a class attribute and has no function to remove it.
     """
     from pyspark import SparkContext
@@ -148,7 +148,7 @@ def _end(gateway: JavaGateway, patience: float) -> None:
 
 @contextmanager
 def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Spark's launcher reads these from the environment, and only while it starts."""
+    """Set environment variables that Spark's launcher reads, only while it starts."""
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:

@@ -1,10 +1,10 @@
-"""What a query needs of each table: columns, and conditions on them.
+"""The columns that a query needs of each table, and its conditions on them.
 
 Spark's optimizer finds this out: it moves conditions down through views, joins and groups, derives
 further ones from the equalities of joins, and drops columns. The tables stand in the plan as
 functions over a range of one number, which says which table it is; nothing moves below them. So the
-filters and projections directly above are what can be left to PostgreSQL. Spark evaluates them
-again: what is not understood here only means that more is read.
+filters and projections directly above can be left to PostgreSQL. Spark evaluates them again:
+something that is not understood here only means that more is read.
 
 Source: ``TreeNode.toJSON`` of Spark 4.3, which writes a tree as a list in pre-order.
 """
@@ -31,7 +31,7 @@ _COMPARISONS: Final = {
     "GreaterThan": (ColumnComparison.MORE, ColumnComparison.LESS),
     "GreaterThanOrEqual": (ColumnComparison.AT_LEAST, ColumnComparison.AT_MOST),
 }
-# They name all that goes on upwards.
+# They name every column that goes on upwards.
 _CHOOSING: Final = ("Project", "Aggregate")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?")
@@ -39,7 +39,7 @@ _MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?")
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is needed of a table; ``columns``: None for all of them.
+    """The columns, None for all, and the conditions that are needed of a table.
 
     ``keys`` are columns by which the table is looked up (``LEFT JOIN``) although nothing of it is
     used. If such a column is unique, the answer is the same without the table's rows.
@@ -50,7 +50,7 @@ class Wanted:
     keys: frozenset[str] = frozenset()
 
     def either(self, other: Wanted) -> Wanted:
-        """What is needed in one of two places."""
+        """The columns and conditions needed in one of two places."""
         one, two = self.columns, other.columns
         columns = None if one is None or two is None else one | two
         return Wanted(columns, self.conditions & other.conditions, self.keys & other.keys)
@@ -69,16 +69,15 @@ class _Node:
 
 
 def wanted(answer: DataFrame) -> Mapping[int, Wanted]:
-    """What an answer needs of the tables in its plan, by their numbers.
-
-    A table that is not there is not needed at all.
+    """The columns and conditions that an answer needs of each table in its plan, by the table's
+    number; an unneeded table is missing.
     """
     plan = answer._jdf.queryExecution().optimizedPlan()  # noqa: SLF001
     return wanted_by(plan.toJSON())
 
 
 def wanted_by(plan: str) -> Mapping[int, Wanted]:
-    """The same of an optimized plan as JSON."""
+    """The same, from an optimized plan as JSON."""
     found: dict[int, Wanted] = {}
     for root in _trees(json.loads(plan)):
         for above, table in _tables(root):
@@ -166,7 +165,7 @@ def _keys(above: Sequence[_Node], table: _Node) -> frozenset[str]:
         or join.children[1] is not (own[-1] if own else table)
         or not join.fields.get("condition")
         or renamed
-        # Below one of these, what no expression names is not used.
+        # Below one of these, a column that no expression names is not used.
         or not any(each.kind in _CHOOSING for each in outside)
     ):
         return frozenset()

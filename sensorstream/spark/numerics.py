@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _CONTEXT: Final = Context(prec=200, rounding=ROUND_HALF_UP)
 _DIGITS: Final = 38
-# A quotient has at least so many significant digits, in groups of four.
+# A quotient has at least this many significant digits, in groups of four.
 _SIGNIFICANT: Final = 16
 _GROUP: Final = 4
 
@@ -41,10 +41,8 @@ def divide(dividend: Decimal | None, divisor: Decimal | None) -> Decimal | None:
 
 
 def numeric(value: float | None) -> Decimal | None:
-    """A double as a numeric: its first 15 digits.
-
-    Raises:
-        OverflowError: it has more digits than Spark's decimals hold, or is not finite.
+    """A double as a numeric: its first 15 digits; raises OverflowError if it is not finite or has
+    more digits than Spark's decimals hold.
     """
     return None if value is None else fitting(_fifteen(value))
 

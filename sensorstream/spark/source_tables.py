@@ -1,6 +1,4 @@
-"""The history's tables for Spark: columns, types, how PostgreSQL writes them as CSV, and where the
-archive has them.
-"""
+"""The history's tables for Spark: columns, types, PostgreSQL's CSV of them, the archive's files."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ Value: TypeAlias = int | float | str | bool
 
 
 class ColumnComparison(Enum):
-    """How a column compares with a value; the texts are SQL."""
+    """Comparisons of a column with a value; the texts are SQL."""
 
     IN = "in"
     LESS = "<"
@@ -39,7 +37,7 @@ class ColumnComparison(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ColumnCondition:
-    """What a column must fulfil; all but IN have one value. NULL never does."""
+    """A condition on a column; all but IN have one value. NULL never fulfils it."""
 
     column: str
     comparison: ColumnComparison
@@ -102,9 +100,9 @@ class SourceColumn:
 class SourceTable:
     """A table of schema ``store``.
 
-    ``unique`` is a column of which no two rows have the same value, also not in the archive.
-    ``key`` is a column by whose values a task reads its range, where the role that reads sees only
-    a view of the table, in schema ``history``; without it a task reads a range of pages.
+    ``unique`` is a column without equal values, also not in the archive. ``key`` is the column by
+    which tasks read ranges, where the reading role sees only a view of the table, in schema
+    ``history``; without it a task reads a range of pages.
     """
 
     name: str
@@ -114,7 +112,7 @@ class SourceTable:
 
     @property
     def identifier(self) -> sql.Identifier:
-        """What the role that reads may read."""
+        """The relation that the reading role may read."""
         return sql.Identifier("store" if self.key is None else "history", self.name)
 
     def only(self, names: Collection[str]) -> SourceTable:
@@ -147,7 +145,7 @@ _KINDS: Final[Mapping[type, str]] = {
     Double: "double",
     Boolean: "boolean",
     Text: "string",
-    # Of any digits: exact as a text.
+    # A number of any digits is exact as a text.
     Numeric: "string",
     DateTime: "timestamp",
     LargeBinary: "binary",
@@ -185,7 +183,7 @@ SOURCE_TABLES: Final[Mapping[str, SourceTable]] = {
         _table(
             tables.messages,
             "seq id source received_at content status reason",
-            # The view has no others.
+            # The view has messages only.
             SourceColumn("kind", "string", "'message'::text"),
             key="seq",
         ),

@@ -1,8 +1,8 @@
 """A query over the history's tables as a data frame: PostgreSQL and the archive as one.
 
 Every use of a table in a query has a relation of its own, which reads only the columns and the rows
-that the query needs there; see :mod:`.needed_columns`. A row is in PostgreSQL or in a file of the
-archive, and in one of them only; the terms of both are in PostgreSQL.
+that the query needs there; see :mod:`.needed_columns`. A row is either in PostgreSQL or in a file
+of the archive; the terms of both are in PostgreSQL.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from sensorstream.spark.source_tables import (
     SourceTable,
     condition_of,
 )
-from sensorstream.sql.postgres.postgres_reader import spark_text
+from sensorstream.sql.postgres.sql_reader import spark_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-# More terms of one text are not looked for.
+# If a text has more terms, they are not looked for.
 _FEW: Final = 32
 _PATTERN_SIGNS: Final = "{}[]*?\\"
 
@@ -42,10 +42,7 @@ _PATTERN_SIGNS: Final = "{}[]*?\\"
 def over_history(spark: SparkSession, snapshot: HistorySnapshot, tree: exp.Expr) -> DataFrame:
     """The answer to a query over the tables of schema ``store``, which is read when Spark runs.
 
-    Args:
-        spark: a prepared session.
-        snapshot: the state of the history.
-        tree: the query; what it says is Spark's SQL.
+    ``spark`` is a prepared session, ``tree`` the query in Spark's SQL.
 
     Raises:
         QueryError: it names a table that is not read, or Spark has no such SQL.
@@ -59,10 +56,10 @@ def over_history(spark: SparkSession, snapshot: HistorySnapshot, tree: exp.Expr)
 def over_tables(
     spark: SparkSession, snapshot: HistorySnapshot, text: str, tables: Mapping[str, SourceTable]
 ) -> DataFrame:
-    """The answer to a text of Spark's SQL, which has names of its own for the history's tables.
+    """The answer to a text of Spark's SQL, which has names of its own for the history's tables;
+    other names are the session's.
 
-    Of each name only what the text needs there is read: give each use of a table its own. Other
-    names are those of the session.
+    A name's relation has only what the text needs there: give each use of a table its own.
 
     Raises:
         ArchiveError: a file of the archive is not there.
@@ -75,7 +72,7 @@ def over_tables(
             return spark.sql(text)
 
     stands = {
-        # Its range tells which table it is; it never runs.
+        # The range tells which table it is; it never runs.
         name: spark.range(n, n + 1, 1, 1).mapInArrow(_unread, table.schema)
         for n, (name, table) in enumerate(tables.items())
     }
@@ -89,7 +86,7 @@ def over_tables(
     nothing = {name: _nothing(spark, tables[name]) for name in names if name not in needs}
     chosen |= _known_terms(snapshot, tables, needs)
     if nothing or chosen:
-        # Without some tables, and with the numbers of the terms, less is needed of the others.
+        # Without some tables, and with the numbers of terms, less is needed of the other tables.
         stands |= nothing
         needs = needed()
     made: dict[tuple[str, Wanted], DataFrame] = {}

@@ -22,7 +22,7 @@ from sensorstream.spark.bulk_sql import (
 )
 from sensorstream.spark.history_snapshot import HistoryPlace, snapshot_of
 from sensorstream.spark.launch import spark_session
-from sensorstream.sql.postgres.postgres_reader import view_name
+from sensorstream.sql.postgres.sql_reader import view_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -36,10 +36,8 @@ def session(
 ) -> Session:
     """Start Spark over the history of a deployment; it runs until the session is closed.
 
-    Args:
-        settings: the deployment's, or the path of its settings file.
-        url: the history's URL, instead of that of the settings.
-        master: Spark's master, instead of ``spark.master``.
+    ``settings`` are the deployment's, or the path of its file; ``url`` and ``master`` come before
+    those of the settings.
 
     Raises:
         MissingExtra: the extra "spark" is not installed.
@@ -56,11 +54,8 @@ def session(
 class Session(AbstractContextManager["Session"]):
     """A history in Spark. Use as a context manager, or call :meth:`close`.
 
-    All questions see the history as it was when the session began, or at the last
-    :meth:`refresh`. Meanwhile no partition of it can be archived.
-
-    Attributes:
-        spark: the ``pyspark.sql.SparkSession``.
+    All questions see the history as it was when the session began, or at the last :meth:`refresh`.
+    Meanwhile no partition of it can be archived. ``spark`` is the ``pyspark.sql.SparkSession``.
     """
 
     spark: SparkSession
@@ -100,12 +95,10 @@ class Session(AbstractContextManager["Session"]):
             return answer.toDF(*prepared.names)
 
     def table(self, view: str) -> DataFrame:
-        """A view of the history, for Spark's own functions.
+        """A view of the history, for Spark's own functions; raises QueryError if there is no such
+        view.
 
         From now on Spark's own SQL knows it too: ``history.human`` as ``history_human``.
-
-        Raises:
-            QueryError: there is no such view.
         """
         if view not in self._views:
             raise QueryError(f"there is no view '{view}': expected one of {', '.join(self._views)}")

@@ -126,7 +126,7 @@ AGGREGATES: Final = frozenset(("SUM", "MIN", "MAX", "AVG", "SAMPLE"))
 _NAMING: Final = frozenset(("QUERY", "RSTREAM", "ISTREAM", "DSTREAM", "_STREAM"))
 
 DEEPEST: Final = 200
-"""The greatest depth of nesting: brackets of all kinds, and operators of a row.
+"""Nested parts: brackets, and each UNION, || or && of a row.
 
 Functions on queries recurse. The bound keeps them well inside Python's limit, and Oxigraph far from
 its own, which ends the process at some 2200 braces or 4700 brackets.

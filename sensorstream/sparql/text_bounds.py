@@ -16,15 +16,14 @@ from sensorstream.sparql import algebra
 from sensorstream.sparql.walk import children
 
 LONGEST: Final = 262_144
-"""Characters of a text. Reading as many takes about two seconds."""
+"""Characters. Reading as many takes about two seconds."""
 MOST_TOKENS: Final = 20_000
-"""Tokens of a text that a client sends and the server's own process parses: as many take a second.
-Of questions to the cache, which are parsed in a process that can be ended, the length is bounded
-only."""
+"""Words, terms and marks of a continuous query, and over history and archive. As many take a
+second. Questions to the cache are parsed in a process that can be ended."""
 MOST_PATTERNS: Final = 100
-"""Patterns of a text: see :func:`patterns_of`."""
+"""Triples (also of lists and brackets), steps of paths, VALUES and empty groups, together."""
 MOST_IN_LIST: Final = 100
-"""Members of GROUP BY and ORDER BY, and columns of VALUES."""
+"""Members of GROUP BY and of ORDER BY, columns of a VALUES."""
 MOST_COLUMNS: Final = 1_000
 """Columns of a SELECT."""
 

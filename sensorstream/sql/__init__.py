@@ -1,1 +1,1 @@
-"""One typed tree of SQL: made of SPARQL, written in the dialects of three engines."""
+"""The tree of SQL that is made from SPARQL, and its text in the dialects of three engines."""

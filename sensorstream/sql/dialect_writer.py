@@ -1,7 +1,7 @@
-"""From a query's tree, which is PostgreSQL's, to that of another dialect; and to texts.
+"""Change a query's tree from PostgreSQL's dialect to another one, and write trees as text.
 
-One walk over the tree, in place: from below it knows the kind of each expression, and asks the
-tables of :mod:`.dialects` what it is in the dialect.
+One walk changes the tree in place, from the leaves up: the kind of each expression is known when
+the tables of :mod:`.dialects` are asked for its form in the dialect.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _COMPARED: Final = (
     *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE),
     *(exp.NullSafeNEQ, exp.Between, exp.In, exp.Coalesce, exp.Greatest, exp.Least, exp.Binary),
 )
-"""What has operands of one kind."""
+"""Nodes whose operands are of one kind."""
 _UNTYPED: Final = (exp.Identifier, exp.RowNumber)
 
 
@@ -59,11 +59,7 @@ class _Written(Postgres):
 
 
 def text_of(tree: exp.Expr, dialect: str, *, pretty: bool = False) -> str:
-    """The text of a tree of a dialect.
-
-    Raises:
-        UnsupportedQuery: it is nested too deeply.
-    """
+    """The text of a tree in a dialect; raises UnsupportedQuery if it is nested too deeply."""
     try:
         return tree.sql(_Written if dialect == POSTGRES else dialect, pretty=pretty, copy=False)
     except RecursionError:
@@ -71,11 +67,7 @@ def text_of(tree: exp.Expr, dialect: str, *, pretty: bool = False) -> str:
 
 
 def duckdb_query(query: SqlQuery) -> SqlQuery:
-    """A compiled query, whose tree becomes that of DuckDB.
-
-    Raises:
-        UnsupportedQuery: it is nested too deeply.
-    """
+    """Turn a compiled query's tree into DuckDB's; raises UnsupportedQuery if nested too deeply."""
     try:
         rewrite(query.tree, DUCKDB)
         rewrite_lets(query.tree)
@@ -85,11 +77,7 @@ def duckdb_query(query: SqlQuery) -> SqlQuery:
 
 
 def rewrite(tree: exp.Query, dialect: str) -> None:
-    """Make a query's tree one of a dialect; columns stay.
-
-    Raises:
-        UnsupportedQuery: the dialect cannot say a part of it.
-    """
+    """Change a tree to a dialect, with the same columns; raises UnsupportedQuery if it cannot."""
     _query(tree, VisibleColumns(dialect))
 
 
@@ -109,7 +97,7 @@ def refused(node: exp.Expr) -> UnsupportedQuery:
 
 
 def _query(node: exp.Expr, outer: VisibleColumns, *, is_optional: bool = False) -> Columns:
-    """The columns of a query, which is rewritten."""
+    """Rewrite a query; returns its columns."""
     if isinstance(node, exp.Subquery):
         return _query(node.this, outer, is_optional=is_optional)
     scope = outer.below(is_optional=is_optional)
@@ -129,7 +117,7 @@ def _query(node: exp.Expr, outer: VisibleColumns, *, is_optional: bool = False) 
     for key in ("where", "having"):
         if node.args.get(key) is not None:
             _set(node.args[key].this, scope)
-    # What has no table is a column of the query's own.
+    # A column without a table belongs to the query itself.
     scope.tables[""] = columns
     group, order = node.args.get("group"), node.args.get("order")
     for each in [*(group.expressions if group else ()), *(order.expressions if order else ())]:
@@ -184,7 +172,7 @@ def _source(node: exp.Expr, scope: VisibleColumns, *, is_optional: bool = False)
 
 
 def _typed(node: exp.Expr, scope: VisibleColumns) -> _Typed:
-    """An expression of the dialect, and its kind; what it is made of is moved there."""
+    """Rewrite an expression; returns its tree, into which its parts are moved, and its kind."""
     match node:
         case exp.Column():
             return node, scope.kind(node)
@@ -214,7 +202,7 @@ def _typed(node: exp.Expr, scope: VisibleColumns) -> _Typed:
 
 
 def _set(part: exp.Expr, scope: VisibleColumns) -> ExpressionKind:
-    """Put what a part is in the dialect into its place; its kind."""
+    """Put the dialect's form of a part into its place; returns its kind."""
     parent, key, place = part.parent, part.arg_key, part.index
     new, kind = _typed(part, scope)
     if new is not part:
@@ -224,7 +212,7 @@ def _set(part: exp.Expr, scope: VisibleColumns) -> ExpressionKind:
 
 
 def _node(node: exp.Expr, scope: VisibleColumns) -> _Typed:
-    """An operator or a function, by the tables."""
+    """Rewrite an operator or a function, by the tables."""
     parts = [each for each in operands(node) if not isinstance(each, _UNTYPED)]
     kinds = [_set(each, scope) for each in parts]
     kind = common(kinds)
@@ -243,7 +231,7 @@ def _node(node: exp.Expr, scope: VisibleColumns) -> _Typed:
 
 
 def _function(node: exp.Anonymous, scope: VisibleColumns) -> _Typed:
-    """A function that only the compiler knows."""
+    """Rewrite a function that only the compiler knows."""
     if node.name.upper() not in FUNCTIONS:
         raise refused(node)
     kind, postgres, *cells = FUNCTIONS[node.name.upper()]
@@ -330,7 +318,7 @@ def _converted(tree: exp.Expr, kind: ExpressionKind, to: str, dialect: str) -> _
 
 
 def _said(cell: Cell, node: exp.Expr, dialect: str) -> exp.Expr:
-    """A node whose operands are of the dialect, as a cell says it."""
+    """A node whose operands are of the dialect, in the form of a cell."""
     if cell is None:
         raise refused(node)
     if callable(cell):

@@ -1,17 +1,17 @@
-"""Kinds of values, and what nodes of the trees of SPARQL's compiler are in DuckDB and in Spark.
+"""Kinds of values, and the forms in DuckDB and Spark of the nodes that SPARQL's compiler writes.
 
-The trees are PostgreSQL's, and these lists are closed: the compiler writes what is in them and
-nothing else. A cell is a :data:`.Cell`.
+The trees are PostgreSQL's, and these lists are closed: the compiler writes nothing else. A cell is
+a :data:`.Cell`.
 
-A number, which has no bounds, is in DuckDB a list of doubles, and in Spark a text in whose order
-numbers are (:mod:`sensorstream.model.numerals`); so a node on numbers has another line. A moment is
-in Spark microseconds since 1970. Functions with names in small letters are those that the engines
-are given: :mod:`sensorstream.archive.archive_sparql`, :mod:`sensorstream.spark.sparql.numbers`.
+A number without bounds is a list of doubles in DuckDB, and in Spark a text that sorts like the
+number (:mod:`sensorstream.model.numerals`), so a node on numbers has another line. A moment is
+microseconds since 1970 in Spark. Names in small letters are functions that the engines are given:
+:mod:`sensorstream.archive.archive_sparql`, :mod:`sensorstream.spark.sparql.numbers`.
 
-Patterns are written for RE2, which DuckDB has, and for Java, which Spark has. They come from
-:mod:`sensorstream.sql.sparql`: its own, and those of REGEX and REPLACE, where it allows only what
-each system reads the same way. What is left are the options at the beginning, the ends of lines and
-what is found in a class of characters.
+Patterns are written for RE2 (DuckDB) and Java (Spark). They come from
+:mod:`sensorstream.sql.sparql`: its own, and those of REGEX and REPLACE, limited to what each system
+reads alike. Left to change are the options at the beginning, the ends of lines and the content of
+classes of characters.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from sensorstream.model.numerals import doubles, sortable
 from sensorstream.sql.sql_fragments import Cell, made, sql
 
 _OPTIONS: Final = re.compile(r"\(\?([isw]+)\)")
-# In PostgreSQL these know all of Unicode; RE2's own are those of ASCII.
+# PostgreSQL's classes know all of Unicode, RE2's own only ASCII.
 _CLASSES: Final = {
     "d": r"\p{Nd}",
     "D": r"\P{Nd}",
@@ -42,18 +42,18 @@ _CLASS: Final = r"\[\^?\]?(?:\\.|[^\]\\])*\]|\\."
 _CLASS_OR_ESCAPE: Final = re.compile(_CLASS, re.DOTALL)
 _PART: Final = re.compile(f"{_CLASS}|.", re.DOTALL)
 _ENDS: Final = {"^": r"\A", "$": r"\z"}
-# At lines: Java itself sees no line after a last line break.
+# Anchors at lines: Java itself sees no line after a last line break.
 _LINE_ENDS: Final = {"^": r"(?:\A|(?<=\n))", "$": r"(?:\z|(?=\n))"}
-# Java takes two of these for an intersection, and a bracket for a class within the class.
+# In a class, Java reads && as an intersection and [ as an inner class.
 _IN_CLASS: Final = re.compile(r"\\.|[&\[\]]", re.DOTALL)
 
 
 def re2_pattern(pattern: str) -> str:
-    """The same pattern for RE2; one without options has nothing that differs."""
+    """Translate a pattern for RE2; one without options stays as it is."""
     options = _OPTIONS.match(pattern)
     if options is None:
         return pattern
-    # s: the dot matches line feeds, too; m: so do the anchors know them.
+    # s: the dot matches line feeds; m: the anchors match at them.
     written = "i" if "i" in options[1] else ""
     written += "m" if "w" in options[1] else ""
     return f"(?{written}s)" + _CLASS_OR_ESCAPE.sub(_re2_part, pattern[options.end() :])
@@ -68,12 +68,12 @@ def _re2_part(match: re.Match[str]) -> str:
 
 
 def re2_replacement(text: str) -> str:
-    r"""The replacement: PostgreSQL writes the whole match ``\&``, RE2 ``\0``."""
+    r"""Translate a replacement: PostgreSQL writes the whole match ``\&``, RE2 ``\0``."""
     return _ESCAPE.sub(lambda each: r"\0" if each[1] == "&" else each[0], text)
 
 
 def java_pattern(written: str) -> str:
-    """The same pattern for Java."""
+    """Translate a pattern for Java."""
     found = _OPTIONS.match(written)
     options = found[1] if found else "s"
     ends = _LINE_ENDS if "w" in options else _ENDS
@@ -84,12 +84,12 @@ def java_pattern(written: str) -> str:
             made.append(f"[{inner}]")
         else:
             made.append(ends.get(part, part))
-    # U: \d and \s are those of Unicode; s: a dot is any character.
+    # U: \d and \s are those of Unicode; s: the dot is any character.
     return f"(?sU{'i' if 'i' in options else ''}{'u' if 'i' in options else ''}){''.join(made)}"
 
 
 def java_replacement(written: str) -> str:
-    """What a match is replaced by: ``\\1`` is a group, ``\\&`` the match, ``\\\\`` a backslash."""
+    """Translate a replacement text: ``\\1`` is a group, ``\\&`` the match, ``\\\\`` a backslash."""
 
     def exchange(match: re.Match[str]) -> str:
         if match[0] == "$":
@@ -129,11 +129,7 @@ _OPTIONAL: Final = f"not on Spark: an OPTIONAL within an EXISTS that mentions a 
 
 
 class ExpressionKind(Enum):
-    """What an expression gives.
-
-    A number is a ``numeric`` of PostgreSQL, which has no bounds; elsewhere what stands for one
-    (:mod:`.dialects`).
-    """
+    """The kind of a value; NUMBER is PostgreSQL's unbounded ``numeric`` or what stands for one."""
 
     NULL = auto()
     NUMBER = auto()
@@ -236,7 +232,7 @@ Row = tuple[ExpressionKind | None, Cell, Cell]
 DUCKDB: Final = "duckdb"
 SPARK: Final = "spark"
 PLACE: Final = {DUCKDB: 0, SPARK: 1}
-"""Of a dialect's cell, among these two."""
+"""The place of a dialect's cell."""
 
 
 # -- what needs code --------------------------------------------------------------------------
@@ -259,12 +255,12 @@ def _substring_spark(node: exp.Substring) -> exp.Expr:
         return node
     group = exp.Literal.number(group_of(start.this))
     found = made("regexp_extract", SPARK, node.this, _text(java_pattern(start.this)), group)
-    # Spark gives an empty text where nothing is found; another pattern finds none.
+    # Spark gives an empty text where nothing is found: null, unless the pattern may match one.
     return found if re.search(start.this, "") else made("nullif", SPARK, found, _text(""))
 
 
 def _exchanging(pattern: _Change, replacement: _Change | None = None) -> Cell:
-    """The same node, with its patterns as they are in a dialect."""
+    """A function that writes the patterns of a node as in a dialect."""
 
     def change(node: exp.Expr) -> exp.Expr:
         node.set("expression", exchanged(node.expression, pattern))
@@ -276,7 +272,7 @@ def _exchanging(pattern: _Change, replacement: _Change | None = None) -> Cell:
 
 
 def _replaced_spark(node: exp.RegexpReplace) -> exp.Expr:
-    # All matches; one that is not for all is at the end of a text.
+    # All matches; a change of one match alone is only written for the end of a text.
     pattern, new = node.expression, node.args["replacement"]
     pattern, new = exchanged(pattern, java_pattern), exchanged(new, java_replacement)
     return made("regexp_replace", SPARK, node.this, pattern, new)
@@ -377,9 +373,9 @@ FUNCTIONS: Final[Mapping[str, tuple[ExpressionKind, str, Cell, Cell]]] = {
         "number_scientific",
         "sensorstream_number_scientific",
     ),
-    # The same number: elsewhere there are no zeros at its end.
+    # The same number: elsewhere it has no zeros at its end.
     "TRIM_SCALE": (ExpressionKind.NUMBER, "", ":a", ":a"),
-    # Of a and b; only c digits of a are looked at.
+    # The quotient of a and b; only c digits of a are looked at.
     "QUOTIENT": (
         ExpressionKind.NUMBER,
         "ROUND(:a, :c) / :b",
@@ -396,7 +392,7 @@ FUNCTIONS: Final[Mapping[str, tuple[ExpressionKind, str, Cell, Cell]]] = {
         )
         for bits in (256, 384, 512)
     },
-    # a is PostgreSQL's way to write it.
+    # a is PostgreSQL's format of the time.
     "NOW_TEXT": (
         ExpressionKind.TEXT,
         "TO_CHAR(CURRENT_TIMESTAMP AT TIME ZONE 'UTC', :a)",
@@ -415,10 +411,10 @@ FUNCTIONS: Final[Mapping[str, tuple[ExpressionKind, str, Cell, Cell]]] = {
         "is_moment",
         "NOT sensorstream_micros(:a) IS NULL",
     ),
-    # By the instants a and b of the texts c and d where these tell it, else as e says. Spark would
-    # put what reads the instants into each place where one is compared.
+    # Compares the texts c and d by their instants a and b where these decide, else as e says. Spark
+    # would repeat the reading of the instants wherever one is compared.
     "TIMES_COMPARED": (ExpressionKind.INTEGER, _TIMES, EXPANDED, ":e"),
-    # Of schema store in PostgreSQL.
+    # PostgreSQL has them in schema store.
     "IS_TIME": (ExpressionKind.BOOLEAN, "", "is_time", "sensorstream_is_time"),
     "TIME_ORDER": (ExpressionKind.INTEGER, "", "time_order", "sensorstream_time_order"),
     "TIME_KEY": (
@@ -479,7 +475,7 @@ def _joined_spark(node: exp.GroupConcat, condition: exp.Expr | None) -> exp.Expr
 
 
 def _foremost_spark(node: exp.ArrayAgg, condition: exp.Expr | None) -> exp.Expr:
-    # Only the first is asked for. Null comes first where the order ascends, in both systems.
+    # Only the first value is asked for. In both systems null comes first where the order ascends.
     order = node.this.expressions
     name = "max_by" if order[0].args.get("desc") else "min_by"
     keys = made("struct", SPARK, *(each.this for each in order))
@@ -504,7 +500,7 @@ TYPES: Final[Mapping[str, tuple[ExpressionKind, str, str]]] = {
     "DOUBLE": (ExpressionKind.DOUBLE, "DOUBLE", "DOUBLE"),
     "FLOAT": (ExpressionKind.FLOAT, "FLOAT", "FLOAT"),
     "SMALLINT": (ExpressionKind.INTEGER, "SMALLINT", "BIGINT"),
-    # Spark's places within texts are of this type.
+    # The type of Spark's places within texts.
     "INT": (ExpressionKind.INTEGER, "INT", "INT"),
     # An id, which is a text in the archive.
     "BIGINT": (ExpressionKind.INTEGER, "TEXT", "BIGINT"),
@@ -513,7 +509,7 @@ TYPES: Final[Mapping[str, tuple[ExpressionKind, str, str]]] = {
     "TIMESTAMPTZ": (ExpressionKind.MOMENT, "TIMESTAMPTZ", "BIGINT"),
     "INTERVAL": (ExpressionKind.MOMENT, "INTERVAL", "INTERVAL"),
 }
-"""Of PostgreSQL: their kinds, and what stands for them."""
+"""PostgreSQL's types: their kinds, and the types that stand for them."""
 
 CASTS: Final[Mapping[tuple[ExpressionKind, str], tuple[str, str]]] = {
     (ExpressionKind.NUMBER, "TEXT"): ("number_plain", "sensorstream_number_text"),
@@ -537,11 +533,11 @@ CASTS: Final[Mapping[tuple[ExpressionKind, str], tuple[str, str]]] = {
     ),
     (ExpressionKind.TEXT, "TIMESTAMPTZ"): ("TRY_CAST(:a AS TIMESTAMPTZ)", "sensorstream_micros"),
 }
-"""What no cast of the dialect's own does; the number of a double is its shortest decimal."""
+"""Casts that no cast of the dialect does; the number of a double is its shortest decimal."""
 
 
 def constant_number(text: str, dialect: str) -> exp.Expr:
-    """A number that the query's text has."""
+    """A number in the query's text."""
     if dialect == SPARK:
         return _text(sortable(Decimal(text)))
     listed = exp.Array(expressions=[_text(repr(each)) for each in doubles(Decimal(text))])

@@ -1,7 +1,7 @@
-"""What a row computes, in DuckDB: fields of a struct instead of lateral joins.
+"""Values computed for a row, in DuckDB: fields of a struct instead of lateral joins.
 
 ``FROM r, LATERAL (SELECT f(r.x) AS number) AS e`` is a join for DuckDB, and so is the search for
-a term by its id, which the archive has no table for. Both become a column more:
+a term by its id, which the archive has no table for. Both become one more column:
 ``FROM (SELECT r, STRUCT_PACK(number := f(r.x)) AS e FROM r)``. A table's name stands for the
 struct of its row, so nothing else changes.
 """
@@ -44,7 +44,7 @@ def rewrite_lets(tree: exp.Query) -> None:
 
 
 def _is_value(subquery: exp.Subquery) -> bool:
-    """Whether it is an expression that reads nothing but what is computed beside it."""
+    """Whether it is an expression that reads only lets beside it."""
     if isinstance(subquery.parent, exp.From | exp.Join | exp.Lateral | exp.SetOperation):
         return False
     select = subquery.this
@@ -97,9 +97,7 @@ def let_of(source: exp.Expr) -> _Let | None:
 
 
 def let_below(select: exp.Select, names: Iterable[int], *, spark: bool = False) -> None:
-    """Compute what a select gives names to in tables below it; in Spark, where it looks terms up,
-    these are tables.
-    """
+    """Compute named expressions of a select in tables below it; in DuckDB, look terms up there."""
     joins = select.args.get("joins") or []
     from_ = select.args.get("from_")
     if from_ is None or not joins:
@@ -132,7 +130,7 @@ def let_below(select: exp.Select, names: Iterable[int], *, spark: bool = False) 
         inner.set("from_", exp.From(this=source))
         inner.set("joins", kept)
         if not spark:
-            # Without it, DuckDB would put the expressions into each place where they are used.
+            # Without OFFSET, DuckDB would repeat the expressions wherever they are used.
             inner.set("offset", exp.Offset(expression=exp.Literal.number(0)))
         kept = []
         visible += [let.name for let in level]
@@ -187,7 +185,7 @@ def _struct(fields: Mapping[str, exp.Expr]) -> exp.Expr:
 
 
 def _term_of(join: exp.Join) -> tuple[str, exp.Expr, list[exp.Expr]] | None:
-    """Of a join that looks a term up by its id: the table's name, the id, other conditions."""
+    """The table, the id and the other conditions of a join that looks a term up by its id."""
     source, on = join.this, join.args.get("on")
     if not isinstance(source, exp.Subquery) or not isinstance(source.this, exp.Select):
         return None

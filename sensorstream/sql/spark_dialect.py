@@ -1,9 +1,9 @@
 """A query's tree as Spark's SQL over temporary views.
 
-The expressions are those of :mod:`.dialects`. What else differs: the tables of the history are
-views, each of the rows that the query needs; a recursive query becomes a :class:`RecursiveRows`,
-which is computed before, because Spark's own cannot end where there are cycles; and some names for
-expressions are columns of tables below, where Spark allows no query beside a table.
+The expressions are those of :mod:`.dialects`. The tables of the history are views with the rows
+that the query needs. A recursive query becomes a :class:`RecursiveRows`, which is computed before,
+because Spark's own cannot end where there are cycles. Some named expressions are columns of tables
+below, where Spark allows no query beside a table.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sensorstream.sql.sparql.solution_relations import from_, join, selected, wh
 from sensorstream.sql.sql_fragments import all_of, made, named, table, united
 
 _BRANCHES: Final = 6
-"""Of a CASE, at most, that is written by IF within IF."""
+"""The most branches of a CASE that are written by IF within IF."""
 _AROUND: Final = (exp.Alias, exp.Case, exp.Having, exp.If, exp.Or, exp.Paren, exp.Where)
 """Within these an expression needs no parentheses, whatever it is."""
 _ATOMS: Final = (exp.Boolean, exp.Column, exp.Func, exp.Literal, exp.Null)
@@ -34,8 +34,8 @@ _ATOMS: Final = (exp.Boolean, exp.Column, exp.Func, exp.Literal, exp.Null)
 def simplify(tree: exp.Expr) -> None:
     """Leave out parentheses that say nothing, and write CASE as IF; the meaning stays.
 
-    Spark's parser reads each of them ahead in all ways in which it may be meant, and again in what
-    is within: 52 kB of a condition took it 10 s of a processor, and take it 2.6 s.
+    Spark's parser tries every reading of each, again and again within others: 52 kB of a condition
+    took it 10 s of a processor, and take it 2.6 s.
     """
     for node in reversed(list(tree.find_all(exp.Paren, exp.Case))):
         if isinstance(node, exp.Paren):
@@ -62,10 +62,10 @@ def _either(otherwise: exp.Expr, branch: exp.If) -> exp.Expr:
 
 
 _STEPS: Final = "steps"
-# Before the names of views, which a session may have of its own as well.
+# A prefix for names of views, since a session may have views of its own.
 _PREFIX: Final = "sensorstream"
 _READERS: Final = {"number": "sensorstream_number", "moment": "unix_micros"}
-"""Of the columns of terms that are read in another form."""
+"""Columns of terms that are read in another form."""
 _ALONE: Final = (exp.Exists, exp.Rand, exp.Uuid)
 """Spark allows them in no LATERAL: what asks, and what is another value each time."""
 
@@ -80,8 +80,9 @@ class SparkText:
 
 @dataclass(frozen=True, slots=True)
 class RecursiveRows:
-    """The least set of rows that has those of ``first`` and, with some rows, those that ``more``
-    gives for them. ``more`` is over the views ``name``, of the rows, and ``steps``.
+    """The least set with the rows of ``first`` and those that ``more`` gives for rows of the set.
+
+    ``more`` reads the view ``name``, which has these rows, and the view ``steps``.
     """
 
     name: str
@@ -92,7 +93,7 @@ class RecursiveRows:
 
     @property
     def steps_name(self) -> str:
-        """The view of what does not change from round to round."""
+        """The name of the view of the rows that do not change from round to round."""
         return f"{self.name}_{_STEPS}"
 
 
@@ -105,7 +106,7 @@ class SparkQuery:
 
 
 def spark_query(tree: exp.Select, *, pretty: bool = False) -> SparkQuery:
-    """The query for Spark, of the tree of a compiled query.
+    """Translate a compiled query's tree for Spark.
 
     Raises:
         UnsupportedQuery: a part of it cannot be said in Spark's SQL, or it is nested too deeply.
@@ -123,7 +124,7 @@ def _query(tree: exp.Select, pretty: bool) -> SparkQuery:
     inline_values(reversed(list(tree.find_all(exp.Subquery))))
     for select in reversed(list(tree.find_all(exp.Select))):
         offset = select.args.get("offset")
-        # OFFSET 0 tells PostgreSQL to compute an expression once.
+        # OFFSET 0 makes PostgreSQL compute an expression once.
         if offset is not None and offset.expression.this == "0":
             offset.pop()
         # The tree gives a name to an expression by CROSS JOIN LATERAL (SELECT … AS name).
@@ -158,7 +159,7 @@ def _is_own(table: exp.Table) -> bool:
 
 
 def _view(node: exp.Table, name: str) -> exp.Expr:
-    """A use of a table, of which what is needed is found by itself."""
+    """The view for a use of a table, whose needed columns are found by themselves."""
     alias = node.alias_or_name
     if node.name != "terms":
         return exp.to_table(name, alias=alias)
@@ -194,9 +195,8 @@ def _closure(each: exp.CTE, whole: exp.Expr, pretty: bool) -> RecursiveRows:
 
 
 def _parted(step: exp.Expr, name: str) -> tuple[exp.Select, exp.Select]:
-    """A step of a closure as what does not change, and its join with the rows that were found.
-
-    The first has the tables beside the rows with the conditions among them, the second the rest.
+    """Split a step of a closure: the tables beside the found rows, with the conditions among them,
+    and the join of both with the rest of the conditions.
     """
     assert isinstance(step, exp.Select)
     rows = step.args["from_"].this

@@ -1,6 +1,6 @@
-"""Trees of SQL from small texts with placeholders, so that constants are never spliced as text.
+"""Trees of SQL from small texts with placeholders, or cells of a table of dialects (:data:`Cell`).
 
-Such a text may be a cell of a table of dialects (:data:`Cell`).
+So constants are never spliced as text.
 """
 
 from __future__ import annotations
@@ -48,9 +48,8 @@ _CLOSED: Final = (
 
 
 def sql(template: str, dialect: str = "postgres", /, **parts: exp.Expr | str | int) -> exp.Expr:
-    """The tree of a text of a dialect in which ``:name`` stands for a part.
-
-    A text or integer as a part is a constant.
+    """The tree of a text of a dialect in which ``:name`` stands for a part; a text or integer as a
+    part is a constant.
     """
     tree = _parsed(template, dialect).copy()
     for place in list(tree.find_all(exp.Placeholder)):
@@ -62,11 +61,7 @@ def sql(template: str, dialect: str = "postgres", /, **parts: exp.Expr | str | i
 
 
 def constant(value: str | int) -> exp.Expr:
-    """A text or an integer.
-
-    Raises:
-        UnsupportedQuery: the text has a character that PostgreSQL cannot hold.
-    """
+    """A text or integer; raises UnsupportedQuery for a character that PostgreSQL cannot hold."""
     if isinstance(value, int):
         return exp.Literal.number(value) if value >= 0 else exp.Neg(this=constant(-value))
     if not is_storable(value):
@@ -168,7 +163,7 @@ _LETTERS: Final = "abcdefghijkl"
 
 
 def operands(node: exp.Expr) -> list[exp.Expr]:
-    """What a node is of, in the order of a function's arguments."""
+    """The operands of a node, in the order of a function's arguments."""
     found: list[exp.Expr] = []
     for value in node.args.values():
         if isinstance(value, exp.Expr):
@@ -183,7 +178,7 @@ def made(cell: str, dialect: str, *given: exp.Expr) -> exp.Expr:
     if cell.isidentifier():
         return exp.Anonymous(this=cell, expressions=list(given))
     for each in given:
-        # It is moved, unless it comes more than once.
+        # The tree is moved, not copied, unless it comes more than once.
         each.parent = None
     return sql(cell, dialect, **dict(zip(_LETTERS, given, strict=False)))
 

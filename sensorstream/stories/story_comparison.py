@@ -14,10 +14,12 @@ from lxml import etree
 from sensorstream.app.why.engine_trial import TrialTrace
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import Position, SensorStreamError, StoryError
+from sensorstream.kb.graph_changes import KnowledgeChanges, QuadStore, quads_of
 from sensorstream.kb.graph_index import KnowledgeBase, Origin
-from sensorstream.kb.snapshot import OxigraphSnapshot
 from sensorstream.model.events import Alert
 from sensorstream.model.terms import Term, Triple
+from sensorstream.network.exact_values import repeated
+from sensorstream.sparql.answerable import read_answerable
 from sensorstream.stories.story_reader import STATUSES, Amount, Expectation, StoryDifference
 from sensorstream.stories.story_wording import (
     ReportedValues,
@@ -40,12 +42,12 @@ _ALERT: Final = re.compile(
 _REPORT: Final = re.compile(r"\s*(\S+)[ \t]+([-+=])[ \t]*(.*)\Z", re.S)
 _TOKEN: Final = re.compile(rf"{_TEXT}|'(?:[^'\\]|\\.)*'|<[^>\s]*>|\?(\w+)(?=\s)|\S", re.S)
 _SHOWN: Final = 20
-"""Of what there was instead, so much is shown."""
+"""The most statements that are shown of those there instead."""
 
 
 @dataclass(slots=True)
 class StorySpan:
-    """All that has happened since the expectations before."""
+    """The outcomes and statements since the last expectations."""
 
     outcomes: list[Outcome] = field(default_factory=list)
     asserted: dict[Triple, None] = field(default_factory=dict)
@@ -58,7 +60,7 @@ class StorySpan:
 
     @property
     def alerts(self) -> list[Alert]:
-        """Those of semantic rules and continuous queries."""
+        """The alerts of semantic rules and continuous queries."""
         found = (alert for each in self.outcomes for alert in each.alerts)
         return [each for each in found if each.kind in ("rule", "query")]
 
@@ -68,22 +70,47 @@ class StorySpan:
 
     @property
     def reports(self) -> list[ReportedValues]:
-        """Each row, graph or answer that a query has reported."""
+        """The rows, graphs and answers that queries have reported."""
         reports = (told.report for each in self.outcomes for told in each.reports)
         return [row for report in reports for row in rows_of(report)]
 
 
+class Copy:
+    """A knowledge base in Oxigraph, kept in step from the first question on."""
+
+    def __init__(self) -> None:
+        self._changes: KnowledgeChanges | None = None
+        self._quads = QuadStore()
+
+    def holds(self, kb: KnowledgeBase, text: str) -> bool:
+        """What ``ASK`` answers.
+
+        Raises:
+            QueryError: it cannot be answered.
+        """
+        asked = repeated(read_answerable(text))
+        if self._changes is None:
+            self._changes = KnowledgeChanges(kb)
+        added, removed = map(list, map(quads_of, self._changes.read()))
+        self._quads.change(added, removed)
+        self._changes.done()
+        question = asked(self._quads.store)
+        found = bool(question.answer(self._quads.store))
+        question.check()
+        return found
+
+
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What expectations are compared with."""
+    """The state that expectations are compared with."""
 
     kb: KnowledgeBase
-    snapshot: OxigraphSnapshot
+    copy: Copy
     prefixes: Mapping[str, str]
     since: StorySpan
 
     def differences(self, expected: Expectation) -> StoryDifference | None:
-        """Where what there is differs from what is expected; None if it does not.
+        """Compare the state with what is expected; None if it agrees.
 
         Raises:
             StoryError: the expectation cannot be read.
@@ -134,7 +161,7 @@ class Scene:
         return expected.differs(triple_texts(lacking, self.prefixes), got=got)
 
     def _near(self, lacking: Collection[Triple], there: Collection[Triple]) -> tuple[str, ...]:
-        """What is said of the same subjects; of a statement that is elsewhere, where it is."""
+        """The statements of the same subjects, and the graphs that have missing ones."""
         subjects = {triple[0] for triple in lacking}
         texts = triple_texts((t for t in there if t[0] in subjects), self.prefixes)[:_SHOWN]
         elsewhere = []
@@ -159,7 +186,7 @@ class Scene:
             text = text[1:-1]
         head = " ".join(f"PREFIX {name}: <{start}>" for name, start in self.prefixes.items())
         try:
-            answer = bool(self.snapshot.query(f"{head} {text}"))
+            answer = self.copy.holds(self.kb, f"{head} {text}")
         except SensorStreamError as error:
             raise StoryError(f"ask: {error.message}", position=expected.position) from None
         if answer is (expected.amount is not Amount.NOT):

@@ -1,7 +1,7 @@
 """Plays stories on the real engine, one after the other, each on an engine of its own.
 
-What has left the window is kept in memory, and Oxigraph answers from it as PostgreSQL does on a
-server.
+Statements that have left the window are kept in memory, and Oxigraph answers from them as
+PostgreSQL does on a server.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from sensorstream.history.asking.checked_question import (
 from sensorstream.journal.entry_effects import in_order
 from sensorstream.kb.graph_changes import quads_of
 from sensorstream.kb.graph_index import Origin
-from sensorstream.kb.oxigraph_terms import FUNCTIONS, from_oxigraph
+from sensorstream.kb.oxigraph_terms import term_of
 from sensorstream.language.rule_parser import parse
 from sensorstream.language.syntax import RuleFile
 from sensorstream.model.events import Ended, Event, Message
@@ -50,14 +50,14 @@ from sensorstream.model.vocabulary import (
     GRAPH_STATIC,
     GRAPH_WINDOW,
 )
+from sensorstream.network.exact_values import repeated
 from sensorstream.reasoning.reasoner import Reasoner
 from sensorstream.rules.history_rules import HistoryQuery
 from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.rules.rule_memory import Answer, HistoryQuestion, SolutionKey
 from sensorstream.settings.settings import Settings, TimeSettings, WindowSettings
-from sensorstream.sparql.oxigraph_query import oxigraph_text
 from sensorstream.sparql.query_parser import read_query
-from sensorstream.stories.story_comparison import Scene, StorySpan, status_text
+from sensorstream.stories.story_comparison import Copy, Scene, StorySpan, status_text
 from sensorstream.stories.story_reader import (
     Advance,
     Amount,
@@ -99,7 +99,7 @@ class PlayedHistory:
                     self.ended.remove(wrong)
 
     def answers(self, entry: Message) -> Iterator[Outcome]:
-        """Answer what rules have asked when ``entry`` came, until nothing waits."""
+        """Answer the questions of rules that came with ``entry``, until nothing waits."""
         queries = {rule.name: rule.question for rule in self.rules}
         for number in range(1, _MOST_ANSWERS + 1):
             asked = next(iter(self.engine.asked()), None)
@@ -124,17 +124,19 @@ class PlayedHistory:
         store = ox.Store()
         for triple, graph in self._statements(question.time):
             store.extend(quads_of([(triple, graph), (triple, None)]))
-        text = oxigraph_text(replace(question.query, valid_time=None))
-        found = store.query(text, custom_functions=FUNCTIONS)
+        asked = repeated(replace(question.query, valid_time=None))(store)
+        found = asked.answer(store)
         assert isinstance(found, ox.QuerySolutions)
         names = [each.value for each in found.variables]
-        return tuple(
-            tuple((name, from_oxigraph(row[name])) for name in names if row[name] is not None)
+        rows = tuple(
+            tuple((name, term_of(row[name])) for name in names if row[name] is not None)
             for row in found
         )
+        asked.check()
+        return rows
 
     def _statements(self, time: AtInstant | Interval | None) -> Iterator[tuple[Triple, IRI]]:
-        """What a question sees, with the graph of each."""
+        """The statements that a question sees, with the graph of each."""
         for each in self.ended:
             if _is_seen(each.valid_from, each.valid_to, time):
                 yield each.triple, GRAPH_PERSISTENT
@@ -157,13 +159,12 @@ def _is_seen(start: Instant, end: Instant | None, time: AtInstant | Interval | N
 
 
 _QUIET: Final = (Status.ACCEPTED, Status.HELD)
-"""What becomes of a message where a story says nothing of it."""
+"""The statuses of messages that a story need not mention."""
 
 
 def standing_alone(folder: Path) -> Settings:
-    """The settings of stories without a deployment: they bring their rules with them.
-
-    No ontology, the time line of dates and times, a window that keeps everything.
+    """The settings of stories without a deployment, which bring their rules along: no ontology, the
+    time line of dates and times, a window that keeps everything.
     """
     return Settings(
         (folder / "sensorstream.toml").absolute(),
@@ -173,10 +174,8 @@ def standing_alone(folder: Path) -> Settings:
 
 
 class StoryStage:
-    """A deployment on which stories are played; its reasoner's process serves them all.
-
-    Raises:
-        SensorStreamError: a file of the deployment cannot be read or used.
+    """A deployment on which stories are played; its reasoner's process serves them all. Raises
+    SensorStreamError if a file of the deployment cannot be read or used.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -223,6 +222,7 @@ class _Played:
     since: StorySpan = field(default_factory=StorySpan)
     trial: EngineTrial = field(init=False)
     past: PlayedHistory = field(init=False)
+    copy: Copy = field(default_factory=Copy)
 
     def __post_init__(self) -> None:
         engine, deployment = self.machine.engine, self.deployment
@@ -235,9 +235,7 @@ class _Played:
         for number, step in enumerate(steps):
             if isinstance(step, Expectation):
                 told = True
-                scene = Scene(
-                    self.machine.engine.kb, self.machine.snapshot, self.prefixes, self.since
-                )
+                scene = Scene(self.machine.engine.kb, self.copy, self.prefixes, self.since)
                 try:
                     found = scene.differences(step)
                 except SensorStreamError as error:
@@ -267,11 +265,7 @@ class _Played:
                         yield StoryDifference(step.position, alert.text)
 
     def _take(self, step: StoryInput | BegunQuery | Advance) -> list[Outcome]:
-        """Let a step happen.
-
-        Raises:
-            SensorStreamError: it cannot be read.
-        """
+        """Let a step happen; raises SensorStreamError if it cannot be read."""
         if isinstance(step, BegunQuery):
             self._register(step)
             return []
@@ -287,7 +281,7 @@ class _Played:
         self.since.add(trace)
         outcomes = list(in_order(trace.outcome))
         for outcome in self.past.answers(outcomes[-1].message):
-            # The history answers what rules have asked.
+            # Answers of the history to questions of rules.
             outcomes.append(outcome)
             self.since.add(self.trial.seen(outcome))
         self.since.outcomes += outcomes
@@ -302,7 +296,7 @@ class _Played:
         if step.kind == "event":
             triples = turtle_triples(step.text, self.prefixes, step.position, f"{id_}-")
             return self.trial.take(Event(triples, time, id_, source=step.source or "story"))
-        # A message without a source comes by REST, as POST /messages has it.
+        # A message without a source comes by REST, as in POST /messages.
         message = Message(id_, self._content(step), time, step.source or "rest")
         return self.trial.take(self.machine.mapper.map(message))
 

@@ -29,9 +29,8 @@ _HEADING: Final = re.compile(r" {0,3}#{1,6}[ \t]+(?P<text>.*?)(?:[ \t]+#+)?[ \t]
 
 @dataclass(frozen=True, slots=True)
 class FencedBlock:
-    """A fenced block: its first word of information, its lines, and the line after its fence.
-
-    ``after`` tells whether only blank lines stand between the block before and this one.
+    """A fenced block: its first word of information, its lines, and the line after its fence;
+    ``after``: only blank lines stand between the block before and this one.
     """
 
     language: str
@@ -65,22 +64,22 @@ def blocks(text: str) -> Iterator[FencedBlock]:
 
 
 class Amount(Enum):
-    """How much an expectation says of what there is."""
+    """The way in which an expectation is compared with the state."""
 
     AT_LEAST = ""
-    """What is written is there; there may be more."""
+    """The statements written are there; there may be more."""
     ONLY = "only"
-    """What is written is new since the expectations before, and nothing else is."""
+    """The statements written are new since the last expectations, and no others are."""
     NOT = "not"
     """Nothing of what is written is there."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoryInput:
-    """``message`` or ``event``: what comes in.
+    """A step ``message`` or ``event``, which puts something in.
 
-    ``text`` is XML, a path, or Turtle; ``time`` is the time of arrival of a message, the
-    application time of an event; "" for that of the step before.
+    ``text`` is XML, a path, or Turtle; ``time`` is the arrival of a message or the application time
+    of an event; "" for the time of the step before.
     """
 
     kind: str
@@ -92,9 +91,9 @@ class StoryInput:
 
 @dataclass(frozen=True, slots=True)
 class BegunQuery:
-    """``query FILE``: a continuous query begins.
+    """A step ``query FILE``: a continuous query begins.
 
-    One whose ``text`` is in the document has no ``path``; the text starts at the position.
+    If its ``text`` is in the document it has no ``path``; the text starts at the position.
     """
 
     path: str
@@ -112,7 +111,7 @@ class Advance:
 
 @dataclass(frozen=True, slots=True)
 class StoryDifference:
-    """Where a story and what happened differ.
+    """A difference between a story and what happened.
 
     ``missing`` was expected and is not there, ``unexpected`` is there and must not be; ``got``
     helps to see why: what there was instead.
@@ -144,7 +143,7 @@ class Expectation:
         unexpected: tuple[str, ...] = (),
         got: tuple[str, ...] = (),
     ) -> StoryDifference:
-        """How it differs from what happened."""
+        """The difference of the expectation from what happened."""
         return StoryDifference(self.position, str(self), missing, unexpected, got)
 
 
@@ -153,9 +152,8 @@ Step: TypeAlias = StoryInput | BegunQuery | Advance | Expectation
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """``rules`` are rules of the document that this story runs with; None: the deployment's.
-
-    They start at line 1 of the document, so that errors name the right line.
+    """A story. ``rules`` are those of the document that it runs with; None: the deployment's. They
+    start at line 1 of the document, so that errors name the right line.
     """
 
     name: str
@@ -178,7 +176,7 @@ class Verdict:
 
 
 KINDS: Final = ("asserted", "inferred", "alert", "reply", "report")
-"""What an expectation may be about, besides ``ask`` and the statuses."""
+"""The subjects of expectations, besides ``ask`` and the statuses."""
 STATUSES: Final = tuple(status.value for status in Status)
 
 _STEPS: Final = "message, event, query, advance, finish, then or prefix"
@@ -214,7 +212,7 @@ def stories_of(text: str, file: str) -> list[Story]:
             counts[heading] += 1
             name = heading if counts[heading] == 1 else f"{heading} ({counts[heading]})"
             found.append(_story(name, block, own, file))
-        # Several stories may follow the same rules or query.
+        # The same rules or query may stand before several stories.
         if block.language != "story" or not block.after:
             before = block if block.language in ("rules", "sparql") else None
     return found
@@ -333,10 +331,8 @@ def _expectation(rest: str, where: Position) -> Expectation:
 
 
 def find_stories(paths: Iterable[Path]) -> list[Path]:
-    """The Markdown documents of files and folders (all below them, by name).
-
-    Raises:
-        SettingsError: there is no such file or folder.
+    """The Markdown documents of files and folders (all below them, by name); raises SettingsError
+    if there is no such file or folder.
     """
     found: dict[Path, None] = {}
     for path in paths:

@@ -1,7 +1,7 @@
 """Terms, graphs, alerts and reports as a story writes them, and whether two graphs are the same.
 
-A blank node of the story stands for any node, as in SPARQL; where all triples must be the same
-the two graphs are isomorphic (RDF 1.1 Concepts, section 3.6).
+A blank node of the story stands for any node, as in SPARQL; where all triples must be the same the
+two graphs are isomorphic (RDF 1.1 Concepts, section 3.6).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pyoxigraph as ox
 from sensorstream.errors import Position, StoryError, TermError
 from sensorstream.kb.graph_changes import quads_of
 from sensorstream.kb.graph_text import GraphReader
-from sensorstream.kb.oxigraph_terms import triple_from_oxigraph
+from sensorstream.kb.oxigraph_terms import stored_text, triple_from_oxigraph
 from sensorstream.model import rdf, xsd
 from sensorstream.model.events import Alert
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
@@ -73,10 +73,8 @@ def written_alert(severity: str, text: str, key: str) -> str:
 def turtle_triples(
     text: str, prefixes: Mapping[str, str], where: Position, blank: str = "s"
 ) -> tuple[Triple, ...]:
-    """The triples of a Turtle text; the last full stop may be missing.
-
-    Raises:
-        StoryError: the text is not Turtle.
+    """The triples of a Turtle text, whose last full stop may be missing; raises StoryError if it is
+    not Turtle.
     """
     head = " ".join(f"@prefix {name}: <{start}> ." for name, start in prefixes.items())
     stripped = text.rstrip()
@@ -100,7 +98,7 @@ def absent(wanted: Iterable[Triple], there: Collection[Triple]) -> list[Triple]:
         store = ox.Store()
         store.extend(quads_of((each, None) for each in there))
         for part in patterns:
-            body = " ".join(f"{s.n3} {p.n3} {o.n3} ." for s, p, o in part)
+            body = " ".join(f"{s.n3} {p.n3} {stored_text(o)} ." for s, p, o in part)
             if not store.query(f"ASK {{ {body} }}"):
                 missing += part
     return missing
@@ -109,7 +107,7 @@ def absent(wanted: Iterable[Triple], there: Collection[Triple]) -> list[Triple]:
 def difference(
     wanted: Collection[Triple], got: Collection[Triple]
 ) -> tuple[list[Triple], list[Triple]]:
-    """What is missing of the wanted triples, and what was got besides; none if isomorphic."""
+    """The wanted triples that are missing, and triples got besides; none if isomorphic."""
     one, other = _canonical(wanted), _canonical(got)
     return sorted(one - other), sorted(other - one)
 
@@ -142,7 +140,7 @@ def _canonical(triples: Iterable[Triple]) -> set[Triple]:
 
 @dataclass(frozen=True, slots=True)
 class ReportedValues:
-    """What a query has reported: the values of a row, a graph, or an answer."""
+    """The values of a reported row, a reported graph, or a reported answer."""
 
     query: str
     sign: str
@@ -151,9 +149,7 @@ class ReportedValues:
     answer: bool | None = None
 
     def fits(self, other: ReportedValues) -> bool:
-        """Whether this is what a story expects as ``other``: variables that it leaves out count
-        for nothing.
-        """
+        """Whether a story expects this as ``other``, apart from variables that it leaves out."""
         if (self.query, self.sign, self.answer) != (other.query, other.sign, other.answer):
             return False
         if self.values is None or other.values is None:
@@ -161,7 +157,7 @@ class ReportedValues:
         return all(self.values.get(name) == value for name, value in other.values.items())
 
     def text(self, prefixes: Mapping[str, str]) -> str:
-        """As ``then report`` takes it."""
+        """The text that ``then report`` takes."""
         head = f"{self.query} {self.sign}"
         if self.answer is not None:
             return f"{head} {str(self.answer).lower()}"
@@ -172,7 +168,7 @@ class ReportedValues:
 
 
 def rows_of(report: Report) -> Iterator[ReportedValues]:
-    """Each row of a report, or its graph, or its answer."""
+    """The rows of a report, or its graph, or its answer."""
     sign = report.operation.value
     if report.answer is not None:
         yield ReportedValues(report.query, sign, answer=report.answer)

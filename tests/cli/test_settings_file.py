@@ -5,23 +5,18 @@ from dataclasses import fields
 from ipaddress import ip_network
 from pathlib import Path
 
+import pytest
+
 from sensorstream.cli.init_command import Given, settings_text
 from sensorstream.settings.settings import NAMED_SECTIONS, SECTIONS, Settings
 from sensorstream.settings.settings_file import load_settings
 
 
-def test_a_file_that_sets_nothing_means_the_defaults(tmp_path: Path) -> None:
+@pytest.mark.parametrize("comment", ["", "# "])
+def test_what_stands_as_a_comment_is_the_default(comment: str, tmp_path: Path) -> None:
+    text = settings_text("Nothing is set, or all that stands there.", {})
     path = tmp_path / "sensorstream.toml"
-    path.write_text(settings_text("Nothing is set.", {}))
-    empty = tmp_path / "empty.toml"
-    empty.write_text("")
-    assert values(load_settings(path, {})) == values(load_settings(empty, {}))
-
-
-def test_what_stands_as_a_comment_is_the_default(tmp_path: Path) -> None:
-    text = settings_text("All comments are taken away.", {})
-    path = tmp_path / "sensorstream.toml"
-    path.write_text(re.sub(r"^# (\w+ = )", r"\1", text, flags=re.MULTILINE))
+    path.write_text(re.sub(r"^# (\w+ = )", rf"{comment}\1", text, flags=re.MULTILINE))
     empty = tmp_path / "empty.toml"
     empty.write_text("")
     assert values(load_settings(path, {})) == values(load_settings(empty, {}))

@@ -35,7 +35,7 @@ NOT_USED = {
     ),
     *("leaflet", "scene", "plotly", "matplotlib", "json_editor", "xterm", "anywidget", "teleport"),
 }
-"""What takes code or HTML, and is not needed; scripts are run by :mod:`.scripts` alone."""
+"""What takes code or HTML, and is not needed; scripts are run by :mod:`.page_scripts` alone."""
 
 
 def is_fixed(part: ast.expr) -> bool:
@@ -107,7 +107,7 @@ def test_data_in_code_are_found(source: str) -> None:
 @pytest.mark.parametrize("path", sorted(FOLDER.rglob("*.py")), ids=lambda path: path.stem)
 def test_no_data_stand_in_what_a_browser_takes_for_code(path: Path) -> None:
     found = list(faults_of(path.read_text()))
-    if path.stem == "scripts":
+    if path.stem == "page_scripts":
         assert [each.rpartition(" ")[2] for each in found] == ["run_javascript"] * 2
     else:
         assert found == []

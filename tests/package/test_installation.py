@@ -35,8 +35,9 @@ import sensorstream
 from sensorstream.cli import main
 for name in main.list_commands(None):
     main.get_command(None, name)
-import sensorstream.app.application, sensorstream.server.web_application,
-sensorstream.spark.bulk_sql [getattr(sensorstream, name) for name in sensorstream.__all__]
+import sensorstream.app.application, sensorstream.server.web_application
+import sensorstream.spark.bulk_sql
+[getattr(sensorstream, name) for name in sensorstream.__all__]
 print(*sys.modules)
 """
     told = subprocess.run(

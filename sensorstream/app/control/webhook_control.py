@@ -43,7 +43,7 @@ from sensorstream.model.webhook_definition import (
 ROTATION: Final = timedelta(hours=24)
 """How long an old secret signs beside the new one."""
 _MOST: Final = 1000
-"""Webhooks that may be registered: each alert is sent to each of them."""
+"""Webhooks that are registered; an alert is stored once, however many there are."""
 _ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _KINDS: Final = (PutWebhook.kind, RemoveWebhook.kind)
 

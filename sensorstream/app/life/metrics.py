@@ -45,7 +45,7 @@ class Metrics:
             collector(registry=self.registry)
         counter = partial(Counter, registry=self.registry)
         timer = partial(Histogram, buckets=_BUCKETS, registry=self.registry)
-        told = "Time per message by phase (paper, eq. 10): t_i, t_w, t_m, t_s."
+        told = "Time per message (eq. 10): reasoning t_i, window t_w, mapping t_m, rules t_s."
         phases = timer("sensorstream_phase_seconds", told, ["phase"])
         self._phases = {name: phases.labels(name) for name in ("t_i", "t_w", "t_m", "t_s")}
         told = "Messages taken from the journal, by outcome."
@@ -54,21 +54,21 @@ class Metrics:
         self._alerts = counter("sensorstream_alerts", "Alerts raised.")
         told = "Individuals that left the window for history."
         self._departures = counter("sensorstream_departures", told)
-        told = "Time that messages waited for the engine."
+        told = "Time that messages waited for the engine: the lag."
         self.queue = timer("sensorstream_queue_seconds", told)
-        told = "Held messages that were released, by cause."
+        told = "Held messages that were released: by a message, the clock, or an overflow."
         by = counter("sensorstream_released_messages", told, ["by"])
         self._released = {name: by.labels(name) for name in ("message", "clock", "overflow")}
         told = "Individuals that a filter kept out of the window."
         self._filtered = counter("sensorstream_filtered_individuals", told, ["filter"])
         told = "Individuals that load shedding kept out of the window."
         self._shed = counter("sensorstream_shed_individuals", told, ["class"])
-        told = "What was stopped because it took more than its limits."
+        told = "What was over its limits; kinds: question, registration, query, message."
         self._overruns = counter("sensorstream_overruns", told, ["kind", "name"])
         self._overrun_names: set[str] = set()
-        told = "Checkpoints that could not be read when the application started."
+        told = "Checkpoints that could not be read at the start."
         self.damaged_checkpoints = counter("sensorstream_damaged_checkpoints", told)
-        told = "Entries that were refused, for the journal can never hold them."
+        told = "Messages and changes that were refused: PostgreSQL can never store them."
         self.refused = counter("sensorstream_refused_entries", told)
         sizes, told = (1, 2, 5, 10, 20, 50, 100, 200, 500), "Messages made durable together."
         self.group = Histogram(
@@ -160,15 +160,15 @@ class _ReasonerMetrics(Collector):
         degraded = reasoner is not None and bool(reasoner.degraded)
         told = "1 while the plain profile replaces a reasoner that failed."
         yield GaugeMetricFamily("sensorstream_reasoner_degraded", told, float(degraded))
-        told = "Requests for which the present reasoner's process was started again."
+        told = "Requests for which the reasoner's process was started again."
         restarts = 0 if reasoner is None else reasoner.restarts
         yield CounterMetricFamily("sensorstream_reasoner_restarts", told, restarts)
-        told = "The most individuals about which the reasoner is asked together."
+        told = "The most individuals asked about together (an island); 0: no reasoner is used."
         largest = 0 if reasoner is None or degraded else reasoner.largest_island
         yield GaugeMetricFamily("sensorstream_reasoner_largest_island", told, largest)
         memo = CounterMetricFamily(
             "sensorstream_reasoner_memo",
-            "Islands by result: found in the present reasoner's cache, or computed.",
+            "Islands of individuals: hit, the answer was remembered; miss, it was computed.",
             labels=["result"],
         )
         memo.add_metric(["hit"], 0 if reasoner is None else reasoner.memo.hits)
@@ -181,7 +181,7 @@ def _rule_sets(reasoner: RuleReasoner | None) -> Iterator[Metric]:
     at_work = AtWork() if reasoner is None else reasoner.at_work
     rules = GaugeMetricFamily(
         "sensorstream_reasoner_rules",
-        "Rules that the rule sets have become: looked up (one premise), or joining what streams.",
+        "Rules of the rule sets: looked-up (one premise), or joining what streams.",
         labels=["run"],
     )
     rules.add_metric(["looked-up"], at_work.looked_up)
@@ -189,6 +189,6 @@ def _rule_sets(reasoner: RuleReasoner | None) -> Iterator[Metric]:
     yield rules
     yield GaugeMetricFamily(
         "sensorstream_reasoner_unspecialised",
-        "1 while what streams alters the schema, so that the rules run as they are written.",
+        "1 while what streams alters the schema: rules run as written, exact but slower.",
         float(reasoner is not None and reasoner.unspecialised),
     )

@@ -135,29 +135,29 @@ class Pipeline:
 
     def _measure(self) -> None:
         tell = self._metrics.tell
-        told = "Messages that wait to be processed."
+        told = "Messages that wait for the engine now."
         tell("sensorstream_waiting_messages", told, lambda: len(self._queue))
-        told = "Bytes of the messages that wait to be processed."
+        told = "Bytes of the messages that wait for the engine."
         tell("sensorstream_waiting_bytes", told, lambda: self._queue.bytes)
-        told = "Senders whose next message is heavy, and waits for its turn among the heavy ones."
+        told = "Senders whose next message is large, and waits for its turn among such."
         tell("sensorstream_waiting_heavy_senders", told, lambda: self._queue.heavy_senders)
-        told = "Seconds for which the engine has been at the present entry."
+        told = "Seconds that the engine has been at this entry or a checkpoint; 0: it waits."
         tell("sensorstream_entry_seconds", told, lambda: self._in_work.seconds)
         told = "Number of the journal's last entry."
         tell("sensorstream_journal_entry", told, lambda: self._journal.seq)
         if not self._applies:
             return
-        told = "Number of the last entry whose effects are stored."
+        told = "Number of the last entry whose effects are stored; later ones are under way."
         tell("sensorstream_stored_entry", told, lambda: self._effects.stored)
-        told = "Application time: the latest time a message brought, in seconds or whole units."
+        told = "Application time: the latest of a message; of dates in seconds since 1970."
         tell("sensorstream_watermark", told, self._watermark)
         told = "Individuals in the window."
         tell("sensorstream_individuals", told, lambda: len(self._engine.window))
         told = "Messages that wait for earlier ones."
         tell("sensorstream_held_messages", told, lambda: self._engine.held)
-        told = "Triples in the cache knowledge base, inferred ones included."
+        told = "Triples in the cache, inferred ones and the ontology's included."
         tell("sensorstream_triples", told, lambda: len(self._engine.kb))
-        told = "Statements in the cache knowledge base, by where they come from."
+        told = "Triples by where they come from; one of several kinds counts in each."
         sizes = {part: partial(self._engine.kb.size, origin) for part, origin in _PARTS.items()}
         self._metrics.tell_parts("sensorstream_statements", told, "kind", sizes)
         self._metrics.watch_reasoner(lambda: self._engine.reasoner)

@@ -17,6 +17,6 @@ def _end_with_owner() -> None:
 
 
 if __name__ == "__main__":
-    # Who has the other side of this pipe, which the system closes after any end.
+    # The owner has the other end of this pipe, which the system closes however the owner ends.
     Thread(target=_end_with_owner, name="owner", daemon=True).start()
     main(["serve", *sys.argv[1:]], prog_name="sensorstream")

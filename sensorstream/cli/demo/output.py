@@ -1,4 +1,4 @@
-"""What the demo prints, with claims that must hold, and a webhook receiver as users write it."""
+"""The output of the demo, with claims that must hold, and a webhook receiver as users write it."""
 
 from __future__ import annotations
 
@@ -43,20 +43,16 @@ class DemoOutput:
         click.echo(f"   {text}")
 
     def quote(self, text: str) -> None:
-        """A message, a query or an answer, word for word."""
+        """Print a message, a query or an answer, word for word."""
         for line in text.strip().splitlines():
             click.echo(click.style(f"     {line}", fg="cyan"))
 
     def table(self, columns: list[str], rows: list[list[object]]) -> None:
-        """Rows of an answer."""
+        """Print the rows of an answer."""
         print_table(columns, rows, indent=5)
 
     def expect(self, holds: object, claim: str) -> None:
-        """Print a claim if it holds.
-
-        Raises:
-            ClaimFailed: it does not hold.
-        """
+        """Print a claim if it holds; raises ClaimFailed if it does not."""
         if not holds:
             raise ClaimFailed(f"the demo failed: it is not true that {claim}")
         click.echo(click.style("   ✓ ", fg="green") + claim)
@@ -69,8 +65,8 @@ class DemoOutput:
 class Receiver:
     """Listens on a free port of this machine; once it trusts a secret, signed requests alone count.
 
-    Use as a context manager. ``events`` are the CloudEvents received, each once, in order of
-    arrival; ``refused`` counts requests whose signature did not fit a known secret.
+    A context manager. ``events`` are the CloudEvents received, each once, in order of arrival;
+    ``refused`` counts requests whose signature did not fit a known secret.
     """
 
     def __init__(self) -> None:

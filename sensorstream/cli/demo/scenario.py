@@ -1,4 +1,4 @@
-"""What the demo does: a tracker, a city, their alerts, their history, and all that on Spark."""
+"""The course of the demo: a tracker, a city, their alerts, their history, and all that on Spark."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ WHERE { ?o a :TrafficObservation ; sosa:madeBySensor ?sensor ; :averageSpeed ?sp
 GROUP BY ?sensor ORDER BY ?sensor"""
 
 _ALERTS: Final = "SELECT rule, severity, text, key, time FROM history.alerts ORDER BY time, text"
-# An action is named after the number of its message in the journal, where the server also has the
-# entry of its webhook.
+# An action is named after its message's number in the journal, which also has the entry of the
+# server's webhook.
 _INDIVIDUALS: Final = """\
 SELECT regexp_replace(iri, '-m[0-9]+-', '-m-'), class, time
 FROM history.individuals ORDER BY 1, 2, 3"""
@@ -68,7 +68,7 @@ _PHASES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class RunningDeployment:
-    """One of the demo's two servers, running."""
+    """A running server, one of the demo's two."""
 
     name: str
     config: Path
@@ -86,9 +86,8 @@ class Scenario:
         stack: ExitStack,
         look_around: Callable[[], None] | None = None,
     ) -> None:
-        """``data`` is a CityBench folder; without one the city is made up.
-
-        ``look_around`` returns when the servers, which are left running for it, are to stop.
+        """``data`` is a CityBench folder; without one the city is made up. ``look_around`` returns
+        when the servers, which are left running for it, are to stop.
         """
         self._folder = folder
         self._data = data
@@ -97,12 +96,7 @@ class Scenario:
         self._output = DemoOutput()
 
     def run(self) -> None:
-        """Run everything.
-
-        Raises:
-            ClaimFailed: something did not happen as it should.
-            SensorStreamError: a part failed.
-        """
+        """Run everything; raises ClaimFailed for a missing effect, or another SensorStreamError."""
         tracking, city = self._start()
         receiver = self._register(tracking, city)
         self._track(tracking)
@@ -175,7 +169,7 @@ class Scenario:
             {"Actor", "ConfidentDetection"} <= set(classes),
             f"HermiT infers that this human is also: {', '.join(classes)}",
         )
-        # Later than the paper's message: the individual that was seen longest ago leaves first.
+        # Later than the paper's message, because the individual seen longest ago leaves first.
         later = tracker_messages(_TRACKER_MESSAGES, start=2679)
         tally = self._send(client, later, _TRACKER_MESSAGES)
         out.expect(

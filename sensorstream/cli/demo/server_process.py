@@ -19,11 +19,7 @@ _STOP_SECONDS: Final = 30.0
 
 
 def run_stream(config: Path) -> None:
-    """``sensorstream stream --once``, until all of the journal is stored.
-
-    Raises:
-        SparkError: it failed; the last line of its log says why.
-    """
+    """Run ``sensorstream stream --once`` to its end; raises SparkError with its log's last line."""
     log = config.parent / "stream.log"
     command = [sys.executable, "-m", "sensorstream", "stream", "-c", str(config), "--once"]
     with log.open("wb") as output:
@@ -34,9 +30,8 @@ def run_stream(config: Path) -> None:
 
 
 class ServerProcess:
-    """``sensorstream serve`` on a port, by default a free one.
-
-    What it logs goes to ``server.log`` beside the file.
+    """``sensorstream serve`` on a port, by default a free one; it logs to ``server.log`` beside the
+    file.
 
     Use as a context manager: leaving stops the server, and so does the end of this process.
     """
@@ -49,12 +44,12 @@ class ServerProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
-                # Ctrl-C goes to this process only, which then stops that one.
+                # Ctrl-C goes to this process only, which then stops the server.
                 start_new_session=True,
             )
 
     def url(self) -> str:
-        """The URL of the server; waits until it listens.
+        """The URL of the server, once it listens.
 
         Raises:
             ServerUnreachable: it ended, or does not listen within two minutes.
@@ -74,7 +69,7 @@ class ServerProcess:
         return told.decode().strip().removeprefix(_READY)
 
     def stop(self) -> int:
-        """Ask it to stop; its exit code."""
+        """Ask the server to stop; returns its exit code."""
         self._process.terminate()
         try:
             return self._process.wait(_STOP_SECONDS)

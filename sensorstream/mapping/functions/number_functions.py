@@ -242,7 +242,7 @@ NUMBER_CALLS: Final = (
         Definition(
             sign,
             f"{sign} NUMBER",
-            "arithmetic on exact decimals",
+            "arithmetic on exact decimals; 28 digits if a division has no finite result",
             "0",
             (needs("operand", "number"),),
             _arithmetic,
@@ -260,7 +260,7 @@ NUMBER_CALLS: Final = (
     Definition(
         "number",
         'number, number decimal "," or number decimal "," thousands "."',
-        "a number in a local format as 1234.5",
+        "a number in a local format as 1234.5; ' ' is any space",
         '(?:decimal "(?: thousands ")?|thousands ")?',
         (may("decimal", "text", "decimal"), may("thousands", "text", "thousands")),
         _number,
@@ -268,7 +268,7 @@ NUMBER_CALLS: Final = (
     Definition(
         "unit",
         'unit "FROM" to "TO", or unit to "TO" of a number with its unit behind it',
-        "a number in another unit",
+        "a number in another unit, by the names of pint",
         '(?:" )?to "',
         (may("from", "text"), needs("to", "text", "to")),
         _unit,
@@ -276,7 +276,7 @@ NUMBER_CALLS: Final = (
     Definition(
         "boolean",
         'boolean, or boolean "YES" or "TEXT" … not "NO" or "TEXT" …',
-        "true or false",
+        "true or false; without texts true, 1, yes, y, on and false, 0, no, n, off in any case",
         f"(?:{_TEXTS} not {_TEXTS})?",
         (
             Parameter("true", "text", between="or", required=False),

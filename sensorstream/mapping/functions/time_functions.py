@@ -325,7 +325,7 @@ TIME_CALLS: Final = (
         "date",
         'date FORMAT or FORMAT … in "ZONE" or in value, where FORMAT is "%d.%m.%Y" or one of '
         f"{', '.join(_WORDS)}",
-        "an xsd:dateTime in UTC",
+        "an xsd:dateTime in UTC, by the first format that fits",
         f'{_TIME}(?: or {_TIME})*(?: in (?:"|value))?',
         (_FORMAT, Parameter("zone", "text", "in", words=frozenset(("value",)), required=False)),
         _date,
@@ -341,10 +341,10 @@ TIME_CALLS: Final = (
     Definition(
         "duration",
         f"duration FORMAT or FORMAT …, where FORMAT is one of {', '.join(_FORMATS)}",
-        "an xsd:duration in its shortest form",
+        "a duration in its shortest form (PT1M30S), by the first format that fits",
         f"{_LENGTH}(?: or {_LENGTH})*",
         (Parameter("format", "word", between="or"),),
         _duration,
     ),
-    Definition("seconds", "seconds", "the seconds of a duration, as a number", "", (), _seconds),
+    Definition("seconds", "seconds", "seconds of a duration: 150 of PT2M30S", "", (), _seconds),
 )

@@ -23,7 +23,7 @@ from sensorstream.sparql.algebra import Expression, Path, TriplePattern, Variabl
 from sensorstream.sparql.query_printer import part_text
 
 _MOST_WAYS: Final = 64
-"""Blocks that the alternatives of the paths of one block come to."""
+"""Blocks that the alternatives of paths (|, !) in one block of a pattern in time come to."""
 
 
 @dataclass(frozen=True, slots=True)

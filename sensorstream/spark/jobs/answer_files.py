@@ -1,8 +1,7 @@
-"""Answers of Spark as files: Spark writes them in parts, one Parquet file is what is kept.
+"""Answers of Spark as files: Spark writes them in parts, one Parquet file is kept.
 
 The answer to SQL has its columns. That to SPARQL has a column for each variable, with terms as
-N-Triples; of a graph they are three, of ASK there is one truth value. A plan
-is a table of its parts.
+N-Triples; a graph has three columns, ASK one truth value. A plan is a table of its parts.
 """
 
 from __future__ import annotations
@@ -41,12 +40,11 @@ _NOTHING: Final = ""
 
 
 def write_table(answer: DataFrame, names: Sequence[str], folder: Path) -> int:
-    """Write the rows of an answer to SQL, in their order, as ``answer.parquet``; how many.
+    """Write the rows of an answer to SQL, in their order, as ``answer.parquet``; returns their
+    number.
 
-    Args:
-        answer: to be computed.
-        names: of its columns; two may be the same.
-        folder: is there; on a cluster, shared with the executors.
+    Two of ``names`` may be the same; ``folder`` exists and, on a cluster, is shared with the
+    executors.
 
     Raises:
         SparkError: the executors wrote the parts elsewhere.
@@ -59,7 +57,7 @@ def write_table(answer: DataFrame, names: Sequence[str], folder: Path) -> int:
     )
 
     def converted(batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
-        # Spark writes lengths of time as whole numbers.
+        # Spark writes durations as whole numbers.
         pairs = zip(batch.columns, schema, strict=True)
         return pa.record_batch([column.cast(field.type) for column, field in pairs], schema=schema)
 
@@ -123,14 +121,14 @@ def read_answer(file: IO[bytes]) -> Answer:
 def _computed(
     answer: DataFrame, folder: Path
 ) -> tuple[pyarrow.Schema, Iterator[pyarrow.RecordBatch]]:
-    """Let Spark compute an answer; its types, and its rows, which are gone when they were read.
+    """Let Spark compute an answer; gives its types and its rows, which are gone once they are read.
 
     Spark's tasks write parts of it at once, so neither this process nor the JVM holds it whole.
     """
     from pyspark.sql.pandas.types import to_arrow_schema
     from pyspark.sql.types import NullType
 
-    # Parquet, as Spark writes it, has neither two columns of one name nor one without a type.
+    # Spark writes no Parquet with two columns of one name or one without a type.
     answer = answer.toDF(*(f"c{number}" for number in range(len(answer.columns))))
     for field in answer.schema.fields:
         if isinstance(field.dataType, NullType):
@@ -161,7 +159,7 @@ def _keep(
     converted: Callable[[pyarrow.RecordBatch], pyarrow.RecordBatch],
     folder: Path,
 ) -> int:
-    """Write what is kept, and remove the parts; the number of rows."""
+    """Write the kept file, and remove the parts; returns the number of rows."""
     import pyarrow.parquet as pq
 
     rows = 0

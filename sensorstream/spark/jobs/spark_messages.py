@@ -1,4 +1,4 @@
-"""What is asked of Spark's worker, and what it tells meanwhile.
+"""Messages to and from Spark's worker.
 
 The caller sends a :class:`Task` first, then :class:`.Ask` with a :class:`JobQuestion`, one at a
 time. ``Begun`` tells that Spark has started, ``Over`` has the number of the answer's rows.
@@ -19,7 +19,7 @@ SPARQL = "sparql"
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a worker is for: a history; ``timeout`` is PostgreSQL's in seconds."""
+    """The history that a worker is for; ``timeout`` is PostgreSQL's in seconds."""
 
     place: HistoryPlace
     timeline: Timeline
@@ -29,9 +29,8 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class JobText:
-    """A question as it was asked: ``sql``, or ``sparql`` perhaps with a valid time.
-
-    ``plan``: not the answer is wanted, but how Spark would find it.
+    """A question as it was asked: ``sql``, or ``sparql`` perhaps with a valid time; with ``plan``
+    Spark only plans the answer.
     """
 
     language: str
@@ -48,10 +47,7 @@ class JobText:
 
 @dataclass(frozen=True, slots=True)
 class JobQuestion:
-    """What is to be answered into a folder.
-
-    ``schema`` is that of the ontology; ``most_bytes`` is how large the answer may be.
-    """
+    """A question to be answered in at most ``most_bytes``; ``schema`` is that of the ontology."""
 
     text: JobText
     schema: Schema
@@ -61,7 +57,7 @@ class JobQuestion:
 
 @dataclass(frozen=True, slots=True)
 class SparkProgress:
-    """How many of the tasks and stages that Spark knows of by now are done."""
+    """The number of tasks and stages that are done, of those that Spark knows of by now."""
 
     tasks_done: int = 0
     tasks: int = 0

@@ -1,7 +1,7 @@
 """The process that holds a warm Spark and answers one question after the other.
 
-It ends with its caller: when the pipe between them closes it stops Spark, also if the caller was
-killed, and then kills its group of processes, whatever they do. Who ends this process ends all.
+It ends with its caller: when the pipe between them closes, it stops Spark, even if the caller was
+killed, and then kills its group of processes. So the end of this process ends all.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _LOOK: Final = 0.3
 _FAREWELL: Final = 20.0
 """Seconds that Spark may take to stop; one that starts gets none."""
 _CONFIGURATION: Final = {
-    # Spark's own default is a type of Parquet that has no time zone.
+    # Spark's own default is a type of Parquet without a time zone.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
 }
 
@@ -62,7 +62,7 @@ class JobWorker:
         self._views: tuple[View, ...] = ()
 
     def serve(self) -> None:
-        """Do what the caller says, until the pipe closes or Spark breaks down."""
+        """Do the caller's tasks, until the pipe closes or Spark breaks down."""
         while True:
             running = self._running
             try:
@@ -86,7 +86,7 @@ class JobWorker:
         self._running.start()
 
     def _watch(self, running: _Running) -> bool:
-        """Tell how far a question is; True: Spark cannot be used any more."""
+        """Tell how far a question is; returns whether Spark cannot be used any more."""
         over = not running.is_alive()
         progress = running.look()
         if progress is not None:
@@ -130,7 +130,7 @@ class _Running(Thread):
             self.event = Failed(self._because(told))
 
     def look(self) -> SparkProgress | None:
-        """How far it is, if that is news; ends it if it was cancelled or has grown too large."""
+        """The progress, if it is news; ends the question if cancelled or grown too large."""
         from py4j.protocol import Py4JError
 
         if _size(self._asked.folder) > self._asked.most_bytes:
@@ -142,7 +142,7 @@ class _Running(Thread):
                 return None
             progress = self._progress()
         except (Py4JError, OSError):
-            # The thread of the question meets the same, and says it.
+            # The question's thread meets the same error, and says it.
             return None
         news = progress if progress != self._told else None
         self._told = progress
@@ -214,7 +214,7 @@ def _size(folder: Path) -> int:
 
 def main(connection: Connection, folder: str) -> None:
     """Serve until the caller hangs up; ``folder`` is for Spark's own files."""
-    # A terminal's Ctrl-C is for the caller, who then says what is to end.
+    # Ctrl-C of a terminal is for the caller, who then says what is to end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     scratch, started = Path(folder), Flag()
     watched = (connection.fileno(), scratch, started)

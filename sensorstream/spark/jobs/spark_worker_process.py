@@ -32,11 +32,9 @@ _STOPPING: Final = 10.0
 
 
 class WorkerProcess(Child):
-    """A process with a warm Spark; answers one question at a time.
+    """A process with a warm Spark for a ``task``; answers one question at a time.
 
-    Args:
-        task: what it is for.
-        scratch: a folder for Spark's own files, made here and removed at the end.
+    ``scratch`` is a folder for Spark's own files, made here and removed at the end.
     """
 
     def __init__(self, task: Task, scratch: Path) -> None:
@@ -60,14 +58,14 @@ class WorkerProcess(Child):
         told: Callable[[SparkProgress], None],
         cancelled: Callable[[], bool],
     ) -> int:
-        """Answer a question into a folder; the rows of the answer.
+        """Answer a question into a folder; returns the number of rows.
 
         Args:
-            question: what is asked.
-            schema: that of the ontology, from which the views are made.
-            folder: is there, and empty.
+            question: the text.
+            schema: the ontology's, from which the views are made.
+            folder: exists, and is empty.
             most_bytes: how large the answer may be.
-            told: is told how far it is.
+            told: gets the progress.
             cancelled: is asked now and then whether to end.
 
         Raises:
@@ -130,7 +128,7 @@ class JobRunner:
         self._task = task
 
     def check(self, question: JobText) -> None:
-        """Refuse what cannot be answered before it waits for Spark; no JVM is started.
+        """Refuse a question that cannot be answered before it waits for Spark; no JVM is started.
 
         Raises:
             QueryError, UnsupportedQuery: it cannot be answered, with the place.
@@ -139,7 +137,7 @@ class JobRunner:
         """
         require("spark", "a question to Spark")
         task = self._task
-        # What translates is loaded with the first question: most servers get none.
+        # The translation is loaded with the first question, because most servers get none.
         if question.language == SPARQL:
             from sensorstream.spark.sparql.spark_query import check
 

@@ -3,10 +3,9 @@
 A number is a text, its *key* (:func:`.sortable`): keys are in the order of the numbers, and equal
 where these are, so Spark compares, sorts and groups them as texts.
 
-What needs the value itself is written in Java (``numbers.java``): a function of Python would need
-processes beside Spark's, and Spark calls such functions for rows that a CASE leaves out. So are
-the functions of times (``times.java``). The Java runtime that comes as a wheel has no compiler;
-Spark has one for its own code.
+Functions of the value are written in Java (``numbers.java``, and ``times.java`` for times): those
+of Python would need processes beside Spark's, and Spark calls them for rows that a CASE leaves out.
+The Java runtime that comes as a wheel has no compiler; Spark has one for its own code.
 """
 
 from __future__ import annotations
@@ -79,7 +78,7 @@ def _loader(spark: SparkSession) -> Any:
     """The loader of the compiled classes; each executor gets them as a file."""
     jvm, session = spark._jvm, spark._jsparkSession  # noqa: SLF001
     loader = session.sharedState().jarClassLoader()
-    # It is deleted when Spark stops.
+    # The file is deleted when Spark stops.
     path = Path(spark.sparkContext._temp_dir) / _JAR  # noqa: SLF001
     if not path.exists():
         with zipfile.ZipFile(path, "w") as jar:

@@ -39,7 +39,7 @@ _LIVE: Final = (GRAPH_WINDOW, GRAPH_STATIC)
 
 
 def check(question: CheckedQuestion) -> None:
-    """Refuse what Spark cannot answer, before it starts.
+    """Refuse a question that Spark cannot answer, before it starts.
 
     Raises:
         QueryError, UnsupportedQuery: it cannot be answered.
@@ -68,12 +68,11 @@ def check(question: CheckedQuestion) -> None:
 def ask(
     spark: SparkSession, place: HistoryPlace, question: CheckedQuestion, *, row_limit: int
 ) -> Answer:
-    """Answer a question to history with a running Spark; all executors must reach that.
-
-    ``row_limit`` is how many solutions or triples there may be.
+    """Answer a question to history with a running Spark, in at most ``row_limit`` solutions or
+    triples; all executors must reach the history.
 
     Raises:
-        QueryError: the query cannot be answered; or, as its rows are read, that they are too many.
+        QueryError: it cannot be answered; or, as its rows are read, that they are too many.
         UnsupportedQuery: it has a part that Spark cannot say with the same meaning.
         SparkError: Spark breaks down.
         HistoryError: the history cannot be reached.
@@ -149,10 +148,8 @@ def over_snapshot(spark: SparkSession, snapshot: HistorySnapshot, text: SparkTex
 
 
 def closure_of(spark: SparkSession, snapshot: HistorySnapshot, closure: RecursiveRows) -> DataFrame:
-    """The rows of a closure.
-
-    In each round only the rows that are new are looked at; none comes twice, so it ends where
-    there are cycles, too.
+    """The rows of a closure. A round looks only at the rows that are new; none comes twice, so it
+    also ends where there are cycles.
     """
     columns = list(closure.columns)
     new = over_snapshot(spark, snapshot, closure.first).toDF(*columns).distinct().localCheckpoint()
@@ -162,7 +159,7 @@ def closure_of(spark: SparkSession, snapshot: HistorySnapshot, closure: Recursiv
     while not new.isEmpty():
         new.createOrReplaceTempView(closure.name)
         found = spark.sql(closure.more).toDF(*columns).distinct()
-        # Without the plans of the rounds before.
+        # Without the plans of the earlier rounds.
         new = found.join(known, columns, "left_anti").localCheckpoint()
         known = known.union(new).localCheckpoint()
     return known

@@ -1,6 +1,6 @@
-"""What a row of the table of functions says, and a call that is answered from one.
+"""Rows of the table of functions, and the translation of a call by the row that fits.
 
-What rows cannot say, how Spark's text of a call depends on its arguments, are functions here.
+The functions here write Spark's text of a call where it depends on the arguments.
 """
 
 from __future__ import annotations
@@ -67,10 +67,10 @@ class ListedCall:
 
 @dataclass(frozen=True, slots=True)
 class Of:
-    """A value of one of these kinds; ``literal``: what a literal in quotes is.
+    """An argument of one of these kinds; ``literal`` is the kind of a literal in quotes.
 
-    ``to``: the kind that the value is given. ``sorted``, ``cased``: it must be one that both
-    systems sort, or change the case of, alike. ``why``: the reason to refuse another kind.
+    ``to``: the kind that the value is given. ``sorted``, ``cased``: both systems must sort it, or
+    change its case, alike. ``why``: the reason to refuse another kind.
     """
 
     kinds: tuple[PostgresType, ...]
@@ -99,8 +99,8 @@ class Of:
 class WrittenLiteral:
     """A literal in the text of the query.
 
-    It is a whole number from ``least`` on; one of ``words``, as Spark has them; else a text that is
-    not empty, or may be ``empty``; ``once``: each character stands in it once.
+    It is a whole number from ``least`` on, one of ``words``, which are mapped to Spark's, or a
+    text, which may be ``empty``. ``once``: no character stands in it twice.
     """
 
     what: str
@@ -137,10 +137,10 @@ Body: TypeAlias = Callable[[ListedCall, Sequence[TypedSql], SqlScope], TypedSql]
 
 @dataclass(frozen=True, slots=True)
 class FunctionRow:
-    """A function or operator with arguments of some kinds: its result, and what Spark has for it.
+    """A function or operator with arguments of some kinds: its result, and its form in Spark.
 
     ``result`` is None where it is the type of the first argument. ``spark`` is a name, a template
-    over ``:a``, ``:b``, ... or what writes it; ``then`` a template over what the others give.
+    over ``:a``, ``:b``, ... or a function; ``then`` a template over what the others give.
     """
 
     result: SqlType | None
@@ -156,7 +156,7 @@ class FunctionRow:
         return 0 <= len(self.arguments) - count <= self.optional
 
     def at(self, place: int) -> Argument:
-        """What stands at a place of a call."""
+        """The argument declared for a place of a call; the last one repeats."""
         return self.arguments[min(place, len(self.arguments) - 1)]
 
     def fits(self, values: Sequence[TypedSql | None]) -> bool:
@@ -194,15 +194,11 @@ def row(
 
 
 def answered(rows: tuple[FunctionRow, ...], call: ListedCall, scope: SqlScope) -> TypedSql:
-    """A call on Spark, by the first row with its kinds of arguments, else the last.
-
-    Raises:
-        QueryError: it has other arguments.
-    """
+    """Translate a call by the first row that fits its arguments; raises QueryError if none does."""
     rows = tuple(each for each in rows if each.takes(len(call.arguments)))
     if not rows:
         raise refused(call.node, "with so many arguments it is not on the list")
-    # Once for all rows: calls are nested deeply.
+    # Computed once for all rows, because calls may be nested deeply.
     values = [
         scope.value(node) if any(isinstance(each.at(place), Of) for each in rows) else None
         for place, node in enumerate(call.arguments)
@@ -299,7 +295,7 @@ def concatenated(call: ListedCall, given: Sequence[TypedSql], _: SqlScope) -> Ty
     texts = []
     for each, node in zip(given, call.arguments, strict=True):
         if each.kind is PostgresType.BOOLEAN:
-            # Here PostgreSQL writes t and f, in a cast true and false.
+            # PostgreSQL writes t and f here, and true and false in a cast.
             each = spark("CASE WHEN :a THEN 't' WHEN NOT :a THEN 'f' END", TEXT, each.tree)
         texts.append(as_text(each, node).tree)
     return spark("CONCAT_WS", TEXT, *separator, *texts)
@@ -318,17 +314,17 @@ def rounded_to(call: ListedCall, given: Sequence[TypedSql], scope: SqlScope) -> 
             and value.kind is PostgresType.NUMERIC
             and digits <= _FEW_DIGITS
         ):
-            # At once, since a small double has more digits than Spark's numerics.
+            # In one step, since a small double has more digits than Spark's numerics.
             type_ = SqlType(PostgresType.NUMERIC, digits)
             return spark(f"CAST(:a AS DECIMAL(38, {digits}))", type_, rounded(double, digits).tree)
     numeric = converted(value, PostgresType.NUMERIC, call.node)
-    # PostgreSQL adds zeros up to the digits, Spark leaves a shorter one as it is: the same value.
+    # PostgreSQL adds zeros up to the digits, Spark does not: the value is the same.
     type_ = SqlType(PostgresType.NUMERIC, min(digits, numeric.type.scale))
     return spark(f"ROUND(:a, {digits})", type_, numeric.tree)
 
 
 def of_common(call: ListedCall, given: Sequence[TypedSql], scope: SqlScope) -> TypedSql:
-    """One of several values of one type: the first, the smallest, the largest."""
+    """Translate COALESCE, LEAST or GREATEST, whose values get one common type."""
     values = common(given, call.node)
     if call.name in _BY_SIZE:
         ordered(values[0], call.node, by_code_point=scope.by_code_point)
@@ -384,7 +380,7 @@ def neighbour(call: ListedCall, given: Sequence[TypedSql], _: SqlScope) -> Typed
 
 
 def collected(call: ListedCall, given: Sequence[TypedSql], scope: SqlScope) -> TypedSql:
-    """``array_agg(x ORDER BY k)`` and ``string_agg(x, ',' ORDER BY k)``.
+    """Translate ``array_agg(x ORDER BY k)`` and ``string_agg(x, ',' ORDER BY k)``.
 
     Spark collects in any order, so each value comes with its keys and is sorted after.
     """

@@ -1,8 +1,8 @@
-"""What means the same on Spark, as PostgreSQL calls it, and what is written there.
+"""Functions and operators that mean the same on Spark: PostgreSQL's name and Spark's text.
 
-An operator has the name that it has between its operands. What rows do not say enough of has a
-function of :mod:`.function_rows` in one. A name that is not here is refused; those that people miss
-have the way out beside them.
+An operator is named as between its operands. A row that does not say enough has a function of
+:mod:`.function_rows`. A name that is not here is refused; ``WAYS`` has the way out for those that
+people miss.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from sensorstream.sql.postgres.sql_scope import (
 )
 
 Table: TypeAlias = Mapping[str, tuple[FunctionRow, ...]]
-# Characters that Java changes to several, and PostgreSQL to one or to none.
+# Characters that Java changes to several others, and PostgreSQL to one or none.
 _CASED: Final = (
     "CASE WHEN :a RLIKE '[%s]' "
     "THEN RAISE_ERROR('Spark changes the case of a letter here otherwise than PostgreSQL') "
@@ -121,7 +121,7 @@ _MICROSECONDS: Final = (
 _FIELD: Final = "CAST(%s AS DECIMAL(10, 0))"
 _TO_MICROSECONDS: Final = SqlType(PostgresType.NUMERIC, 6)
 
-# Of the names of two words the second is that of a field.
+# In a name of two words the second is the name of a field.
 OPERATORS: Final[Table] = {
     **{
         f"extract {field}": row(NUMERIC, _FIELD % cell, of(*TIMES))
@@ -201,7 +201,7 @@ PLAIN: Final[Table] = {
     "floor": _DOWN,
     "ceil": _UP,
     "ceiling": _UP,
-    # Of doubles, a half goes to the even neighbour.
+    # A double half way goes to the even neighbour.
     "round": row(NUMERIC, "ROUND(:a, 0)", EXACT)
     + row(DOUBLE, "RINT", AS_DOUBLE)
     + row(NUMERIC, bodies.rounded_to, NUMBER, WrittenLiteral("the number of digits", 0)),
@@ -235,10 +235,10 @@ _SORTED: Final = Of(
 )
 _CONDITION: Final = Of((PostgresType.BOOLEAN,), why=TRUTH.why)
 
-# Those that may stand over a window, too; then the rest.
+# ``MOVING``: the aggregates that may stand over a window, too. ``AGGREGATES``: all.
 MOVING: Final[Table] = {
     "count": row(BIGINT, "COUNT(*)") + row(BIGINT, "COUNT", ANY),
-    # Of bigint a numeric in PostgreSQL, which has no end; Spark's bigint has one.
+    # The sum of bigints is a numeric without bounds in PostgreSQL, a bigint in Spark.
     "sum": row(BIGINT, "SUM", of(PostgresType.INTEGER))
     + row(DOUBLE, "SUM", of(PostgresType.DOUBLE))
     + row(None, "SUM", of(PostgresType.NUMERIC, PostgresType.BIGINT, to=PostgresType.NUMERIC)),
@@ -259,11 +259,11 @@ AGGREGATES: Final[Table] = {
     "percentile_cont": row(DOUBLE, bodies.percentile, ALL),
     "percentile_disc": row(DOUBLE, bodies.percentile, ALL),
 }
-# Those whose result depends on an order; then those that have it within a group.
+# ``SORTING``: their result depends on an order; ``WITHIN``: the order stands in WITHIN GROUP.
 SORTING: Final = ("array_agg", "string_agg", "percentile_cont", "percentile_disc")
 WITHIN: Final = SORTING[2:]
 
-# Of the rows of a frame; then those that take no frame.
+# ``FRAMED``: functions of the rows of a frame; ``OVER_WINDOWS``: also those without a frame.
 FRAMED: Final[Table] = {
     "first_value": row(None, "FIRST_VALUE", ANY),
     "last_value": row(None, "LAST_VALUE", ANY),

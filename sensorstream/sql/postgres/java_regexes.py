@@ -52,7 +52,7 @@ _PART: Final = re.compile(
 
 
 def regular_expression(given: str, node: exp.Expr) -> str:
-    """The expression for Java; only whether it matches is the same, not what.
+    """Translate an expression for Java; it matches the same texts, perhaps at another place.
 
     Raises:
         QueryError: it has something that the two read differently, or that is not on the list.
@@ -75,7 +75,7 @@ def regular_expression(given: str, node: exp.Expr) -> str:
 
 Rule = Callable[[exp.Expr, SqlScope], TypedSql]
 _BOTH: Final = ("this", "expression")
-# What is a call of the table in other words: its name there, and the arguments.
+# Syntax that is another form of a call of the table: its name there, and the arguments.
 _CALLS: Final[Mapping[type[exp.Expr], tuple[str, tuple[str, ...]]]] = {
     exp.Add: ("+", _BOTH),
     exp.Sub: ("-", _BOTH),
@@ -97,14 +97,14 @@ _CALLS: Final[Mapping[type[exp.Expr], tuple[str, tuple[str, ...]]]] = {
     exp.Extract: ("extract", ("expression",)),
     exp.CurrentDate: ("current_date", ()),
     exp.CurrentTimestamp: ("now", ()),
-    # Of JOIN USING, and of literals side by side.
+    # They come from JOIN USING, and from literals side by side.
     exp.Coalesce: ("coalesce", ("this", "expressions")),
     exp.Concat: ("concat", ("expressions",)),
 }
 
 
 def _operator(node: exp.Expr, scope: SqlScope) -> TypedSql:
-    """What is a call of the table in other words."""
+    """Translate syntax that is another form of a call of the table."""
     name, keys = _CALLS[type(node)]
     only(node, *_BOTH, *keys, "typed", "safe", "coalesce")
     if isinstance(node, exp.Extract):
@@ -172,7 +172,7 @@ def _exists(node: exp.Expr, scope: SqlScope) -> TypedSql:
 
 def _connected(node: exp.Expr, scope: SqlScope) -> TypedSql:
     only(node, "this", "expression")
-    # Long chains lean to the left, so this is a loop: the depth of the tree is not that of a call.
+    # A loop, because long chains lean to the left and would nest calls as deeply as the tree.
     parts: list[exp.Expr] = []
     here: exp.Expr = node
     while type(here) is type(node):
@@ -274,7 +274,7 @@ def _text_and_pattern(node: exp.Expr, scope: SqlScope) -> tuple[TypedSql, str]:
 
 
 def _pattern(given: str, escape: str, node: exp.Expr) -> str:
-    """The pattern of LIKE with a backslash before what it means as it is, and nowhere else."""
+    """The pattern of LIKE with a backslash before literal signs, and nowhere else."""
     if len(escape) > 1:
         raise refused(node, "the escape must be one character")
     told: list[str] = []
@@ -305,7 +305,7 @@ def by_value(given: exp.Expr, scope: SqlScope) -> exp.Ordered:
 
 
 def ordered_by(tree: exp.Expr, given: exp.Expr) -> exp.Ordered:
-    """A key of an order; what it sorts by is in Spark's SQL already."""
+    """A key of an order, whose expression is in Spark's SQL already."""
     return exp.Ordered(
         this=tree.copy(),
         desc=bool(given.args.get("desc")),

@@ -37,11 +37,7 @@ def scope_of(views: Mapping[str, Columns], *, by_code_point: bool) -> SqlScope:
 
 
 def query(node: exp.Expr, scope: SqlScope) -> tuple[exp.Expr, Outputs]:
-    """A query for Spark, and its columns.
-
-    Raises:
-        QueryError: a part of it is refused.
-    """
+    """Translate a query for Spark, with its columns; raises QueryError if a part is refused."""
     match node:
         case exp.Select():
             return _select(node, scope)
@@ -153,7 +149,7 @@ def _source(node: exp.Expr, scope: SqlScope, tables: dict[str, Columns]) -> exp.
     match node:
         case exp.Subquery():
             only(node, "this", "alias")
-            # It does not see what stands beside it.
+            # A subquery does not see the tables beside it.
             tree, columns = scope.query(node.this, replace(scope, tables={}, windows={}))
             columns = _renamed(columns, names)
             tree = _named(tree, columns)
@@ -268,7 +264,7 @@ def _group_by(group: exp.Expr, outputs: Mapping[str, exp.Expr], scope: SqlScope)
 
 
 def _empty_sets(group: exp.Expr | None) -> int:
-    """How many of the sets that a query groups by are empty."""
+    """The number of empty sets among those that a query groups by."""
     if group is None:
         return 0
     found = 1
@@ -283,7 +279,7 @@ def _empty_sets(group: exp.Expr | None) -> int:
 
 
 def _with_totals(node: exp.Select, built: exp.Select, times: int) -> exp.Expr:
-    """A grouped SELECT for Spark with the totals that are missing if it has no rows to group.
+    """Add the totals that a grouped SELECT for Spark lacks if it has no rows to group.
 
     Raises:
         QueryError: they cannot be told apart from the groups.
@@ -342,14 +338,9 @@ def _ordinal(node: exp.Expr, names: Sequence[str]) -> int | None:
 def _order_result(
     node: exp.Expr, built: exp.Expr, columns: Outputs, scope: SqlScope, *, by_values: bool
 ) -> None:
-    """Give a built query ORDER BY, LIMIT and OFFSET of the one that was read.
+    """Give a built query the ORDER BY, LIMIT and OFFSET of the one that was read.
 
-    Args:
-        node: the query as it was read.
-        built: the one for Spark.
-        columns: of its result, by which it can be ordered.
-        scope: of what it is ordered by.
-        by_values: it can be ordered by other expressions, too.
+    ``columns`` are those of its result; ``by_values``: other expressions may order it, too.
     """
     names = [name for name, _ in columns]
     keys = []

@@ -34,8 +34,8 @@ class PostgresType(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SqlType:
-    """``scale``: digits after the point of a numeric on Spark. ``loose``: PostgreSQL keeps fewer of
-    them in some rows. ``item`` belongs to an array.
+    """A type. ``scale``: digits after the point of a numeric on Spark. ``loose``: PostgreSQL keeps
+    fewer of them in some rows. ``item`` belongs to an array.
     """
 
     kind: PostgresType
@@ -65,11 +65,11 @@ NUMBERS: Final = (
 )
 TIMES: Final = (PostgresType.DATE, PostgresType.LOCAL, PostgresType.MOMENT)
 
-# The digits after the point of a quotient, a mean, or a double made numeric; and the most in all.
+# Digits after the point of a quotient, of a mean, of a double made numeric; and the most in all.
 QUOTIENT_SCALE: Final = 20
 MOST_DIGITS: Final = 38
 
-# Of each type PostgreSQL's number, that of its arrays, and Spark's name; see
+# For each type PostgreSQL's number, that of its arrays, and Spark's name; see
 # https://github.com/postgres/postgres/blob/master/src/include/catalog/pg_type.dat
 _TYPES: Final[Mapping[PostgresType, tuple[int, int | None, str]]] = {
     PostgresType.BOOLEAN: (16, 1000, "BOOLEAN"),
@@ -106,7 +106,7 @@ class TypedSql:
 
 
 def spark(cell: str, type_: SqlType, /, *parts: exp.Expr) -> TypedSql:
-    """What Spark has by the cell of a table, with parts that are Spark's already."""
+    """Spark's tree of the cell of a table, with parts that are Spark's already."""
     return TypedSql(made(cell, "spark", *(each.copy() for each in parts)), type_)
 
 
@@ -119,7 +119,8 @@ _LONGEST = 60
 
 @dataclass(frozen=True, slots=True)
 class SqlScope:
-    """``tables`` and ``outputs`` map names to types; ``outer`` is the query around.
+    """The names that a query sees: ``tables``, ``outputs`` with their types; ``outer`` is around
+    it.
 
     ``by_code_point``: PostgreSQL compares texts and changes their case by code points.
     """
@@ -138,7 +139,7 @@ class SqlScope:
         return self.read(node, self)
 
     def inner(self) -> SqlScope:
-        """For a query inside this one."""
+        """The scope of a query inside this one."""
         return replace(self, tables={}, windows={}, outer=self)
 
     def column(self, node: exp.Column) -> tuple[str, SqlType]:
@@ -156,23 +157,14 @@ class SqlScope:
 
 
 def refused(node: exp.Expr, reason: str) -> QueryError:
-    """The error for a part of a query: what it is, why, and the way out.
-
-    Args:
-        node: a part of the tree as it was read.
-        reason: why, and what to write instead, as a clause.
-    """
+    """The error for a part of a query, as read; ``reason`` also says what to write instead."""
     text = node.sql(dialect="postgres", comments=False)
     short = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
     return QueryError(f"not on Spark: {short}: {reason}", position=position(node))
 
 
 def only(node: exp.Expr, *known: str) -> None:
-    """Refuse a node with arguments that its translation does not look at.
-
-    Raises:
-        QueryError: there is one.
-    """
+    """Refuse, by a QueryError, a node with arguments that its translation does not look at."""
     for name, value in node.args.items():
         if value not in (None, False, []) and name not in known:
             raise refused(node, f"'{name.strip('_')}' is not on the list here")
@@ -196,7 +188,7 @@ def whole(node: exp.Expr | None, least: int, around: exp.Expr, what: str) -> int
 
 
 def position(node: exp.Expr) -> Position | None:
-    """Where a part of a query begins, if its tree tells."""
+    """The place where a part of a query begins, if its tree tells."""
     for each in node.walk():
         meta = each.meta
         if "line" in meta:

@@ -1,6 +1,6 @@
-"""Values: literals, which get their type from where they stand, casts, and one type for several.
+"""Literals, which get their type from where they stand, casts, and one type for several values.
 
-Casts are those that give the same value in PostgreSQL and on Spark.
+The casts are those that give the same value in PostgreSQL and on Spark.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ _DOUBLE_PATTERN: Final = (
     r"^[ \\t\\n\\x0B\\f\\r]*[+-]?(([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)?|(?i:inf|infinity)|"
     r"(?i:nan))[ \\t\\n\\x0B\\f\\r]*\\z"
 )
-# Each is proven by the texts of tests/spark/corpus. These are the same by name.
+# Casts that are the same by name; the texts of tests/spark/corpus prove each.
 _ALIKE: Final[Mapping[PostgresType, tuple[PostgresType, ...]]] = {
     PostgresType.BOOLEAN: (PostgresType.INTEGER, PostgresType.TEXT),
     PostgresType.INTEGER: (
@@ -144,11 +144,7 @@ def number(node: exp.Literal) -> TypedSql:
 
 
 def settle(value: TypedSql, kind: PostgresType, node: exp.Expr) -> TypedSql:
-    """Give a literal of no type the type ``kind``; another value stays as it is.
-
-    Raises:
-        QueryError: it is written in a way that is not on the list.
-    """
+    """Give an untyped literal the type ``kind``; raises QueryError if its form is not listed."""
     if value.kind is not PostgresType.UNKNOWN:
         return value
     if isinstance(value.tree, exp.Null):
@@ -184,7 +180,7 @@ def settle(value: TypedSql, kind: PostgresType, node: exp.Expr) -> TypedSql:
 
 
 def settled(value: TypedSql, node: exp.Expr) -> TypedSql:
-    """A literal that nothing gives a type is a text."""
+    """Make a literal that nothing gives a type a text."""
     return settle(value, PostgresType.TEXT, node)
 
 
@@ -303,11 +299,7 @@ def cast(node: exp.Expr, scope: SqlScope) -> TypedSql:
 
 
 def converted(value: TypedSql, kind: PostgresType, node: exp.Expr) -> TypedSql:
-    """A value as another type.
-
-    Raises:
-        QueryError: the cast is not on the list.
-    """
+    """A value as another type; raises QueryError if the cast is not on the list."""
     if value.kind is kind:
         return value
     template = _CASTS.get((value.kind, kind))
@@ -329,7 +321,7 @@ def rounded(value: TypedSql, digits: int) -> TypedSql:
 
 
 def common(values: Sequence[TypedSql], node: exp.Expr) -> list[TypedSql]:
-    """All values in the type that PostgreSQL chooses for them.
+    """Cast values to the type that PostgreSQL chooses for them.
 
     Raises:
         QueryError: their types do not go together, or not in a way that is on the list.
@@ -357,7 +349,7 @@ def united(values: Sequence[SqlType]) -> SqlType:
 
 
 def ordered(value: TypedSql, node: exp.Expr, *, by_code_point: bool) -> None:
-    """Refuse to compare by size what has no order, or another one.
+    """Refuse to compare by size a value that has no order, or another one.
 
     Raises:
         QueryError: it is a text and PostgreSQL does not compare texts by code point here, or a

@@ -1,6 +1,5 @@
-"""``=``, ``<`` and the like, sameTerm and the order of ORDER BY (SPARQL 1.1, sections 17.3, 15.1).
-
-The meaning is that of :mod:`sensorstream.sparql.values`.
+"""``=``, ``<`` and the like, sameTerm and ORDER BY (SPARQL 1.1, sections 17.3, 15.1), as
+:mod:`sensorstream.sparql.values` defines them.
 """
 
 from __future__ import annotations
@@ -96,7 +95,7 @@ def codepoints(text: exp.Expr) -> exp.Expr:
 
 
 def order_keys(value: SqlTerm, frame: Frame) -> list[exp.Expr]:
-    """What ORDER BY compares of a term: unbound, blank nodes, IRIs, literals.
+    """The keys by which ORDER BY compares a term: unbound, blank nodes, IRIs, literals.
 
     Literals are ordered by value where ``<`` is defined, numbers first, then times, then the rest
     by their text.
@@ -173,7 +172,7 @@ def _times(operator: str, a: SqlTerm, b: SqlTerm) -> exp.Expr:
         return null("BOOLEAN")
     compared = f"CASE WHEN :order <> 2 THEN :order {operator} 0"
     if operator == "=":
-        # With a time zone on one side only it is not certain; of durations it is.
+        # One zone missing: the answer is unknown; durations that are not in order are unequal.
         compared += " WHEN :order = 2 AND :datatype IN (:duration, :daytime, :yearmonth) THEN FALSE"
     return said(
         "CASE WHEN :a_is_time AND :b_is_time THEN "

@@ -1,4 +1,4 @@
-"""What a query is compiled for, and what comes of it."""
+"""The relations that a query reads, and the SQL that it becomes."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from sensorstream.model.terms import Literal as RdfLiteral
 
 Form: TypeAlias = Literal["SELECT", "ASK", "CONSTRUCT", "DESCRIBE"]
 Id: TypeAlias = int | str
-"""What stands for a term in the relations: its number, or a text that names it."""
+"""The number of a term in the relations, or a text that names it."""
 TOO_DEEP: Final = "nested too deeply for SQL: expected fewer conditions within each other"
 PARTS: Final = ("kind", "text", "datatype", "language")
-"""What tells a term: the columns of each in a result."""
+"""The columns of a term in a result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,19 +24,18 @@ class QueryRelations:
     """The relations that a query reads.
 
     A relation of triples has the columns ``subject``, ``predicate`` and ``object`` (ids of terms)
-    and ``number`` (the object's number as a double, or null); valid times are conditions within
-    it, and a triple may come more than once. The relation of terms has ``id``, ``kind`` (0 IRI,
-    1 blank node, 2 literal), ``text``, ``datatype``, ``language``, ``number`` and ``moment``, each
-    term once.
+    and ``number`` (the object's number as a double, or null); valid times are conditions within it,
+    and a triple may come more than once. The relation of terms has ``id``, ``kind`` (0 IRI, 1 blank
+    node, 2 literal), ``text``, ``datatype``, ``language``, ``number`` and ``moment``, each term
+    once.
 
-    ``ids`` are those of the query's constants (:func:`constants`) that the relation of terms
-    knows. They are all numbers or all texts; where they are texts, each constant must have one. Of
+    ``ids`` are those of the query's constants (:func:`constants`) that the relation of terms knows.
+    They are all numbers or all texts; where they are texts, each constant must have one. Of
     numbers, those below zero may stand for terms of this query only, those below -2**62 are taken.
 
-    ``beside``: whether a relation may name the columns of those beside it (LATERAL). Paths then
-    begin at what is known there.
-
-    ``marked``: whether ``store.statements`` has the column ``again``, by which triples are counted.
+    ``beside``: a relation may name the columns of those beside it (LATERAL); paths then begin at
+    what is known there. ``marked``: ``store.statements`` has the column ``again``, by which triples
+    are counted.
     """
 
     default: exp.Select

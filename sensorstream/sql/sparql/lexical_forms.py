@@ -1,4 +1,4 @@
-"""From lexical forms to values and back, in SQL, as :mod:`sensorstream.model.xsd` does it."""
+"""Conversions between lexical forms and values in SQL, as in :mod:`sensorstream.model.xsd`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STAMP: Final = f"^{_DAY}T{_CLOCK}{_ZONE}$"
 DATE: Final = f"^{_DAY}{_ZONE}?$"
 _LARGEST: Final = "1.7976931348623157e308"
 _LEAST: Final = "5e-324"
-# What is rounded to the least xsd:float, and to infinity: the middles beyond its ends.
+# Limits of rounding to the least xsd:float and to infinity: the middles beyond its ends.
 _LEAST_SINGLE: Final = "7.0064923216240853547e-46"
 _LARGEST_SINGLE: Final = "340282356779733661637539395458142568448"
 

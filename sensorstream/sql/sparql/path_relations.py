@@ -44,10 +44,7 @@ class Paths:
     def pairs(
         self, path: Path, subject: exp.Expr | None = None, object_: exp.Expr | None = None
     ) -> exp.Select:
-        """The pairs of a path, as often as the path connects them.
-
-        ``subject`` and ``object_`` are the ids of known ends: only pairs with them are given.
-        """
+        """The pairs of a path, as often as it connects them; the ids of ends restrict them."""
         match path:
             case IRI():
                 is_it = sql(":a = :b", a=exp.column("predicate", "g"), b=_id(self.compiler, path))
@@ -86,7 +83,7 @@ class Paths:
     def _step(
         self, conditions: list[exp.Expr], subject: exp.Expr | None, object_: exp.Expr | None
     ) -> exp.Select:
-        """One triple; a triple connects its ends once, however many rows say it."""
+        """The pairs that one triple connects, each once, however many rows hold the triple."""
         # A pair may be connected by several predicates.
         columns = [exp.column(name, "g") for name in (*_ENDS, "predicate")]
         given = [
@@ -125,7 +122,7 @@ class Paths:
         one, other = self._fresh(), self._fresh()
         tree = selected([exp.column("subject", one), exp.column("object", other)])
         if subject is None and object_ is not None:
-            # From the end that is known.
+            # It begins at the end that is known.
             first = table(self.pairs(right, None, object_), other)
             second = table(self.pairs(left, None, self._beside("subject", other)), one)
         else:
@@ -193,9 +190,9 @@ _Triple = tuple[PatternTerm, "Variable | Path", PatternTerm]
 
 
 def bound(condition: Expression) -> NumberBound | OneOf | None:
-    """What a condition demands of a variable, so that an index can answer it.
+    """The bound that a condition puts on a variable, for an index to answer.
 
-    Of numbers it is a little less than the condition: rounding loses the difference of < and <=.
+    A bound on numbers is a little wider: rounding loses the difference of < and <=.
     """
     match condition:
         case algebra.Comparison("=", Variable(name), (IRI() | Literal()) as term) if _is_plain(
@@ -231,8 +228,8 @@ def block(
 ) -> SolutionSelect:
     """The solutions of a block.
 
-    The rows of triples that say the same differ in their times only, so the solutions of plain
-    triples are the distinct rows of their join.
+    Rows of the same triple differ in their times only, so the solutions of plain triples are the
+    distinct rows of their join.
     """
     triples, paths = _parted(compiler, patterns)
     found = _joined(compiler, triples, place) if triples else unit()
@@ -275,7 +272,7 @@ def _joined(compiler: Compiler, triples: Sequence[_Triple], place: PatternPlace)
     conditions: list[exp.Expr] = []
     tables: list[exp.Expr] = []
     keys: dict[str, exp.Expr] = {}
-    # Constants that nobody knows make the block empty.
+    # Unknown constants make the block empty.
     for triple in dict.fromkeys(triples):
         alias = compiler.names.fresh("g")
         tables.append(table(place.graph.copy(), alias))

@@ -1,4 +1,4 @@
-"""From a pattern of the algebra to the relation of its solutions (SPARQL 1.1, section 18.5)."""
+"""Translate a pattern of the algebra to a relation of its solutions (SPARQL 1.1, section 18.5)."""
 
 from __future__ import annotations
 
@@ -46,11 +46,7 @@ class PatternCompiler(Compiler):
     """Compiles the patterns of one query."""
 
     def relation(self, pattern: Pattern, place: PatternPlace) -> SolutionSelect:
-        """The solutions of a pattern.
-
-        Raises:
-            UnsupportedQuery: part of it cannot be said in SQL.
-        """
+        """The solutions of a pattern; raises UnsupportedQuery if SQL cannot say part of it."""
         match pattern:
             case algebra.BGP(patterns):
                 return path_relations.block(self, patterns, place)
@@ -278,7 +274,7 @@ class PatternCompiler(Compiler):
         below = self.relation(group.pattern, PatternPlace(place.graph, once, outer=place.outer))
         if not (once and below.pending):
             return below
-        # Values are few beside solutions: these alone are looked up and compared.
+        # Values are fewer than solutions, so only the values are looked up and compared.
         seen = {each.name for each in variables((group.keys, group.aggregates))}
         names = [each for each in below.layouts if each in seen]
         only = solution_modifiers.projected(self, replace(below, order=()), names)
@@ -318,7 +314,7 @@ class PatternCompiler(Compiler):
     def _graph(self, name: Variable | IRI, inner: Pattern, place: PatternPlace) -> SolutionSelect:
         if isinstance(name, IRI):
             if name not in self.named:
-                # A graph that is not there has no solutions, not even of an empty pattern.
+                # A graph that does not exist has no solutions, not even of an empty pattern.
                 return empty(sorted(in_scope(inner)), self.names)
             return self.relation(inner, replace(place, graph=self.named[name]))
         parts = [
@@ -341,7 +337,7 @@ class PatternCompiler(Compiler):
 
 
 def _most(slice_: algebra.Slice) -> int | None:
-    """How many solutions are needed of one triple in the order of one variable; else None."""
+    """The number of solutions that LIMIT needs of one triple ordered by one variable; else None."""
     match slice_:
         case algebra.Slice(
             algebra.Project(
@@ -376,9 +372,8 @@ def _shared(left: SolutionSelect, right: SolutionSelect) -> list[str]:
 
 
 def _is_unique(left: SolutionSelect, right: SolutionSelect, shared: Iterable[str]) -> bool:
-    """Whether a join of relations without equal solutions has none either.
-
-    It has none if a solution tells which of each side it was made of.
+    """Whether a join of relations without equal solutions has none either: a solution must tell
+    which of each side it was made of.
     """
     return (
         left.unique

@@ -53,12 +53,12 @@ from sensorstream.sql.sql_fragments import (
 _UNKNOWN: Final = -(2**62)
 """Ids from here downwards are those of terms that only the query's text has."""
 _MOST_VALUES: Final = 2_000
-"""Values in all VALUES of a query: as many take four seconds to compile."""
+"""Values of all VALUES over history. As many take four seconds to compile."""
 _MOST_ARGUMENTS: Final = 300
-"""Members of all IN, and arguments of functions: as many take four seconds; each is compared in
-all the ways two terms may be equal."""
+"""Members of all IN, and arguments of functions, over history. As many take four seconds; each is
+compared in all the ways two terms may be equal."""
 _MOST_IN_TEMPLATE: Final = 1_000
-"""Triples of a template: as many take a second to compile."""
+"""Triples of a template over history. As many take a second to compile."""
 _ENDS: Final = ("subject", "predicate", "object")
 _TRIPLE: Final = [f"{end}_{part}" for end in _ENDS for part in PARTS]
 _TRIPLE_COLUMNS: Final = tuple(

@@ -23,7 +23,7 @@ from sensorstream.sparql.functions import fault_of_pattern
 from sensorstream.sql.sparql.solution_relations import Frame
 from sensorstream.sql.sparql.sql_terms import QueryConstant, SqlTerm, StringValue, Truth, said
 
-# Not \w: it has other marks and signs in each language of patterns.
+# Not \w: it means other marks and signs in each language of patterns.
 _ESCAPED: Final = frozenset("\\|.?*+(){}[]^$-dDsS")
 _SPECIAL: Final = re.compile(r"[\\|.?*+(){}\[\]^$]")
 _CONTROLS: Final = {"n": "\n", "r": "\r", "t": "\t"}
@@ -100,7 +100,7 @@ def _replacement(written: str, groups: int) -> str:
 
 
 class _Translation:
-    """One pattern, read from left to right."""
+    """The translation of one pattern, which is read from left to right."""
 
     def __init__(self, name: str, written: str, flags: str) -> None:
         self.name = name
@@ -125,7 +125,7 @@ class _Translation:
 
     def _made(self) -> str:
         options = "i" if "i" in self.flags else ""
-        # w: ^ and $ match at lines; without it only at the ends. The dot never knows lines.
+        # w: ^ and $ match at lines; without it only at the ends. The dot also matches line feeds.
         options += "w" if "m" in self.flags else "s"
         if "q" in self.flags:
             return f"(?{options}){_SPECIAL.sub(lambda m: chr(92) + m[0], self.written)}"
@@ -141,7 +141,7 @@ class _Translation:
             assert token is not None, "some part matches any character"
             place, kind = token.end(), str(token.lastgroup)
             made.append(self._part(kind, token, before))
-            # What is left out is nothing that could be repeated.
+            # A part that is left out cannot be repeated.
             before = kind if made[-1] else ""
         return "".join(made)
 
@@ -174,7 +174,7 @@ class _Translation:
         if before not in _SINGLE:
             if before != "close":
                 raise self.refusal("a quantifier after nothing")
-            # Of what is repeated, the last match is kept; which one that is may differ.
+            # A repeated group keeps its last match, and which one that is may differ.
             self.quantifiers += 1
         if self.written[token.end() : token.end() + 1] in {"?", "+", "*"}:
             raise self.refusal("a reluctant quantifier")

@@ -90,10 +90,10 @@ def foremost(
     most: int,
     place: PatternPlace,
 ) -> SolutionSelect:
-    """The solutions in the order of one variable, with its first values alone.
+    """The solutions with the first values of one variable, in its order.
 
-    ``most`` values have as many solutions at least. Values are few beside solutions, and an index
-    has them; so solutions of other values are not read, made distinct and ordered.
+    ``most`` values have at least as many solutions. An index has the values, which are fewer than
+    solutions; so solutions of other values are not read, made distinct and ordered.
     """
     variable = condition.expression
     assert isinstance(variable, Variable)
@@ -114,7 +114,7 @@ def foremost(
 
 
 def projected(compiler: Compiler, below: SolutionSelect, names: Sequence[str]) -> SolutionSelect:
-    """Only these variables; one that is never bound is a column of nulls."""
+    """Restrict solutions to these variables; one that is never bound is a column of nulls."""
     alias = compiler.names.fresh("r")
     layouts = {
         name: below.layouts.get(name, Layout(compiler.names.column(name), True, False, False))
@@ -127,7 +127,7 @@ def projected(compiler: Compiler, below: SolutionSelect, names: Sequence[str]) -
         else:
             columns.append(named(null("BIGINT"), layout.column))
     columns += [exp.column(name, alias) for name, _ in below.order]
-    # Of solutions that are still to be made distinct, the keys may follow from a variable left out.
+    # Before solutions are made distinct, the keys may follow from a variable that is left out.
     keys = () if below.pending else below.keys
     columns += [exp.column(name, alias) for name in keys]
     tree = from_(selected(columns), below.under(alias))
@@ -137,7 +137,7 @@ def projected(compiler: Compiler, below: SolutionSelect, names: Sequence[str]) -
 
 
 def distinct(compiler: Compiler, below: SolutionSelect) -> SolutionSelect:
-    """Each solution once; of those that differ in their order only, the first."""
+    """Make solutions distinct; of those that differ in their order only, the first stays."""
     alias = compiler.names.fresh("r")
     keys = below.keys if below.pending else ()
     own = own_columns(replace(below, order=(), keys=keys), alias)
@@ -166,8 +166,8 @@ def sliced(
     order_by(tree, below, alias)
     if limit is not None:
         if below.keys and not below.order:
-            # Any solutions will do. The planner would rather go by another index, in the hope that
-            # the numbers asked for are everywhere in it.
+            # Any solutions will do. The planner would choose another index, expecting the numbers
+            # asked for everywhere in it.
             first = [exp.Ordered(this=exp.column(name, alias)) for name in below.keys]
             tree.set("order", exp.Order(expressions=first))
         tree.set("limit", exp.Limit(expression=exp.Literal.number(limit)))
@@ -185,7 +185,7 @@ _FEW: Final = 10_000
 def grouped(
     compiler: Compiler, group: Group, below: SolutionSelect, place: PatternPlace
 ) -> SolutionSelect:
-    """One row for each group."""
+    """Group solutions: the result has a row for each group."""
     before, below = below, settled(below, compiler.names)
     counted = _counted(group, before, below) if compiler.marked else None
     keys: list[str] = []
@@ -210,11 +210,11 @@ def grouped(
         )
         for variable, each in group.aggregates
     }
-    # What each row gives: the keys, and the parts of values that aggregates look at.
+    # Columns of each row: the keys, and the parts of values that aggregates look at.
     columns: list[exp.Expr] = [named(each.copy(), each.name) for each in partition]
     columns += [named(e, name) for c in computed.values() for name, e in c.rows.items()]
     per_row = frame.attach(from_(selected(columns), below.under(alias)))
-    # What each group gives.
+    # Columns of each group.
     own = [exp.column(each.name, rows) for each in partition]
     columns = [named(each.copy(), each.name) for each in own]
     columns += [named(e, name) for c in computed.values() for name, e in c.groups.items()]
@@ -241,8 +241,8 @@ def grouped(
 def _counted(group: Group, below: SolutionSelect, settled_: SolutionSelect) -> exp.Expr | None:
     """The number of a triple's solutions, where a group asks for nothing else.
 
-    All rows, without those that may repeat a triple, and with these made distinct, without the
-    triples that another row has. Where they are many, all rows are made distinct.
+    It counts rows that cannot repeat a triple, and the distinct others, without the triples that
+    another row has. Where these are many, all rows are made distinct.
     """
     asked = [each for _, each in group.aggregates if each.expression is None and not each.distinct]
     if group.keys or not asked or len(asked) < len(group.aggregates):
@@ -341,7 +341,7 @@ class _Computed:
         self._only_first = False
 
     def first(self, partition: Sequence[exp.Expr], term: Sequence[exp.Expr]) -> None:
-        """Only the first row of each group with the same term is looked at."""
+        """Look only at the first row of each group with the same term."""
         self._only_first = True
         number = exp.Window(
             this=exp.RowNumber(), partition_by=[each.copy() for each in (*partition, *term)]
@@ -437,7 +437,7 @@ class _Computed:
         return self._computed(results, has_id="" in parts)
 
     def _wrong(self, value: exp.Expr) -> exp.Expr:
-        """How many rows of a group have no value."""
+        """The number of rows of a group that have no value."""
         self._group("wrong", sql("COUNT(*) FILTER(WHERE :value IS NULL)", value=value))
         return self._of("wrong")
 

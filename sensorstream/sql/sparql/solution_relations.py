@@ -1,8 +1,7 @@
 """Solutions of a pattern as an SQL relation.
 
-A variable is stored as the id of its term, as a computed value (five columns), or as both. A
-column that is null is an unbound variable. Every relation keeps a variable in columns of the same
-names.
+A variable is stored as the id of its term, as a computed value (five columns), or as both, in
+columns of the same names in every relation. A null is an unbound variable.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ LOADED = (*STORED, "moment")
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How a relation stores a variable; ``certain``: every row binds it."""
+    """The columns in which a relation stores a variable; ``certain``: every row binds it."""
 
     column: str
     has_id: bool
@@ -44,11 +43,11 @@ class Layout:
                 yield f"{self.column}_{part}"
 
     def id_in(self, alias: str) -> exp.Expr:
-        """The id, of the relation under an alias."""
+        """The column of the id, under an alias."""
         return exp.column(self.column, alias)
 
     def value_in(self, alias: str) -> UnknownTerm:
-        """The value, of the relation under an alias."""
+        """The columns of the value, under an alias."""
         parts = LOADED if self.has_id else STORED
         return UnknownTerm(
             {part: exp.column(f"{self.column}_{part}", alias) for part in parts},
@@ -56,7 +55,7 @@ class Layout:
         )
 
     def bound_in(self, alias: str) -> exp.Expr:
-        """Whether it is bound, in the relation under an alias."""
+        """Whether the variable is bound, under an alias."""
         column = self.column if self.has_id else f"{self.column}_kind"
         return sql("NOT :column IS NULL", column=exp.column(column, alias))
 
@@ -65,10 +64,11 @@ class Layout:
 class SolutionSelect:
     """A select that gives solutions.
 
-    ``unique``: no two solutions are equal. ``pending``: they are not, but rows may be: DISTINCT
-    is still to come (which may be cheaper after a join). ``order`` names columns that solutions are
-    ordered by, with whether descending. ``keys`` are columns that follow from the others, in
-    whose order an index has the rows: so the first distinct ones are found without reading all.
+    ``unique``: no two solutions are equal. ``pending``: they are not, but rows may be: DISTINCT is
+    still to come (which may be cheaper after a join). ``order`` names columns that solutions are
+    ordered by, with whether descending. ``keys`` are columns that follow from the others and in
+    whose order an index has the rows, so that the first distinct ones are found without reading
+    all.
     """
 
     tree: exp.Select
@@ -144,12 +144,12 @@ def join(table: exp.Expr, on: exp.Expr, side: str = "") -> exp.Join:
 
 
 def own_columns(relation: SolutionSelect, alias: str) -> list[exp.Expr]:
-    """All columns of a relation under an alias."""
+    """The columns of a relation, all under one alias."""
     return [exp.column(name, alias) for name in relation.columns]
 
 
 def settled(relation: SolutionSelect, names: FreshNames) -> SolutionSelect:
-    """The relation with each solution as often as it should come."""
+    """A relation in which each solution comes as often as it should."""
     if not relation.pending:
         return relation
     if not relation.tree.args.get("distinct"):
@@ -157,7 +157,7 @@ def settled(relation: SolutionSelect, names: FreshNames) -> SolutionSelect:
         if tree.args.get("limit") or tree.args.get("order") or tree.args.get("group"):
             tree = columns_of(relation.tree, names.fresh("r"), relation.columns)
         tree.set("distinct", exp.Distinct())
-        # In their order: of a few first solutions PostgreSQL makes no others distinct.
+        # In their order, so that PostgreSQL makes only the first few solutions distinct.
         order_by(tree, relation)
         relation = replace(relation, tree=tree)
     return replace(relation, pending=False, unique=True)
@@ -174,7 +174,7 @@ def order_by(tree: exp.Select, relation: SolutionSelect, alias: str | None = Non
 
 
 def empty(variables: Iterable[str], names: FreshNames) -> SolutionSelect:
-    """No solutions."""
+    """The relation without solutions."""
     layouts = {each: Layout(names.column(each), True, False, True) for each in variables}
     tree = selected(named(null("BIGINT"), layout.column) for layout in layouts.values())
     return SolutionSelect(where(tree, exp.false()), layouts, unique=True)
@@ -220,9 +220,8 @@ def same_value(a: SqlTerm, b: SqlTerm) -> exp.Expr:
 def merged_columns(
     left: tuple[SolutionSelect, str], right: tuple[SolutionSelect, str], *, optional: bool
 ) -> tuple[list[exp.Expr], dict[str, Layout]]:
-    """The columns of a join: a shared variable has the value of the side that binds it.
-
-    ``optional``: the right side may be missing.
+    """The columns of a join: a shared variable has the value of the side that binds it; the right
+    side may be missing if ``optional``.
     """
     (one, alias), (other, second) = left, right
     columns: list[exp.Expr] = []
@@ -237,7 +236,7 @@ def merged_columns(
             layouts[name] = replace(b, certain=b.certain and not optional)
             columns += [exp.column(each, second) for each in b.columns]
         else:
-            # Stored alike, but perhaps only one side has the id as well.
+            # Both are stored alike, but perhaps only one side has the id as well.
             has_id = a.has_id and b.has_id
             made = Layout(a.column, has_id, not has_id or (a.has_value and b.has_value), a.certain)
             layouts[name] = made
@@ -367,7 +366,7 @@ class Frame:
         return value.remade(self._let(value.parts()))
 
     def computed(self, tree: exp.Expr, name: str = "number") -> exp.Expr:
-        """One expression that may be repeated."""
+        """Compute an expression that may be repeated in a table of its own."""
         return self._let({name: tree})[name]
 
     def _let(self, parts: Mapping[str, exp.Expr]) -> Mapping[str, exp.Expr]:
@@ -376,7 +375,7 @@ class Frame:
         tree = selected(named(each.copy(), name) for name, each in parts.items())
         chance = any(each.find(exp.Rand, exp.Uuid) for each in parts.values())
         if chance and not tree.find(exp.Column) and (one := self._column()) is not None:
-            # Else it might be joined first, once for all rows.
+            # Otherwise it might be joined first, once for all rows.
             tree.append("expressions", named(one, "row_"))
         # Without OFFSET, PostgreSQL would put the expressions back into each place.
         tree.set("offset", exp.Offset(expression=exp.Literal.number(0)))
@@ -425,11 +424,11 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class PatternPlace:
-    """Where a pattern stands: its graph, and what is known of how its solutions are used.
+    """The context of a pattern: its graph, and how its solutions are used.
 
-    ``once``: how often a solution comes makes no difference. ``bounds`` are conditions that
-    the filters above imply. ``outer`` is the row around an EXISTS; ``substituted`` tells
-    whether its values must be put into blocks of triples, not only compared at the end.
+    ``once``: how often a solution comes makes no difference. ``bounds`` are conditions that the
+    filters above imply. ``outer`` is the row around an EXISTS; ``substituted`` tells whether its
+    values must be put into blocks of triples, not only compared at the end.
     """
 
     graph: exp.Select
@@ -447,10 +446,9 @@ UNREPEATABLE: Final = frozenset({"RAND", "UUID", "STRUUID", "BNODE"})
 
 @dataclass(slots=True)
 class Compiler(ABC):
-    """What the parts of one query are compiled with; ``beside``, ``marked`` as in
-    :class:`.QueryRelations`.
+    """The context in which the parts of one query are compiled; a subclass compiles its patterns.
 
-    The patterns themselves are compiled by a class below this one.
+    ``beside``, ``marked``: as in :class:`.QueryRelations`.
     """
 
     terms: exp.Select
@@ -465,7 +463,7 @@ class Compiler(ABC):
         """Whether a pattern has a solution for a row of the frame."""
 
     def frame(self, place: PatternPlace, *relations: tuple[SolutionSelect, str]) -> Frame:
-        """The row of relations, for expressions that stand at a place."""
+        """The row of relations, for expressions at a place."""
         return Frame(
             self.names,
             self.terms,

@@ -1,7 +1,7 @@
-"""From an expression of the algebra to a value in SQL (SPARQL 1.1, section 17).
+"""Translate an expression of the algebra to a value in SQL (SPARQL 1.1, section 17).
 
-An error is null, as is unbound; SQL's three-valued AND, OR and NOT are those of section 17.2. What
-SQL cannot say with the same meaning is refused.
+An error is null, as is unbound; SQL's three-valued AND, OR and NOT are those of section 17.2. Parts
+that SQL cannot say with the same meaning are refused.
 """
 
 from __future__ import annotations
@@ -51,11 +51,7 @@ _REASONS: Final = {
 
 
 def value_of(expression: Expression, frame: Frame) -> SqlTerm:
-    """The value of an expression.
-
-    Raises:
-        UnsupportedQuery: SQL cannot say it.
-    """
+    """The value of an expression; raises UnsupportedQuery if SQL cannot say it."""
     match expression:
         case IRI() | Literal():
             return QueryConstant(expression, id_of(expression, frame))

@@ -1,6 +1,6 @@
 """Arithmetic, the functions of SPARQL 1.1 and the casts (sections 17.3 to 17.5): a row for each.
 
-Most are texts of SQL over the parts of their arguments, which are called a, b and c.
+Most are texts of SQL over the parts of their arguments a, b and c.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def arithmetic(operator: str, left: SqlTerm, right: SqlTerm, frame: Frame) -> Sq
         return _quotient(a, b, rank, frame)
     exact = sql(f":a {operator} :b", a=a, b=b)
     doubles = sql(
-        # Where the exact result is far from the limits, so is every step of the other.
+        # Where the exact result is far from the limits, so is every step of the other computation.
         "CASE WHEN :exact = 0 OR ABS(:exact) BETWEEN CAST('1e-300' AS DECIMAL) "
         "AND CAST('1e308' AS DECIMAL) THEN CAST(CAST(:fast AS TEXT) AS DECIMAL) ELSE :slow END",
         exact=exact,
@@ -153,10 +153,7 @@ _FINITE: Final = "ABS(:number) < CAST('Infinity' AS DECIMAL)"
 
 
 def _row(kind: Callable[..., SqlTerm], *texts: str, light: bool = True) -> Function:
-    """A function whose value is of a kind, made of some texts.
-
-    ``light``: arguments are named more than once in them.
-    """
+    """A function made of texts, with a value of some kind; ``light``: they repeat arguments."""
 
     def function(frame: Frame, *values: SqlTerm) -> SqlTerm:
         given = dict(zip("abc", map(frame.light, values) if light else values, strict=False))
@@ -167,7 +164,7 @@ def _row(kind: Callable[..., SqlTerm], *texts: str, light: bool = True) -> Funct
 
 # -- strings (section 17.4.3) ---------------------------------------------------------------------
 
-# Whether two arguments go together (section 17.4.3.1.2).
+# Whether two arguments are compatible (section 17.4.3.1.2).
 _COMPATIBLE: Final = (
     "(NOT :a_chars IS NULL AND NOT :b_chars IS NULL "
     "AND (:b_language IS NULL OR :b_language = :a_language))"
@@ -181,7 +178,7 @@ def _test(text: str) -> Function:
 
 
 def _part(text: str) -> Function:
-    """A part of a text; without a match, a plain empty string."""
+    """A text's part; without a match, a plain empty string."""
     return _row(
         StringValue,
         f"CASE WHEN {_COMPATIBLE} THEN CASE WHEN {_FOUND} THEN {text} ELSE '' END END",
@@ -190,7 +187,7 @@ def _part(text: str) -> Function:
 
 
 def _concat(frame: Frame, *values: SqlTerm) -> SqlTerm:
-    """With a language if all parts have it."""
+    """CONCAT; the result has a language if all parts have it."""
     if not values:
         return StringValue(sql("''"))
     first, *rest = map(frame.light, values)
@@ -324,7 +321,7 @@ def _field(name: str) -> Function:
 
 
 def _of_zone(kind: Callable[[exp.Expr], SqlTerm], text: str) -> Function:
-    """A function of the zone of a time, which is empty if it has none; null for what is none."""
+    """A function of a time's zone, which is empty without one; null for other values."""
 
     def function(frame: Frame, value: SqlTerm) -> SqlTerm:
         return kind(sql(text, zone=_time_part(frame, value, "TZ", _ZONE)))
@@ -419,7 +416,7 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
     "UUID": _fresh(NameValue, "'urn:uuid:' || CAST(GEN_RANDOM_UUID() AS TEXT)"),
     "STRUUID": _fresh(StringValue, "CAST(GEN_RANDOM_UUID() AS TEXT)"),
 }
-"""Those whose arguments are values; BNODE is another without one: :func:`blank_node`."""
+"""Functions of values; :func:`blank_node` is BNODE without an argument."""
 
 
 # -- casts (section 17.5) -------------------------------------------------------------------------

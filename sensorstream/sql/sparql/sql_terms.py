@@ -1,8 +1,8 @@
 """The value of a SPARQL expression as SQL: parts of a term, all null where it is an error.
 
 A number is a ``numeric`` with the rank of its type (0 integer, 1 decimal, 2 float, 3 double): a
-double is the shortest decimal that reads back as it. A truth value is a three-valued boolean.
-Which class a value has is what is known of it before the query runs.
+double is the shortest decimal that reads back as it. A truth value is a three-valued boolean. The
+class of a value says what is known of it before the query runs.
 """
 
 from __future__ import annotations
@@ -54,10 +54,9 @@ class _Part:
 
 
 class SqlTerm:
-    """Any term; the parts as SQL.
+    """Any term; ``parts`` are those it is made of, ``texts`` the SQL of others by all of these.
 
-    ``parts`` are what it is made of, ``texts`` the SQL of other parts by these and each other; a
-    part of which neither says anything is null.
+    A part that is in neither is null.
     """
 
     id: exp.Expr | None = None
@@ -97,11 +96,11 @@ class SqlTerm:
         return made(self) if callable(made) else said(made, self)
 
     def parts(self) -> Mapping[str, exp.Expr]:
-        """What this value is made of, by name."""
+        """The parts that this value is made of, by name."""
         return self._parts
 
     def remade(self, parts: Mapping[str, exp.Expr]) -> SqlTerm:
-        """The same value of parts computed elsewhere."""
+        """The same value with parts that are computed elsewhere."""
         return SqlTerm(parts, self._texts)
 
     @property
@@ -113,9 +112,8 @@ class SqlTerm:
 def said(
     text: str, value: SqlTerm | None = None, /, **given: SqlTerm | exp.Expr | str | int
 ) -> exp.Expr:
-    """SQL in which ``:kind`` is a part of the value, ``:a_kind`` one of that given as ``a``.
-
-    Else as :func:`.sql`.
+    """SQL in which ``:kind`` is a part of the value, ``:a_kind`` one of that given as ``a``, the
+    rest as in :func:`.sql`.
     """
     parts: dict[str, exp.Expr | str | int] = {}
     for name in _names(text):

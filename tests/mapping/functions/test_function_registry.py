@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from sensorstream.errors import LanguageError
-from sensorstream.installation import bundled
 from sensorstream.mapping.functions.function_definition import Library
 from sensorstream.mapping.functions.function_registry import (
     builtins,
@@ -79,13 +78,6 @@ def test_no_two_functions_have_the_same_iri() -> None:
     iris = [each.iri for each in builtins().values()]
     assert len(set(iris)) == len(iris)
     assert all(re.fullmatch(rf"{BASE}[a-z]+", each) for each in iris)
-
-
-def test_every_function_stands_in_the_document() -> None:
-    page = (bundled("ontologies").parent / "docs" / "use" / "mapping-rules.md").read_text("utf-8")
-    table = page[page.index("## Value functions") : page.index("### Functions of your own")]
-    missing = [name for name in builtins() if not re.search(rf"`{re.escape(name)}[ `]", table)]
-    assert missing == []
 
 
 def test_every_parameter_is_shown_by_the_usage_of_its_function() -> None:

@@ -30,11 +30,11 @@ def _call(kind: type[exp.Func], name: str, arguments: list[exp.Expr]) -> exp.Exp
 
 
 def _in_words(name: str, *keys: str) -> Callable[[PostgresParser], exp.Expr]:
-    """Reads a function whose arguments have words between them as a call of it."""
+    """Read a function whose arguments have words between them as a call of it."""
 
     def read(parser: PostgresParser) -> exp.Expr:
         found: exp.Expr = PostgresParser.FUNCTION_PARSERS[name](parser)
-        # What else it has is refused, because the call then has too many arguments.
+        # Its other arguments are refused, because the call then has too many.
         others = [key for key, value in found.args.items() if isinstance(value, exp.Expr)]
         given = [found.args.get(key) for key in dict.fromkeys((*keys, *others))]
         called = _TRIMS.get(str(found.args.get("position"))) if name == "TRIM" else name.lower()
@@ -78,9 +78,9 @@ class Catalog:
 
 @dataclass(frozen=True, slots=True)
 class Translated:
-    """Spark's SQL over temporary views, its columns, and the names of the views it uses.
+    """Spark's SQL over temporary views, as text and tree, its columns, and the views it uses.
 
-    ``tree`` is the same as ``text``. ``starred``: it names columns by a star, here or in a part.
+    ``starred``: it names columns by a star, here or in a part.
     """
 
     text: str
@@ -91,7 +91,7 @@ class Translated:
 
 
 def translate(text: str, catalog: Catalog) -> Translated:
-    """One SELECT of PostgreSQL's SQL in Spark's.
+    """Translate one SELECT of PostgreSQL's SQL to Spark's.
 
     Raises:
         QueryError: the text is not one SELECT over views of schema ``history``, or a part of it is
@@ -115,11 +115,7 @@ def translate(text: str, catalog: Catalog) -> Translated:
 
 
 def spark_text(tree: exp.Expr) -> str:
-    """A tree in Spark's SQL.
-
-    Raises:
-        QueryError: it uses something that Spark does not have.
-    """
+    """Write a tree in Spark's SQL; raises QueryError for something that Spark does not have."""
     try:
         return tree.sql(
             dialect="spark", identify=True, unsupported_level=ErrorLevel.RAISE, comments=False
@@ -156,7 +152,7 @@ def _read(text: str) -> exp.Query:
 
 
 def _check_names(read: exp.Query) -> None:
-    """Refuse functions that are not on the list; the first in the text is told."""
+    """Refuse functions that are not on the list, naming the first in the text."""
     for each in read.find_all(exp.Unnest):
         raise refused(each, _UNLISTED)
     unknown = [each for each in read.find_all(exp.Anonymous) if each.name not in PLAIN]
@@ -167,7 +163,7 @@ def _check_names(read: exp.Query) -> None:
 
 
 def _name_views(read: exp.Query, catalog: Catalog) -> dict[str, str]:
-    """Name Spark's temporary views instead; from their names to those of the views."""
+    """Name Spark's temporary views instead; returns their names, each with that of its view."""
     ctes = {each.alias for each in read.find_all(exp.CTE)}
     used: dict[str, str] = {}
     for table in list(read.find_all(exp.Table)):
@@ -190,7 +186,7 @@ def _name_views(read: exp.Query, catalog: Catalog) -> dict[str, str]:
 
 def _qualified(read: exp.Query, views: Mapping[str, Columns]) -> exp.Expr:
     """The query with every column's table and every star's columns."""
-    # The types matter nothing here; what counts are the names and their order.
+    # Only the names and their order count here, not the types.
     names: dict[str, object] = {
         view: dict.fromkeys(columns, "text") for view, columns in views.items()
     }
