@@ -100,7 +100,8 @@ class _Planner(PatternPlanner[Where]):
                 return self._group(pattern, where)
             case algebra.Project(inner, variables):
                 names = [*TIMES, *(each.name for each in variables)]
-                return projected(self.planned(inner, where), names)
+                below = _without_unused(self.planned(inner, where), frozenset(names))
+                return projected(below, names)
             case algebra.Distinct(inner):
                 # Solutions are a set; those of one report are put in order when it is made.
                 return self.planned(inner, where)
@@ -204,6 +205,21 @@ def _plain(expression: _Given) -> _Given:
             part=asked,
         )
     return expression
+
+
+def _without_unused(plan: Plan, names: frozenset[str]) -> Plan:
+    """The plan without values that nobody asks for."""
+    match plan:
+        case plans.ExtendPlan(source, name, expression):
+            if name not in names:
+                return _without_unused(source, names)
+            return replace(plan, source=_without_unused(source, names | names_in(expression)))
+        case plans.FilterPlan(source, condition):
+            return replace(plan, source=_without_unused(source, names | names_in(condition)))
+        case plans.GroupPlan():
+            used = tuple(each for each in plan.aggregates if each[0].name in names)
+            return replace(plan, aggregates=used)
+    return plan
 
 
 def _check(plan: Plan, clock: IntervalTime) -> None:
