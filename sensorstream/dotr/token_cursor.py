@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, NoReturn, TypeAlias
@@ -71,9 +71,8 @@ class Templates:
             return f"{match['space']}\x00"
 
         # With prefixes of its own a name may mean something else.
-        plain = "\x00" in text or _PREFIX.search(text)
-        without = text if plain else _CONSTANT.sub(cut, text)
-        if not constants:
+        without = text if _PREFIX.search(text) else _CONSTANT.sub(cut, text)
+        if "\x00" in text:
             return read(text)
         kinds = [each.datatype if isinstance(each, Literal) else "" for each in constants]
         key = without, (tuple(kinds), base, tuple(prefixes.items()))
@@ -164,7 +163,6 @@ class TokenCursor:
         self.at = 0
         self.prefixes: Mapping[str, str] = {}
         self.base: str | None = None
-        self._read: dict[Hashable, Query] = {}
         self._templates = Templates()
 
     @property
@@ -242,16 +240,13 @@ class TokenCursor:
         Many rules of a rulebook are alike, so parsed queries are cached; constants may differ.
         Raises QueryError with the place in the text.
         """
+
+        def read(text: str) -> Query:
+            # Texts that differ in constants share their meaning, but not their places.
+            return replace(self.reading(text, at, len(before))().meaning, places=None)
+
         text = f"{before}{inner}{after}"
-        key = text, self.base, tuple(self.prefixes.items())
-        if key not in self._read:
-
-            def read(text: str) -> Query:
-                # Texts that differ in constants share their meaning, but not their places.
-                return replace(self.reading(text, at, len(before))().meaning, places=None)
-
-            self._read[key] = self._templates.query(text, self.prefixes, self.base, read)
-        return self._read[key]
+        return self._templates.query(text, self.prefixes, self.base, read)
 
     def reading(self, text: str, at: int, before: int = 0) -> Reading:
         """A function that reads a query of the text, from a token on, with places.

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 from typing import Literal as OneOf
 
 from sensorstream.model.terms import IRI, Literal, Term
@@ -172,7 +172,7 @@ class PlanOverOne(Plan):
 
     @property
     def certain(self) -> frozenset[str]:
-        return self.source.certain
+        return self.source.certain.intersection(self.variables)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,10 +208,6 @@ class BeyondPlan(PlanOverOne):
         variable = Variable(self.source.variable)
         return algebra.Comparison(self.source.operator, variable, self.constant)
 
-    @property
-    def certain(self) -> frozenset[str]:
-        return self.source.certain.intersection(self.variables)
-
 
 @dataclass(frozen=True, slots=True)
 class ExtendPlan(PlanOverOne):
@@ -230,10 +226,6 @@ class ProjectPlan(PlanOverOne):
     """Only some variables, in some order."""
 
     variables: tuple[str, ...] = field()
-
-    @property
-    def certain(self) -> frozenset[str]:
-        return self.source.certain.intersection(self.variables)
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,6 +315,8 @@ class PathEndsPlan(PlanOverOne):
 class PlanOverTwo(Plan):
     """A plan over two others."""
 
+    kept: ClassVar[tuple[str, ...]] = ("left",)
+    """The sides of which each row has one in it."""
     left: Plan
     right: Plan
 
@@ -336,7 +330,8 @@ class PlanOverTwo(Plan):
 
     @property
     def certain(self) -> frozenset[str]:
-        return self.left.certain
+        kept = (getattr(self, name).certain for name in self.kept)
+        return frozenset().union(*kept).intersection(self.variables)
 
     @property
     def shared(self) -> tuple[str, ...]:
@@ -349,12 +344,9 @@ class PlanOverTwo(Plan):
 class JoinPlan(PlanOverTwo):
     """The rows of both sides that agree, as some variables; the hull of intervals."""
 
+    kept = ("left", "right")
     variables: tuple[str, ...] = field()
     longest: int | None = None
-
-    @property
-    def certain(self) -> frozenset[str]:
-        return (self.left.certain | self.right.certain).intersection(self.variables)
 
 
 @dataclass(frozen=True, slots=True)
@@ -486,6 +478,7 @@ class SeqPlan(PlanOverTwo):
     Of the left rows that fit a right one, ``consumption`` says which are joined with it.
     """
 
+    kept = ("left", "right")
     tests: tuple[Expression, ...] = ()
     longest: int | None = None
     consumption: algebra.Consumption = algebra.Consumption.UNRESTRICTED
@@ -495,18 +488,12 @@ class SeqPlan(PlanOverTwo):
         """Whether all that fits is joined."""
         return self.consumption is algebra.Consumption.UNRESTRICTED
 
-    @property
-    def certain(self) -> frozenset[str]:
-        return self.left.certain | self.right.certain
-
 
 @dataclass(frozen=True, slots=True)
 class EqualsPlan(PlanOverTwo):
     """Both have the same interval."""
 
-    @property
-    def certain(self) -> frozenset[str]:
-        return self.left.certain | self.right.certain
+    kept = ("left", "right")
 
 
 @dataclass(frozen=True, slots=True)
