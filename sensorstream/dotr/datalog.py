@@ -23,11 +23,10 @@ _ATOM: Final = "an atom such as :in(?S, ?R)"
 
 
 def read_clause(cursor: TokenCursor) -> DatalogClause:
-    """The Datalog rule that begins here.
+    """Read the Datalog rule that begins here.
 
-    Raises:
-        QueryError: none does, or a variable of its head, or of a FILTER, does not stand in a
-            positive atom.
+    Raises QueryError if there is none, or a variable of its head or a FILTER is in no positive
+    atom.
     """
     position = cursor.position()
     head = [_read_atom(cursor)]

@@ -1,4 +1,4 @@
-"""Algebra to text.
+"""Printing: from algebra to text.
 
 ``parse_query(query_text(q)) == q`` for every query the parser can give, so an evaluator of plain
 SPARQL that gets the text computes what the algebra means. The text is canonical: full IRIs,
@@ -56,7 +56,7 @@ _FORMS: Final[Mapping[type, str]] = {
     algebra.FunctionCall: "{function}({arguments:, })",
     algebra.Exists: "EXISTS {pattern!g}",
     Aggregate: "{name}([{distinct}DISTINCT ]{expression!s}[ ; SEPARATOR = {separator!q}])",
-    # What stands before a group in braces
+    # Text before a group in braces
     algebra.Graph: "GRAPH {name}",
     algebra.Service: "SERVICE[{silent} SILENT] {endpoint}",
     algebra.Window: "WINDOW {name}",
@@ -68,7 +68,7 @@ _FORMS: Final[Mapping[type, str]] = {
     # Clauses
     algebra.AlertClause: "ALERT {severity} {text!q}[ KEY {key!q}]",
     algebra.Registration: "REGISTER {relation!r} {name} AS",
-    # Operations, or what stands before their triples
+    # Operations, or the text before their triples
     algebra.InsertData: "INSERT DATA",
     algebra.DeleteData: "DELETE DATA",
     algebra.DeleteWhere: "DELETE WHERE",
@@ -162,7 +162,7 @@ def _optional(pattern: Pattern, condition: Expression | None) -> Iterator[str]:
 
 
 def _element(pattern: Pattern) -> Iterator[str]:
-    """One element of a group, which joins with those before it."""
+    """An element of a group, which joins with those before it."""
     match pattern:
         case (
             algebra.Graph()
@@ -186,7 +186,7 @@ def _combined(pattern: algebra.OfPatterns) -> Iterator[str]:
         if name == "right":
             yield _TEXT.of(pattern)
         if isinstance(pattern, algebra.WithOptional) and name not in pattern.kept:
-            # Its filter must not merge with that of the operator.
+            # The filter of the optional side must not merge with that of the operator.
             yield from _braces("", _optional(side, pattern.condition))
         elif name == "left" and isinstance(side, algebra.OfPatterns) and side.word:
             yield from _combined(side)
@@ -231,7 +231,7 @@ def is_sub_select(pattern: Pattern) -> bool:
 
 
 def modified(pattern: Pattern) -> Modified:
-    """The clauses of a SELECT, or those that may follow any other query's group."""
+    """The clauses of a SELECT, or those after the group of any other query."""
     limits: algebra.Slice | None = None
     mark = ""
     columns: tuple[Variable, ...] = ()
@@ -532,7 +532,7 @@ def _quads(quads: tuple[algebra.Quad, ...]) -> Iterator[str]:
 
 
 def _triple_lines(triples: Iterable[TriplePattern]) -> Iterator[str]:
-    """One line for each triple."""
+    """The triples, each on a line."""
     for triple in triples:
         yield f"{part_text(triple)} ."
 
@@ -559,7 +559,7 @@ def _field(value: Any) -> str:
 
 
 def _graph(graph: IRI | algebra.GraphSet | None) -> str:
-    """What an operation on whole graphs is of: one, some, or the default graph."""
+    """The operand of an operation on whole graphs: one, some, or the default graph."""
     if isinstance(graph, algebra.GraphSet):
         return graph.value
     return f"GRAPH {graph.n3}" if isinstance(graph, IRI) else "DEFAULT"

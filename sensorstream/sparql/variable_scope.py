@@ -1,4 +1,4 @@
-"""Which variables a pattern can bind (SPARQL 1.1, section 18.2.1), and which it only mentions."""
+"""The variables that a pattern can bind (SPARQL 1.1, section 18.2.1), or only mentions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def in_scope(pattern: Pattern) -> frozenset[str]:
 
 
 def group_keys(pattern: Pattern) -> tuple[str, ...]:
-    """The variables of a query's solutions that are keys of its GROUP BY; empty without one."""
+    """The variables of a query's solutions that are keys of its GROUP BY; empty without it."""
     renamed: dict[str, str] = {}
     above = algebra.Modifier | algebra.Project | algebra.Extend | algebra.Filter
     while isinstance(pattern, above):
@@ -53,7 +53,7 @@ def certain(pattern: Pattern) -> frozenset[str]:
 
 
 def plain_keys(keys: Iterable[algebra.GroupKey]) -> frozenset[str]:
-    """The keys of a grouping that are variables of what is grouped."""
+    """The keys of a grouping that are variables of its pattern."""
     return frozenset(
         key.expression.name
         for key in keys
@@ -93,10 +93,10 @@ def borrowed(pattern: Pattern, outer: frozenset[str]) -> frozenset[str]:
     """Outer variables that expressions within a pattern see only by substitution.
 
     EXISTS puts the values of the outer solution into its pattern (section 18.6). That is a join for
-    variables the pattern binds; for variables that only its expressions mention it is not, nor for
-    those of an optional part or of MINUS that the part before does not surely bind: with other
-    values of theirs the part would not be missing. The meaning of BIND to an outer variable is
-    also undefined then.
+    variables the pattern binds, but not for variables that only its expressions mention, nor for
+    those of an optional part or of MINUS that the part before may leave unbound: with other values
+    of them the part would not be missing. The meaning of BIND to an outer variable is also
+    undefined then.
     """
     here: set[str] = set()
     bound = frozenset().union(*(in_scope(each) for each in patterns_in(pattern)))
@@ -112,7 +112,7 @@ def borrowed(pattern: Pattern, outer: frozenset[str]) -> frozenset[str]:
 
 
 def existences(expression: object) -> tuple[algebra.Exists, ...]:
-    """The EXISTS of an expression, or of several, those within other EXISTS left out."""
+    """The EXISTS of an expression, or of several; those within other EXISTS are left out."""
     if isinstance(expression, algebra.Exists):
         return (expression,)
     return tuple(found for each in walk.children(expression) for found in existences(each))

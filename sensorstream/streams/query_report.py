@@ -1,4 +1,4 @@
-"""What a query gives out: rows that came, rows that went, or all rows, at a time."""
+"""Reports of a query: rows that came, rows that went, or all rows, at a time."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from sensorstream.network.rows import Row
 
 
 class RowOperation(Enum):
-    """How rows stand in a report."""
+    """The role of rows in a report."""
 
     ADDED = "+"
     REMOVED = "-"
     RESULT = "="
-    """A row of the whole result."""
+    """Rows of the whole result."""
 
 
 @frozen
 class Report:
-    """One report of a query: ``rows`` lay out ``variables``; each as often as it occurs.
+    """A report of a query: ``rows`` over ``variables``, duplicates included.
 
-    ``triples`` stand for rows in the reports of a CONSTRUCT query, ``answer`` in those of ASK.
-    ``intervals`` are those of a pattern in time: one for each row, or the one of all ``triples``.
+    ``triples`` replace the rows for a CONSTRUCT query, ``answer`` for ASK. ``intervals`` are those
+    of a pattern in time: one for each row, or the one of all ``triples``.
     """
 
     query: str
@@ -38,7 +38,7 @@ class Report:
     answer: bool | None = None
     intervals: Sequence[tuple[Instant, Instant]] | None = None
     rule: str | None = None
-    """The rule over time that has made ``triples``."""
+    """The rule over time that made ``triples``."""
 
 
 Sink: TypeAlias = Callable[[Report], None]

@@ -87,7 +87,7 @@ class PatternBuilder(TermBuilder):
     """The rules from ``group`` down to ``function``."""
 
     of_rules = False
-    """Whether the text is a rule set, which has EACH."""
+    """Whether the text is a rule set, in which EACH may stand."""
     _makes_iris = False
     _blocks = 0
 
@@ -100,8 +100,8 @@ class PatternBuilder(TermBuilder):
         pattern: Pattern = algebra.BGP()
         condition: Expression | None = None
         block: list[TriplePattern] = []
-        # The variables of a pattern that only BIND has been added to: asking for them at each BIND
-        # of a row would be quadratic.
+        # The variables of a pattern to which only BIND was added: to compute them at each BIND of a
+        # row would be quadratic.
         bound: set[Variable] | None = None
         for child in children:
             if isinstance(child, Triples):
@@ -135,10 +135,9 @@ class PatternBuilder(TermBuilder):
         return joined(pattern, self.block(tuple(block))) if block else pattern
 
     def block(self, patterns: tuple[TriplePattern, ...]) -> algebra.BGP:
-        """A block of triple patterns, to which its blank nodes belong from now on.
+        """A block of triple patterns, which owns its blank nodes from now on.
 
-        Raises:
-            QueryError: a blank node belongs to another block (section 5.1.1).
+        Raises QueryError if a blank node belongs to another block (section 5.1.1).
         """
         self._blocks += 1
         for triple in patterns:
@@ -334,8 +333,7 @@ class PatternBuilder(TermBuilder):
     def without_aggregates(self, expression: _Of, where: str) -> _Of:
         """The expression, which must not aggregate.
 
-        Raises:
-            QueryError: it has an aggregate; ``where`` names its place in the query.
+        Raises QueryError if it does; ``where`` names its place in the query.
         """
         for aggregate in aggregates(expression):
             self.fail_at(
