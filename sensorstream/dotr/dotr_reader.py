@@ -1,4 +1,4 @@
-"""Text of DOTR rules to their meaning."""
+"""The reader of DOTR rules: from text to meaning."""
 
 from __future__ import annotations
 

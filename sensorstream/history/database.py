@@ -194,7 +194,7 @@ def limited(database: Engine, doing: str, timeout: float) -> Iterator[Connection
 def rows_of(
     database: Engine, doing: str, query: Executable, values: Mapping[str, object] | None = None
 ) -> Sequence[Row[*tuple[Any, ...]]]:
-    """The rows of an answer; raises HistoryError, ``doing`` first, if the database fails."""
+    """The rows of an answer; raises HistoryError that begins with ``doing``."""
     with translating(doing), database.connect() as connection:
         return connection.execute(query, values).all()
 

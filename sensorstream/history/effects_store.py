@@ -354,7 +354,7 @@ def _terms(effects: Effects) -> Iterator[Term]:
 _TRIALS: Final = 10_000
 """The most trials for a group: undecided parts are left out then."""
 _NAMED: Final = 10
-"""The most parts that are not stored that an alert names."""
+"""The most unstored parts that an alert names."""
 _TEXTS: Final = "statuses"
 _PARTS: Final = tuple(
     each.name

@@ -56,7 +56,7 @@ _LONGEST_SOCKET_FOLDER: Final = 90
 _START_SECONDS: Final = 120
 _STOP_SECONDS: Final = 60
 _FAST_SECONDS: Final = 20.0
-"""Seconds of a fast shutdown: a session whose function ignores signals prevents it. Then the server
+"""Seconds of a fast shutdown. A session whose function ignores signals prevents it; then the server
 is stopped at once: nothing that was committed is lost, the next start recovers.
 """
 _MEMORY: Final = 1024
@@ -427,7 +427,7 @@ def _wheel() -> ModuleType:
 def _run(program: str, *arguments: str, folder: Path) -> None:
     """Run one of PostgreSQL's programs as the server's user.
 
-    Raises HistoryError with the last lines of the log of it or of the server.
+    Raises HistoryError if it failed, with the last lines of its log or the server's.
     """
     owner = _owner()
     # A file, not a pipe: the server inherits it and would keep a pipe open.

@@ -244,7 +244,7 @@ class SqlStream:
 
 
 def names_live(text: str) -> bool:
-    """Whether a query may name a view of schema ``live``; none is missed."""
+    """Whether a query may name a view of schema ``live``; no such query is missed."""
     return _names_live(text) is not None
 
 

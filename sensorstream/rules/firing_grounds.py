@@ -139,7 +139,8 @@ def _since(firing: RuleFiring) -> RuleWait | None:
     if individual is None or isinstance(individual, Literal):
         return RuleWait(held.since)
     stay = run.host.stay(individual)
-    # A rule may have changed the individual since then, and it may be watched from then on.
+    # A rule may have made statements about it since then, and it may have been watched only since
+    # then.
     spoken = "" if stay is None or stay.time != held.since else stay.message
     return RuleWait(held.since, spoken)
 

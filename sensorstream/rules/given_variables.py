@@ -142,7 +142,7 @@ class _Substitution:
         return algebra.Minus(one, other)
 
     def hiding(self, pattern: Pattern, scope: Collection[str]) -> Pattern:
-        """The pattern with only these variables, if values of others would be shared by mistake."""
+        """The pattern with only these variables: else values it just reads would be shared."""
         return algebra.Project(pattern, tuple(map(Variable, sorted(scope))))
 
     def _group(self, pattern: algebra.Group) -> Pattern:

@@ -49,9 +49,10 @@ def compile_silence(
     """The trigger ``on silence`` of a rule.
 
     A member of the class is watched from the moment when it becomes one. Each message about it, new
-    or not, postpones its time. It has a solution once after each such length of silence. A member
-    that leaves the window is watched until then; a deleted one is forgotten. Raises LanguageError
-    if the length of time is not one of the line, or the variable has another meaning.
+    or not, postpones its time. It has a solution when it has been silent for that long, and again
+    after it has spoken and been silent. A member that leaves the window is still watched until its
+    time; a deleted one is forgotten. Raises LanguageError if the length of time is not one of the
+    line, or the variable has another meaning.
     """
     rule = of.name
     name = check_free(silence.variable, LAST)

@@ -115,7 +115,7 @@ class RulesRun(Remembering):
         }
 
     def is_in_turn(self, rule: str) -> bool:
-        """Whether a rule may fire now because something of it is due."""
+        """Whether a rule may fire now, if something of it is due."""
         return self.in_turn is None or rule in self.in_turn
 
     def clear(self, rule: str, key: str) -> None:

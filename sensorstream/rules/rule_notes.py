@@ -355,7 +355,7 @@ def _queries(rule: syntax.SemanticRule, file: syntax.RuleFile) -> Iterator[Query
 
 
 def evaluated_anew(rules: Iterable[CompiledRule]) -> Iterator[tuple[CompiledRule, str]]:
-    """The rules whose conditions cost more as the window grows, with the reason of each."""
+    """The rules whose conditions cost more as the window grows, with what is done and why."""
     kb = KnowledgeBase()
     evaluator = ConditionEvaluator(kb)
     rules = tuple(rules)

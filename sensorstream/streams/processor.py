@@ -138,7 +138,7 @@ class StreamProcessor:
     ) -> ContinuousQuery:
         """Start a query, on the present content of the graphs and shared windows.
 
-        The rules over time of a text are started too; they begin with the next moment. ``named``
+        Rules over time, if they are the text, begin with the moment after the present. ``named``
         are the graphs that GRAPH matches; None: the query must name no graph. With ``replaces`` it
         takes the place of the query of this name, which continues if the new one cannot start.
 

@@ -299,7 +299,7 @@ class QueryBuilder(StreamBuilder):
     def _luposdate(
         self, where: Pattern, clause: _SelectClause, items: tuple[_Item, ...]
     ) -> tuple[Pattern, _SelectClause]:
-        """Add groups to a query of LUPOSDATE, which has no GROUP BY.
+        """Give each solution the aggregates of its group: LUPOSDATE's queries have no GROUP BY.
 
         A group is the solutions that agree in the selected variables that are not aggregated:
         beside ``lupos:average(?bid)``, each ``?bid`` is kept (docs/use/stream-sparql.md).
