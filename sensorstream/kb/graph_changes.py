@@ -1,4 +1,4 @@
-"""What differs between a knowledge base and a copy of it in Oxigraph, and the store of a copy."""
+"""The differences between a knowledge base and its copy in Oxigraph, and the store of a copy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.vocabulary import GRAPH_INFERRED, GRAPH_STATIC, GRAPH_WINDOW
 
 _WORN: Final = 20_000
-"""After this many removed quads (or as many as the store holds, if more) a new store is made."""
+"""After as many removed quads (or as many as the store holds, if more) a new store is made."""
 Graphs: TypeAlias = tuple[tuple[int, IRI | None], ...]
 """Marks, and the graph of the copy (None: the default one) for triples with any of them.
 
@@ -29,8 +29,8 @@ A copy with any graph besides the default one has the named graphs of the messag
 UNION: Final[Graphs] = ((sum(Origin), None),)
 """Only the union, as the default graph.
 
-It is a graph of its own: Oxigraph's union of named graphs gives a triple once for every graph
-that holds it, but RDF 1.1 requires a merge.
+It is a graph of its own: Oxigraph's union of named graphs gives a triple once for every graph that
+holds it, but RDF 1.1 requires a merge.
 """
 ALL_GRAPHS: Final[Graphs] = (
     *UNION,
@@ -46,9 +46,9 @@ Quad: TypeAlias = tuple[Triple, IRI | None]
 class Changes:
     """Notes the triples of a knowledge base whose state in a copy may be out of date.
 
-    The copy is empty at first. Unless it is exact, it keeps the values of literals, not their forms
-    (:func:`.same_when_stored`). A triple that comes and goes between two readings is not noted, so
-    the notes are never more than the copy and the knowledge base hold together.
+    The copy is empty at first. Unless it is ``exact``, it keeps the values of literals, not their
+    forms (:func:`.same_when_stored`). A triple that comes and goes between two readings is not
+    noted, so the notes are never more than the copy and the knowledge base hold together.
 
     All methods read the knowledge base, which must not change meanwhile.
     """
@@ -56,10 +56,7 @@ class Changes:
     __slots__ = ("_exact", "_graphs", "_kb", "_notes", "_placed")
 
     def __init__(self, kb: KnowledgeBase, graphs: Graphs, *, exact: bool = False) -> None:
-        """Follow a knowledge base until :meth:`stop`; O(knowledge base).
-
-        ``exact``: the copy keeps the forms of literals.
-        """
+        """Follow a knowledge base until :meth:`stop`; O(knowledge base). ``exact`` as above."""
         self._kb = kb
         self._graphs = graphs
         self._exact = exact
@@ -73,7 +70,7 @@ class Changes:
             kb.graph_listeners.append(self._note_graphs)
 
     def stop(self) -> None:
-        """Note no more."""
+        """Stop following the knowledge base."""
         self._kb.unsubscribe(self._note)
         if len(self._graphs) > 1:
             self._kb.graph_listeners.remove(self._note_graphs)
@@ -87,11 +84,11 @@ class Changes:
             del self._notes[triple]
 
     def __len__(self) -> int:
-        """How many triples may differ."""
+        """Return the number of triples that may differ."""
         return len(self._notes) + len(self._placed)
 
     def read(self) -> tuple[Sequence[Quad], Sequence[Quad]]:
-        """What the copy lacks, and what it must remove first; O(changes)."""
+        """Return what the copy lacks, and what it must remove first; O(changes)."""
         added: list[Quad] = []
         removed: list[Quad] = []
         for triple, before in self._notes.items():
@@ -115,7 +112,7 @@ class Changes:
         return added, removed
 
     def done(self) -> None:
-        """The copy has what was read."""
+        """Clear the notes: the copy has what was read."""
         self._notes.clear()
         self._placed.clear()
 
@@ -136,7 +133,7 @@ GRAPH_MARKS: Final = {name: marks for marks, name in ALL_GRAPHS if name is not N
 
 
 class GraphIndex:
-    """Follows one named graph; O(1) per change of it. For queries that read that graph."""
+    """The index of one named graph, for queries that read it; O(1) per change of the graph."""
 
     __slots__ = ("_kb", "_marks", "index")
 
@@ -156,7 +153,6 @@ class GraphIndex:
             self.index.discard(triple)
 
     def close(self) -> None:
-        """Stop following the graph."""
         self._kb.unsubscribe(self._note)
 
 
@@ -172,7 +168,7 @@ class QuadStore:
 
     def __init__(self) -> None:
         self.store = ox.Store()
-        # As it is told: to ask the store costs what it holds.
+        # Counted here: asking the store for its size costs O(store).
         self._held = 0
         self._removed = 0
 
@@ -185,7 +181,7 @@ class QuadStore:
         self._held += len(added)
 
     def drop(self, graph: ox.NamedNode, size: int) -> None:
-        """Remove a graph that has so many quads."""
+        """Remove a graph that has ``size`` quads."""
         self.store.remove_graph(graph)
         self._gone(size)
 
@@ -199,11 +195,7 @@ class QuadStore:
 
 
 def quads_of(quads: Iterable[Quad]) -> Iterator[ox.Quad]:
-    """The same for pyoxigraph.
-
-    Raises:
-        TermError: one has an IRI that is not valid.
-    """
+    """Convert quads to those of pyoxigraph; raises TermError at an IRI that is not valid."""
     graphs: dict[IRI | None, ox.DefaultGraph | OxigraphSubject] = {None: ox.DefaultGraph()}
     for (subject, predicate, value), graph in quads:
         node = graphs.get(graph)

@@ -20,11 +20,7 @@ _KEPT_AS_WRITTEN: Final = frozenset({xsd.STRING, RDF_LANG_STRING})
 
 
 def to_oxigraph(term: Term) -> ox.NamedNode | ox.BlankNode | ox.Literal:
-    """The same term for pyoxigraph.
-
-    Raises:
-        TermError: an IRI or language tag that is not valid (it was not checked earlier).
-    """
+    """Convert a term to pyoxigraph; raises TermError at an invalid IRI or language tag."""
     if not isinstance(term, Literal):
         return subject_to_oxigraph(term)
     try:
@@ -36,7 +32,7 @@ def to_oxigraph(term: Term) -> ox.NamedNode | ox.BlankNode | ox.Literal:
 
 
 def subject_to_oxigraph(term: Subject) -> OxigraphSubject:
-    """Like :func:`to_oxigraph`, for a subject."""
+    """Convert a subject as :func:`to_oxigraph` does."""
     try:
         if isinstance(term, BlankNode):
             return ox.BlankNode(term[2:])
@@ -46,11 +42,7 @@ def subject_to_oxigraph(term: Subject) -> OxigraphSubject:
 
 
 def from_oxigraph(term: OxigraphTerm) -> Term:
-    """The same term for SensorStream.
-
-    Raises:
-        TermError: a triple term of RDF 1.2, which SensorStream does not support.
-    """
+    """Convert a term of pyoxigraph to ours; raises TermError at a triple term of RDF 1.2."""
     if isinstance(term, ox.NamedNode):
         return IRI(term.value)
     if isinstance(term, ox.Literal):
@@ -61,7 +53,7 @@ def from_oxigraph(term: OxigraphTerm) -> Term:
 
 
 def triple_from_oxigraph(quad: ox.Quad) -> Triple:
-    """The triple of a quad for SensorStream; raises as :func:`from_oxigraph`."""
+    """Convert the triple of a quad; raises as :func:`from_oxigraph`."""
     subject = from_oxigraph(quad.subject)
     assert not isinstance(subject, Literal)
     return subject, IRI(quad.predicate.value), from_oxigraph(quad.object)
@@ -84,10 +76,9 @@ FUNCTIONS: Final = {
 
 
 def stored_form(literal: Literal) -> Literal:
-    """The literal that Oxigraph's store gives back for ``literal``.
+    """Return what Oxigraph's store makes of a literal: the value of numbers, booleans and times.
 
-    The store keeps the value of numbers, booleans, times and durations, not how they were
-    written: ``01`` comes back as ``1`` and an ``xsd:int`` as an ``xsd:integer``.
+    It does not keep how they were written: ``01`` becomes ``1``, an ``xsd:int`` an ``xsd:integer``.
     """
     if literal.datatype in _KEPT_AS_WRITTEN:
         return literal

@@ -35,15 +35,15 @@ class OxigraphSnapshot:
 
     Default graph: the union of all graphs; named graphs: ``urn:sensorstream:static``,
     ``urn:sensorstream:window``, ``urn:sensorstream:inferred``, and those in which messages said
-    statements that are in the window. The cost of a query is the change
-    since the last query; between queries only changed triples are noted.
+    statements that are in the window. A query costs what has changed since the last one; between
+    queries only changed triples are noted.
 
     All methods read the knowledge base, which must not change meanwhile. An answer keeps the state
-    it started with. It belongs to the thread that called: pyoxigraph aborts the process when
+    it started with, and belongs to the thread that called: pyoxigraph aborts the process when
     another thread reads it.
 
-    Oxigraph's store keeps the value of a number, boolean, time or duration, not its form:
-    ``01`` is answered as ``1``, and ``"5"^^xsd:int`` as ``"5"^^xsd:integer``.
+    Oxigraph's store keeps the value of a number, boolean, time or duration, not its form: ``01`` is
+    answered as ``1``, and ``"5"^^xsd:int`` as ``"5"^^xsd:integer``.
     """
 
     __slots__ = ("_copies", "_kb")
@@ -81,13 +81,12 @@ class OxigraphSnapshot:
         default_graphs: Sequence[str] = (),
         named_graphs: Sequence[str] = (),
     ) -> Results:
-        """Answer a SPARQL 1.1 query.
+        """Answer a SPARQL 1.1 query: SELECT, ASK, CONSTRUCT or DESCRIBE.
 
         Oxigraph gets the text printed from our own parser's algebra, so it never gets an unchecked
         query.
 
         Args:
-            text: SELECT, ASK, CONSTRUCT or DESCRIBE.
             default_graphs: IRIs of the graphs to query instead of the union
                 (``default-graph-uri`` of the SPARQL Protocol, which overrides FROM).
             named_graphs: IRIs of the graphs that GRAPH may see (``named-graph-uri``).
@@ -110,7 +109,7 @@ class OxigraphSnapshot:
         named: bool = True,
         dataset: bool = False,
     ) -> Iterator[dict[str, Term]]:
-        """Sync, then the solutions of a SELECT.
+        """Sync, then return the solutions of a SELECT; raises QueryError if Oxigraph failed.
 
         Args:
             text: what :func:`~sensorstream.sparql.answerable.check_answerable` has passed, as
@@ -120,9 +119,6 @@ class OxigraphSnapshot:
             named: whether the text reads named graphs (GRAPH or FROM).
             dataset: whether it says FROM or FROM NAMED. If not, GRAPH matches the knowledge base's
                 own graphs; those of messages are not for rules.
-
-        Raises:
-            QueryError: Oxigraph failed.
         """
         store = self._synced(ALL_GRAPHS if named else UNION)
         given: dict[ox.Variable, OxigraphTerm] = {
@@ -147,7 +143,7 @@ class OxigraphSnapshot:
             raise QueryError(str(error)) from None
 
     def quads(self) -> Iterator[tuple[Triple, IRI | None]]:
-        """Every triple of the copy with its graph (None: the union); O(knowledge base)."""
+        """The triples of the copy, each with its graph (None: the union); O(knowledge base)."""
         for quad in self._synced(ALL_GRAPHS):
             graph = quad.graph_name
             of = IRI(graph.value) if isinstance(graph, ox.NamedNode) else None
@@ -162,12 +158,10 @@ def read_answerable(
     names_only: bool = False,
     most_tokens: int | None = None,
 ) -> Query:
-    """Read a query that a copy of the knowledge base can answer; ``most_tokens`` as for the parser.
+    """Read a query for a copy of the knowledge base; raises as :meth:`OxigraphSnapshot.query`.
 
-    ``names_only``: it must not describe classes; see :func:`.check_named`.
-
-    Raises:
-        QueryError: as for :meth:`OxigraphSnapshot.query`.
+    ``names_only``: it must not describe classes, see :func:`.check_named`; ``most_tokens`` as for
+    the parser.
     """
     parsed = read_query(text, start=Position("query", 1, 1), most_tokens=most_tokens)
     check_answerable(parsed, message_graphs=True)
@@ -187,11 +181,7 @@ def ask_store(
     functions: Mapping[ox.NamedNode, Callable[..., OxigraphTerm | None]] = FUNCTIONS,
     aggregates: Mapping[ox.NamedNode, Callable[[], Any]] = MappingProxyType({}),
 ) -> Results:
-    """What Oxigraph answers to a text that was printed from our own parser's algebra.
-
-    Raises:
-        QueryError: it failed.
-    """
+    """Answer a text printed from our parser's algebra; raises QueryError if Oxigraph fails."""
     ask = partial(
         store.query,
         text,
