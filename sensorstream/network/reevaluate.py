@@ -1,4 +1,4 @@
-"""What cannot be kept in step is evaluated anew, on Oxigraph, when its graphs have changed."""
+"""Queries that no operator keeps in step: Oxigraph evaluates them when their graphs change."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Reevaluated(Node):
             for each in plan.sources
         }
         self._network = network
-        # The names in the text of the copies that it uses.
+        # The names, in the text, of the copies that it uses.
         self._names: dict[TripleSource, IRI] = {}
         self._query: Callable[[ox.Store], OxigraphQuery] | None = None
         self._bag: Bag = {}
@@ -67,7 +67,7 @@ class Reevaluated(Node):
         return rows
 
     def _selected(self, most: int | None) -> list[Row]:
-        """The solutions; of more than ``most`` one more."""
+        """The solutions; at most one more than ``most``."""
         assert self._query is not None, "it is loaded first"
         found = self._network.copies.select(
             self._query, self._names[self._plan.default], self._indexes.values()
