@@ -70,7 +70,6 @@ class Changes:
             kb.graph_listeners.append(self._note_graphs)
 
     def stop(self) -> None:
-        """Stop following the knowledge base."""
         self._kb.unsubscribe(self._note)
         if len(self._graphs) > 1:
             self._kb.graph_listeners.remove(self._note_graphs)
@@ -129,7 +128,6 @@ class Changes:
 
 
 GRAPH_MARKS: Final = {name: marks for marks, name in ALL_GRAPHS if name is not None}
-"""The marks of the triples of each named graph."""
 
 
 class GraphIndex:

@@ -115,7 +115,6 @@ class KnowledgeBase:
         )
 
     def add(self, origin: Origin, triples: Iterable[Triple]) -> None:
-        """Load triples into one graph."""
         self._marked(triples, int(origin))
 
     def triples(self, origin: Origin) -> Iterator[Triple]:

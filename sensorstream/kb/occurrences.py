@@ -80,10 +80,7 @@ class OccurrenceIndex:
         self._reads: dict[Term | None, dict[Term | None, int]] = {}
 
     def read(self, predicate: Term | None, object_: Term | None) -> None:
-        """Keep triples with this predicate and object (None: any) in the index.
-
-        O(1) if they are kept already, else O(stream).
-        """
+        """Keep such triples in the index (None: any); O(1) if they are kept, else O(stream)."""
         objects = self._reads.setdefault(predicate, {})
         objects[object_] = objects.get(object_, 0) + 1
         if objects[object_] > 1:

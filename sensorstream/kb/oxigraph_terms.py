@@ -72,7 +72,6 @@ def _for_oxigraph(extension: Extension) -> Callable[..., OxigraphTerm | None]:
 FUNCTIONS: Final = {
     ox.NamedNode(name): _for_oxigraph(extension) for name, extension in EXTENSIONS.items()
 }
-"""The functions of :data:`.EXTENSIONS` for Oxigraph."""
 
 
 def stored_form(literal: Literal) -> Literal:

@@ -20,10 +20,10 @@ class Watcher(Protocol):
     """Sees every change of an index, after a triple was added and before a triple is removed."""
 
     def added(self, triple: Triple) -> None:
-        """The triple has just become a member."""
+        """See a triple that has just become a member."""
 
     def removed(self, triple: Triple) -> None:
-        """The triple is about to leave."""
+        """See a triple that is about to leave."""
 
 
 class TripleIndex:

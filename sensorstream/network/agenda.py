@@ -65,7 +65,6 @@ class TimeQueue(Generic[_Entry]):
 
     @property
     def next(self) -> Instant | None:
-        """The time at which the next entry is due."""
         queue = self._queue
         if not queue:
             return None
@@ -77,7 +76,6 @@ class TimeQueue(Generic[_Entry]):
 
     @property
     def entries(self) -> Sequence[_Entry]:
-        """The entries that are due at some time."""
         return tuple(self._times)
 
     def first(self, wanted: Callable[[_Entry], bool]) -> Instant | None:

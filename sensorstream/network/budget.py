@@ -132,7 +132,6 @@ class Budget:
             raise self.too_slow()
 
     def too_slow(self) -> Overrun:
-        """The error of what takes too many seconds."""
         limits = self.limits
         return Overrun(
             f"more than {limits.seconds:g} s in one instant; "
@@ -258,7 +257,6 @@ class EngineLoad:
         return seconds / max(1, self._messages)
 
     def begin(self) -> None:
-        """Begin a period."""
         self.seconds.clear()
         self._messages = 0
         if self.counter is not None:

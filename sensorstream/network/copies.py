@@ -157,7 +157,6 @@ class ChangeNotes:
             del self.notes[triple]
 
     def close(self) -> None:
-        """Stop watching the index."""
         self._watched.watchers.remove(self)
         self._watched.unread(None, None)
 

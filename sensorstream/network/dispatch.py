@@ -135,7 +135,6 @@ class Dispatcher:
         return not self._keys and not self._followers
 
     def close(self) -> None:
-        """Stop watching the index."""
         self._index.watchers.remove(self)
 
     # Both are called for every change of every watched index: they look up no more than they must.

@@ -246,7 +246,6 @@ class Network:
         return sorted(self._nodes.values(), key=lambda node: (node.depth, node.number))
 
     def close(self) -> None:
-        """Stop watching the indexes."""
         for _, dispatcher in self._dispatchers.values():
             dispatcher.close()
         self._dispatchers.clear()

@@ -138,7 +138,7 @@ class Node(ABC):
         return
 
     def kept(self) -> Sequence[tuple[int, Past]]:
-        """Its memories of what has happened, each with the number of the input."""
+        """The memories of what has happened, each with the number of its input."""
         return ()
 
     @property

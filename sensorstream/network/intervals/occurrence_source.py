@@ -261,7 +261,6 @@ class OccurrenceSource:
 
     @property
     def idle(self) -> bool:
-        """Whether there are no readers."""
         return not self._strata
 
     def subscribe(self, reader: PatternOccurrences) -> None:
@@ -270,11 +269,9 @@ class OccurrenceSource:
         self._place(reader, 0)
 
     def begin(self) -> None:
-        """Begin a query."""
         self._number += 1
 
     def forget(self, reader: PatternOccurrences) -> None:
-        """Remove a reader."""
         stratum = self._strata.pop(reader, None)
         if stratum is None:
             return

@@ -57,7 +57,6 @@ class DelayedOperator(Node):
 
     @property
     def due(self) -> Instant | None:
-        """The time of the next change."""
         return self._waiting[0][0] if self._waiting else None
 
     def elapse(self, time: Instant) -> None:

@@ -93,7 +93,6 @@ class Triple:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """The names of its variables, each once."""
         return tuple(dict.fromkeys(e.name for e in self.ends if isinstance(e, Variable)))
 
 
@@ -203,7 +202,6 @@ class BeyondPlan(PlanOverOne):
 
     @property
     def condition(self) -> algebra.Comparison:
-        """The condition that is true of its rows."""
         variable = Variable(self.source.variable)
         return algebra.Comparison(self.source.operator, variable, self.constant)
 
@@ -469,7 +467,7 @@ class KnownPlan(Plan):
 
     @property
     def path(self) -> Path | None:
-        """Its path, if that is one of any length."""
+        """The path, if it is one of any length."""
         return None if isinstance(self.predicate, Variable | IRI) else self.predicate
 
     @property

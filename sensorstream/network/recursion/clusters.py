@@ -155,5 +155,4 @@ class Clusters:
                 part.units.pop(unit, None)
 
     def is_there(self, unit: KeyTriples) -> bool:
-        """Whether a unit has not been dropped."""
         return self.units.get(unit.key) is unit

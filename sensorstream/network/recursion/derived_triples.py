@@ -122,7 +122,6 @@ class Derived:
         )
 
     def close(self) -> None:
-        """Stop following the knowledge base."""
         self.kb.unsubscribe(self._marked)
 
     def _marked(self, triple: Triple, old: int, new: int) -> None:

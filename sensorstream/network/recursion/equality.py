@@ -204,7 +204,6 @@ class Equality:
 
     @property
     def size(self) -> int:
-        """The number of triples of all units."""
         return self._writer.size
 
     @property
@@ -393,7 +392,6 @@ class Equality:
         return list(grown)
 
     def _mentions(self, name: Part) -> list[Triple]:
-        """The triples that contain a name."""
         match = self._derived.kb.match
         assert isinstance(name, IRI | BlankNode), "literals are the same as nothing"
         found = [*match(name, None, None), *match(None, None, name)]

@@ -92,7 +92,6 @@ class _Index:
             self._members.setdefault(each, []).append(member)
 
     def found(self, row: Row) -> Members:
-        """The members whose test is true."""
         members = self._members
         return [m for c in self._constants.passed(row[self._place]) for m in members[c]]
 

@@ -43,7 +43,6 @@ class Channel:
         self._removed: list[Row] = []
 
     def changed(self, added: list[Row], removed: list[Row]) -> None:
-        """Note a change of the operator's output."""
         self._added += added
         self._removed += removed
         self._stirred(self)
