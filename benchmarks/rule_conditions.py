@@ -1,4 +1,4 @@
-"""Conditions of semantic rules: kept in step by the network, or evaluated anew on the snapshot.
+"""Conditions of semantic rules: kept in step by the network, or evaluated anew.
 
 Run it with ``python -m benchmarks.rule_conditions [MESSAGES]``. For each number of rules and size
 of the window two engines (plain profile, the same messages) take turns; what is told is the
@@ -22,7 +22,7 @@ from sensorstream.app.control.wiring import Machine, build_machine, read_deploym
 from sensorstream.engine.outcome import Status
 from sensorstream.installation import bundled
 from sensorstream.model.events import Message
-from sensorstream.rules.conditions import SnapshotEvaluator
+from sensorstream.rules.continuous import ConditionEvaluator
 from sensorstream.settings.settings import (
     OntologySettings,
     ReasoningSettings,
@@ -58,7 +58,7 @@ class Row:
     rules: int
     size: int
     network: float
-    snapshot: float
+    anew: float
 
 
 def rules_text(count: int) -> str:
@@ -97,9 +97,9 @@ def measure(rules: int, size: int, messages: int) -> Row:
         for machine in (kept, anew):
             _send(machine, stream[: filling - 1])
         anew.engine.evaluator.prepare([])
-        anew.engine.evaluator = SnapshotEvaluator(anew.snapshot)
+        anew.engine.evaluator = ConditionEvaluator(anew.engine.kb)
         for machine in (kept, anew):
-            # The first question makes the snapshot; that is not a message's to pay.
+            # The first question makes the copy; that is not a message's to pay.
             _send(machine, stream[filling - 1 : filling])
         spent = [0.0, 0.0]
         for turn in range(TURNS):
@@ -129,13 +129,13 @@ def _send(machine: Machine, messages: Sequence[Message]) -> None:
 def table(rows: Sequence[Row]) -> str:
     """The rows as a Markdown table."""
     lines = [
-        "| rules | individuals | network, ms a message | snapshot, ms a message | ratio |",
+        "| rules | individuals | network, ms a message | anew, ms a message | ratio |",
         "|--:|--:|--:|--:|--:|",
     ]
     for row in rows:
-        ratio = row.snapshot / max(row.network, 1e-9)
+        ratio = row.anew / max(row.network, 1e-9)
         lines.append(
-            f"| {row.rules} | {row.size} | {row.network:.2f} | {row.snapshot:.2f} | {ratio:.0f} |"
+            f"| {row.rules} | {row.size} | {row.network:.2f} | {row.anew:.2f} | {ratio:.0f} |"
         )
     return "\n".join(lines)
 

@@ -13,7 +13,6 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry
 
-from sensorstream.alerts.alert_records import RaisedAlert
 from sensorstream.alerts.dispatcher import DeliveryPlan, WebhookDispatcher
 from sensorstream.alerts.feed import AlertFeed
 from sensorstream.alerts.outputs import receiver_of, senders_of
@@ -68,17 +67,10 @@ from sensorstream.history.access_store import PostgresAuditLog, PostgresKeys
 from sensorstream.history.database import engine as database_engine
 from sensorstream.history.effects_writer import Writes, claim
 from sensorstream.history.incident_clock import tell_groups, tend
-from sensorstream.history.incidents import (
-    Behind,
-    PostgresIncidents,
-    alerts_after,
-    alerts_before,
-    messages_behind,
-    set_damping,
-)
-from sensorstream.history.kept_messages import EVERY, QuarantineChoice, Quarantined, quarantined
+from sensorstream.history.incidents import PostgresIncidents, set_damping
 from sensorstream.history.open_history import open_history
 from sensorstream.history.outbox import PostgresOutbox
+from sensorstream.history.postgres_reader import PostgresReader
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.views import install_views
 from sensorstream.history.webhook_store import PostgresWebhooks
@@ -155,6 +147,7 @@ class Application(Handle):
         deployment, put = in_force(settings, files, store, start.seq, again=True)
         self.database = database_engine(self.url, pool_size=_CONNECTIONS)
         self._stack.callback(self.database.dispose)
+        self.reader = PostgresReader(self.database, self.seconds)
         if here:
             progress(f"starting the reasoner (profile {settings.reasoning.profile})")
         machine = build_machine(
@@ -363,20 +356,6 @@ class Application(Handle):
             *(InForce("semantic", each.name, each.position) for each in deployment.rules),
         )
 
-    def alerts(self, limit: int, before: int | None = None) -> Sequence[RaisedAlert]:
-        """Kept alerts, newest first, with ``seq`` below ``before``."""
-        return alerts_before(self.database, limit, before)
-
-    def alerts_after(self, seq: int, limit: int) -> Sequence[RaisedAlert]:
-        """Kept alerts, oldest first, with ``seq`` above the given one."""
-        return alerts_after(self.database, limit, seq)
-
-    def messages_behind(
-        self, alert: str, limit: int, after: int = 0
-    ) -> tuple[RaisedAlert, Sequence[Behind]]:
-        """The messages that led to an alert; see :func:`.messages_behind`."""
-        return messages_behind(self.database, alert, limit, after)
-
     def window_view(self, limit: int, offset: int = 0) -> WindowView:
         """The window and one page of its individuals.
 
@@ -386,10 +365,6 @@ class Application(Handle):
         self.check_here("the window")
         with self.pipeline.lock:
             return view_window(self.engine, self.settings.window, limit, offset)
-
-    def quarantine(self, limit: int, chosen: QuarantineChoice = EVERY) -> Sequence[Quarantined]:
-        """Messages that were not taken in, or not whole, newest first."""
-        return quarantined(self.database, limit, chosen, self.settings.limits.question_seconds)
 
     def held(self) -> int:
         """The number of messages that wait for earlier ones."""

@@ -14,6 +14,7 @@ from sensorstream.app.life.pipeline import Pipeline
 from sensorstream.clock import Clock
 from sensorstream.engine.engine import Engine
 from sensorstream.errors import RunsOnSpark, Unavailable
+from sensorstream.history.store_reader import StoreReader
 from sensorstream.model.timeline import Timeline
 from sensorstream.settings.settings import Settings
 
@@ -22,6 +23,7 @@ _Seen = TypeVar("_Seen")
 
 class Handle:
     """The state that the parts of a running deployment share; made by :meth:`.Application.open`.
+
     ``database`` has a few connections for all parts; the pipeline's writer has its own. ``url`` is
     that of the database now: it may be another one after the history was lost and opened again.
     """
@@ -31,6 +33,7 @@ class Handle:
     meters: Metrics
     url: str
     database: Database
+    reader: StoreReader
     engine: Engine
     exchange: Exchange
     pipeline: Pipeline

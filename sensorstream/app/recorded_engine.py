@@ -26,7 +26,6 @@ from sensorstream.engine.message_reading import Arrived, Mapper, UnmappedMessage
 from sensorstream.engine.reorder import Disorder
 from sensorstream.errors import SettingsError, TermError, UnknownQuery
 from sensorstream.kb.graph_index import KnowledgeBase, Origin
-from sensorstream.kb.snapshot import OxigraphSnapshot
 from sensorstream.mapping.mapping_compiler import compile_mapping
 from sensorstream.mapping.mapping_plan import MappingPlan
 from sensorstream.mapping.xml_document import encoded
@@ -35,8 +34,7 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Instant, Timeline, seconds
 from sensorstream.reasoning.ontology import Ontology, load_ontology
 from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC, make_reasoner, rule_set_of
-from sensorstream.rules.conditions import SnapshotEvaluator
-from sensorstream.rules.continuous import NetworkEvaluator
+from sensorstream.rules.continuous import ConditionEvaluator
 from sensorstream.rules.rule_compiler import compile_rules
 from sensorstream.rules.rule_notes import check_classes_named
 from sensorstream.settings.settings import RuleSettings, WindowSettings
@@ -114,7 +112,7 @@ def build_engine(
             window=None if spec is None else make_window(spec),
             reasoner=reasoner,
             rules=compiled,
-            evaluator=NetworkEvaluator(knowledge, SnapshotEvaluator(OxigraphSnapshot(knowledge))),
+            evaluator=ConditionEvaluator(knowledge),
             max_rounds=RuleSettings().max_rounds,
             timeline=timeline,
             disorder=disorder,

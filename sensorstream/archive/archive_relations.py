@@ -16,7 +16,7 @@ from sqlglot import exp
 from sensorstream.archive.parquet_layout import STATEMENTS, STAYS, ArchivedTable
 from sensorstream.history.view_definitions import ENTRY_VIEWS, View, look_up_all, terms_of
 from sensorstream.model.terms import IRI
-from sensorstream.sql.postgres.postgres_reader import HISTORY
+from sensorstream.sql.postgres.sql_reader import HISTORY
 
 # Parts of the name of a subject, and of that of a stay's individual.
 _NAME: Final = """

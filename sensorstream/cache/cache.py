@@ -10,9 +10,9 @@ from typing import IO, Final
 
 from sensorstream.cache.cache_messages import Answered, CacheQuestion, Formats
 from sensorstream.errors import SensorStreamError, Unavailable
-from sensorstream.kb.graph_changes import ALL_GRAPHS, Changes, Quad
+from sensorstream.kb.graph_changes import KnowledgeChanges, Quad
 from sensorstream.kb.graph_index import KnowledgeBase
-from sensorstream.network.exact_values import stored_text
+from sensorstream.kb.oxigraph_terms import stored_text
 from sensorstream.processes.fork_once import held
 from sensorstream.processes.forks import IDLE, Forks, OpenQuestion, QuestionLimits, RestingForks
 from sensorstream.processes.stopping import Stop
@@ -44,7 +44,7 @@ class Cache(RestingForks):
         self._kb = kb
         self._changing = lock
         self._limits = limits
-        self._changes: Changes | None = None
+        self._changes: KnowledgeChanges | None = None
         self._closed = False
         self._proven = False
         self.trouble = ""
@@ -94,7 +94,7 @@ class Cache(RestingForks):
             raise Unavailable("the server stops")
         with self._quiet():
             if self._changes is None:
-                self._changes = Changes(self._kb, ALL_GRAPHS, exact=True)
+                self._changes = KnowledgeChanges(self._kb)
             added, removed = self._changes.read()
             self._changes.done()
         if added or removed:
@@ -110,7 +110,7 @@ class Cache(RestingForks):
         super().drop()
         if self._changes is not None:
             with self._quiet():
-                self._changes.stop()
+                self._changes.close()
             self._changes = None
 
 

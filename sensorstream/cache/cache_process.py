@@ -14,11 +14,12 @@ from sensorstream.cache.cache_messages import Answered, CacheQuestion, Formats
 from sensorstream.history.asking import answer_formats
 from sensorstream.history.asking.query_answer import Answer, GraphAnswer, Row, Solutions, limited
 from sensorstream.kb.graph_changes import QuadStore
-from sensorstream.kb.snapshot import Results, read_answerable
+from sensorstream.kb.oxigraph_terms import term_of
 from sensorstream.model.terms import Triple
-from sensorstream.network.exact_values import OxigraphQuery, exact, term_of
+from sensorstream.network.exact_values import OxigraphQuery, Results, exact
 from sensorstream.processes.fork_server import serve_forks
 from sensorstream.processes.forks import QuestionLimits
+from sensorstream.sparql.answerable import read_answerable
 
 _PIECE: Final = 64 * 1024
 _BATCH: Final = 1024

@@ -35,7 +35,7 @@ from sensorstream.mapping.mapping_plan import MappedMessage
 from sensorstream.model.events import Delta, Event, Message
 from sensorstream.model.timeline import Instant
 from sensorstream.reasoning.reasoner import without_limits
-from sensorstream.rules.conditions import unlimited
+from sensorstream.rules.continuous import unlimited
 from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.rules.rule_memory import RuleMemory
 from sensorstream.streams.continuous_query import ContinuousQuery

@@ -20,7 +20,7 @@ from sensorstream.model.terms import Triple
 from sensorstream.model.timeline import Instant
 from sensorstream.reasoning.dl.dl_reasoner import ResilientReasoner
 from sensorstream.reasoning.reasoner import Aside, without_limits
-from sensorstream.rules.conditions import unlimited
+from sensorstream.rules.continuous import unlimited
 from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.rules.rule_rounds import RuleIndex
 from sensorstream.window.window import Window

@@ -27,7 +27,7 @@ from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.model.waits import SilentSource
 from sensorstream.reasoning.dl.dl_reasoner import ResilientReasoner
 from sensorstream.reasoning.reasoner import Reasoner
-from sensorstream.rules.conditions import ConditionEvaluator
+from sensorstream.rules.continuous import ConditionEvaluator
 from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.rules.rule_memory import RuleMemory
 from sensorstream.rules.rule_rounds import RuleIndex

@@ -14,7 +14,7 @@ from sensorstream.kb.graph_index import Origin
 from sensorstream.model.events import Cleared, Delta, Departure, Ended, Event, Individual, net_delta
 from sensorstream.model.terms import BlankNode, Subject, Triple
 from sensorstream.reasoning.reasoner import without_limits
-from sensorstream.rules.conditions import unlimited
+from sensorstream.rules.continuous import unlimited
 from sensorstream.rules.rule_effects import RulesRun
 from sensorstream.rules.rule_rounds import run_rules
 from sensorstream.window.window_change import Undo, WindowChange

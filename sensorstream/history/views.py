@@ -40,7 +40,7 @@ from sensorstream.kb.graph_index import Origin
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI
 from sensorstream.model.timeline import Timeline
-from sensorstream.sql.postgres.postgres_reader import HISTORY
+from sensorstream.sql.postgres.sql_reader import HISTORY
 
 LIVE: Final = "live"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
 from typing import Any, Final
@@ -127,7 +127,7 @@ class PostgresWebhooks:
         """Up to ``limit`` deliveries of a webhook with an id below ``before``, newest first."""
         self.one(webhook_id)
         values = {"id": webhook_id, "state": state, "before": before, "limit": limit}
-        return _deliveries(self._database, _PAGE, values)
+        return logged_deliveries(self._database, _PAGE, values)
 
     def resend(self, delivery_id: int, now: datetime) -> LoggedDelivery:
         """Make a delivery due now, whatever became of it before."""
@@ -233,18 +233,10 @@ WEBHOOK: Final = ", ".join(f"w.{name} as webhook_{name}" for name in (*_PLAIN, *
 """The columns of SQL of a webhook, from ``store.webhooks w``."""
 
 
-def deliveries_of_alerts(database: Engine, ids: Collection[str]) -> list[LoggedDelivery]:
-    """The deliveries of some alerts to webhooks, oldest first.
-
-    Raises:
-        HistoryError: the database cannot be read.
-    """
-    return _deliveries(database, _OF_ALERTS, {"ids": list(ids)})
-
-
-def _deliveries(
+def logged_deliveries(
     database: Engine, query: TextClause, values: Mapping[str, object]
 ) -> list[LoggedDelivery]:
+    """Deliveries to webhooks, by a query of them."""
     return [_logged(row) for row in rows_of(database, "cannot read the deliveries", query, values)]
 
 
@@ -266,7 +258,7 @@ _PAGE: Final = text(
     """
 )
 _LOGGED_ONE: Final = text(f"{_LOG} where o.id = :id")
-_OF_ALERTS: Final = text(
+OF_ALERTS: Final = text(
     f"""
     {_LOG} join store.webhooks w on w.id = o.webhook_id
     where o.alert_id = any(cast(:ids as text[])) and not w.output order by o.id

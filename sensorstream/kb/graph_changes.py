@@ -1,157 +1,144 @@
-"""The differences between a knowledge base and its copy in Oxigraph, and the store of a copy."""
+"""What differs between graphs and their copies in Oxigraph, and the store of copies."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, TypeAlias
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import Final, Generic, TypeAlias, TypeVar
 
 import pyoxigraph as ox
 
 from sensorstream.kb.graph_index import KnowledgeBase, Origin
-from sensorstream.kb.oxigraph_terms import (
-    OxigraphSubject,
-    same_when_stored,
-    subject_to_oxigraph,
-    to_oxigraph,
-)
+from sensorstream.kb.oxigraph_terms import OxigraphSubject, stored, subject_to_oxigraph
 from sensorstream.kb.triple_index import TripleIndex
-from sensorstream.model.terms import IRI, Literal, Triple
+from sensorstream.model.terms import IRI, Triple
 from sensorstream.model.vocabulary import GRAPH_INFERRED, GRAPH_STATIC, GRAPH_WINDOW
 
 _WORN: Final = 20_000
-"""After as many removed quads (or as many as the store holds, if more) a new store is made."""
-Graphs: TypeAlias = tuple[tuple[int, IRI | None], ...]
-"""Marks, and the graph of the copy (None: the default one) for triples with any of them.
-
-A copy with any graph besides the default one has the named graphs of the messages too.
-"""
-
-UNION: Final[Graphs] = ((sum(Origin), None),)
-"""Only the union, as the default graph.
-
-It is a graph of its own: Oxigraph's union of named graphs gives a triple once for every graph that
-holds it, but RDF 1.1 requires a merge.
-"""
-ALL_GRAPHS: Final[Graphs] = (
-    *UNION,
+"""After this many removed quads (or as many as the store holds, if more) a new store is made."""
+T = TypeVar("T")
+_GRAPHS: Final[Sequence[tuple[int, IRI | None]]] = (
+    (sum(Origin), None),
     (int(Origin.STATIC), GRAPH_STATIC),
     (int(Origin.WINDOW), GRAPH_WINDOW),
     (int(Origin.INFERRED | Origin.STATIC_INFERRED), GRAPH_INFERRED),
 )
+"""Marks, and the graph for triples with any of them.
+
+The union (None) is a graph of its own: Oxigraph's union of named graphs gives a triple once for
+every graph that holds it, but RDF 1.1 requires a merge.
+"""
 
 Quad: TypeAlias = tuple[Triple, IRI | None]
 """A triple and its graph; None: the default one."""
 
 
-class Changes:
-    """Notes the triples of a knowledge base whose state in a copy may be out of date.
+class Changes(Generic[T]):
+    """Notes what has come to or gone from what a copy has to hold; an empty copy lacks all.
 
-    The copy is empty at first. Unless it is ``exact``, it keeps the values of literals, not their
-    forms (:func:`.same_when_stored`). A triple that comes and goes between two readings is not
-    noted, so the notes are never more than the copy and the knowledge base hold together.
-
-    All methods read the knowledge base, which must not change meanwhile.
+    What comes and goes between two readings leaves no note, or notes would pile up unasked.
     """
 
-    __slots__ = ("_exact", "_graphs", "_kb", "_notes", "_placed")
-
-    def __init__(self, kb: KnowledgeBase, graphs: Graphs, *, exact: bool = False) -> None:
-        """Follow a knowledge base until :meth:`stop`; O(knowledge base). ``exact`` as above."""
-        self._kb = kb
-        self._graphs = graphs
-        self._exact = exact
-        # Each triple with its marks in the graphs of the copy.
-        self._notes: dict[Triple, int] = dict.fromkeys(kb.match(None, None, None), 0)
-        kb.subscribe(self._note)
-        # Each triple with its named graphs in the copy.
-        self._placed: dict[Triple, frozenset[IRI]] = {}
-        if len(graphs) > 1:
-            self._placed.update((triple, frozenset()) for triple, _ in kb.in_graphs())
-            kb.graph_listeners.append(self._note_graphs)
-
-    def stop(self) -> None:
-        self._kb.unsubscribe(self._note)
-        if len(self._graphs) > 1:
-            self._kb.graph_listeners.remove(self._note_graphs)
-
-    def _note_graphs(self, triple: Triple, old: frozenset[IRI], new: frozenset[IRI]) -> None:
-        if self._placed.setdefault(triple, old) == new:
-            del self._placed[triple]
-
-    def _note(self, triple: Triple, old: int, new: int) -> None:
-        if self._notes.setdefault(triple, old) == new:
-            del self._notes[triple]
+    def __init__(self, held: Iterable[T] = ()) -> None:
+        self._notes = dict.fromkeys(held, True)
 
     def __len__(self) -> int:
-        """Return the number of triples that may differ."""
-        return len(self._notes) + len(self._placed)
+        return len(self._notes)
 
-    def read(self) -> tuple[Sequence[Quad], Sequence[Quad]]:
-        """Return what the copy lacks, and what it must remove first; O(changes)."""
-        added: list[Quad] = []
-        removed: list[Quad] = []
-        for triple, before in self._notes.items():
-            now = self._kb.marks(triple)
-            for marks, graph in self._graphs:
-                if now & marks:
-                    if not before & marks:
-                        added.append((triple, graph))
-                elif before & marks and not any(
-                    self._kb.marks(twin) & marks for twin in self._twins(triple)
-                ):
-                    removed.append((triple, graph))
-        for triple, graphs in self._placed.items():
-            now_in = self._kb.graphs(triple)
-            added += [(triple, graph) for graph in sorted(now_in - graphs)]
-            removed += [
-                (triple, graph)
-                for graph in sorted(graphs - now_in)
-                if not any(graph in self._kb.graphs(twin) for twin in self._twins(triple))
-            ]
-        return added, removed
+    def added(self, item: T) -> None:
+        """It has come."""
+        if not self._notes.setdefault(item, True):
+            del self._notes[item]
+
+    def removed(self, item: T) -> None:
+        """It goes."""
+        if self._notes.setdefault(item, False):
+            del self._notes[item]
+
+    def read(self) -> tuple[list[T], list[T]]:
+        """What has come, and what has gone."""
+        come = [item for item, there in self._notes.items() if there]
+        return come, [item for item, there in self._notes.items() if not there]
 
     def done(self) -> None:
-        """Clear the notes: the copy has what was read."""
+        """Forget what was read: the copy has it."""
         self._notes.clear()
-        self._placed.clear()
-
-    def _twins(self, triple: Triple) -> Iterator[Triple]:
-        """The triples of the knowledge base that the copy cannot tell from this one."""
-        subject, predicate, value = triple
-        if self._exact or not isinstance(value, Literal):
-            return iter(())
-        return (
-            other
-            for other in self._kb.match(subject, predicate, None)
-            if same_when_stored(value, other[2])
-        )
 
 
-GRAPH_MARKS: Final = {name: marks for marks, name in ALL_GRAPHS if name is not None}
+class KnowledgeChanges(Changes[Quad]):
+    """The changes of a knowledge base, for an empty copy of all its graphs; O(knowledge base).
 
+    The union of the graphs is the default graph of the copy, which has the named graphs of the
+    messages too.
+    """
 
-class GraphIndex:
-    """The index of one named graph, for queries that read it; O(1) per change of the graph."""
-
-    __slots__ = ("_kb", "_marks", "index")
-
-    def __init__(self, kb: KnowledgeBase, name: IRI) -> None:
-        self.index = TripleIndex()
+    def __init__(self, kb: KnowledgeBase) -> None:
+        super().__init__()
         self._kb = kb
-        self._marks = GRAPH_MARKS[name]
         for triple in kb.match(None, None, None):
             self._note(triple, 0, kb.marks(triple))
+        for triple, graphs in kb.in_graphs():
+            self._note_graphs(triple, frozenset(), graphs)
         kb.subscribe(self._note)
-
-    def _note(self, triple: Triple, old: int, new: int) -> None:
-        before, now = old & self._marks, new & self._marks
-        if now and not before:
-            self.index.add(triple)
-        elif before and not now:
-            self.index.discard(triple)
+        kb.graph_listeners.append(self._note_graphs)
 
     def close(self) -> None:
+        """Note no more."""
         self._kb.unsubscribe(self._note)
+        self._kb.graph_listeners.remove(self._note_graphs)
+
+    def _note(self, triple: Triple, old: int, new: int) -> None:
+        for marks, graph in _GRAPHS:
+            if new & marks and not old & marks:
+                self.added((triple, graph))
+            elif old & marks and not new & marks:
+                self.removed((triple, graph))
+
+    def _note_graphs(self, triple: Triple, old: frozenset[IRI], new: frozenset[IRI]) -> None:
+        for graph in sorted(new - old):
+            self.added((triple, graph))
+        for graph in sorted(old - new):
+            self.removed((triple, graph))
+
+
+GRAPH_MARKS: Final = {name: marks for marks, name in _GRAPHS if name is not None}
+"""The marks of the triples of each named graph."""
+
+
+class NamedGraphs:
+    """The graphs of a knowledge base, each with an index from its first use on; O(1) per change."""
+
+    __slots__ = ("_followed", "_kb")
+
+    def __init__(self, kb: KnowledgeBase) -> None:
+        self._kb = kb
+        self._followed: dict[int, TripleIndex] = {}
+
+    def index(self, name: Hashable) -> TripleIndex:
+        """What a graph holds; one that there is not holds nothing."""
+        if not isinstance(name, IRI) or name not in GRAPH_MARKS:
+            return TripleIndex()
+        marks = GRAPH_MARKS[name]
+        if not self._followed:
+            self._kb.subscribe(self._note)
+        if marks not in self._followed:
+            index = self._followed[marks] = TripleIndex()
+            for triple in self._kb.match(None, None, None):
+                if self._kb.marks(triple) & marks:
+                    index.add(triple)
+        return self._followed[marks]
+
+    def _note(self, triple: Triple, old: int, new: int) -> None:
+        for marks, index in self._followed.items():
+            if new & marks and not old & marks:
+                index.add(triple)
+            elif old & marks and not new & marks:
+                index.discard(triple)
+
+    def close(self) -> None:
+        """Follow none of them any longer; a second call does nothing."""
+        if self._followed:
+            self._kb.unsubscribe(self._note)
+            self._followed.clear()
 
 
 class QuadStore:
@@ -166,7 +153,7 @@ class QuadStore:
 
     def __init__(self) -> None:
         self.store = ox.Store()
-        # Counted here: asking the store for its size costs O(store).
+        # As it is told: to ask the store costs what it holds.
         self._held = 0
         self._removed = 0
 
@@ -179,7 +166,7 @@ class QuadStore:
         self._held += len(added)
 
     def drop(self, graph: ox.NamedNode, size: int) -> None:
-        """Remove a graph that has ``size`` quads."""
+        """Remove a graph that has so many quads."""
         self.store.remove_graph(graph)
         self._gone(size)
 
@@ -193,7 +180,11 @@ class QuadStore:
 
 
 def quads_of(quads: Iterable[Quad]) -> Iterator[ox.Quad]:
-    """Convert quads to those of pyoxigraph; raises TermError at an IRI that is not valid."""
+    """The same for a store.
+
+    Raises:
+        TermError: one has an IRI that is not valid.
+    """
     graphs: dict[IRI | None, ox.DefaultGraph | OxigraphSubject] = {None: ox.DefaultGraph()}
     for (subject, predicate, value), graph in quads:
         node = graphs.get(graph)
@@ -203,6 +194,6 @@ def quads_of(quads: Iterable[Quad]) -> Iterator[ox.Quad]:
         yield ox.Quad(
             subject_to_oxigraph(subject),
             ox.NamedNode(predicate),
-            to_oxigraph(value),
+            stored(value),
             node,
         )

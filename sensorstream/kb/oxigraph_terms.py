@@ -1,26 +1,37 @@
-"""Terms to and from pyoxigraph, and how its store changes them."""
+"""Terms to and from pyoxigraph, and to and from a store of it that changes none.
+
+A store keeps values, not literals (``01`` becomes ``1``, ``xsd:byte`` ``xsd:integer``); its
+integers have 64 bits, its decimals 18 places. So literals of XSD's datatypes are stored under
+datatypes that it does not know.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final, TypeAlias
+from functools import lru_cache
+from typing import Final, TypeAlias, TypeVar
 
 import pyoxigraph as ox
 
 from sensorstream.errors import TermError
 from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
-from sensorstream.model.xsd import RDF_LANG_STRING
-from sensorstream.sparql.extensions import EXTENSIONS, Extension
+from sensorstream.model.xsd import XSD
 
 OxigraphTerm: TypeAlias = ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple
 OxigraphSubject: TypeAlias = ox.NamedNode | ox.BlankNode
 
-_KEPT_AS_WRITTEN: Final = frozenset({xsd.STRING, RDF_LANG_STRING})
+_WRITTEN: Final = "urn:sensorstream:written:"
+_HIDDEN: Final = (XSD, _WRITTEN)
+_TERMS: Final = 100_000
+_Any = TypeVar("_Any")
 
 
 def to_oxigraph(term: Term) -> ox.NamedNode | ox.BlankNode | ox.Literal:
-    """Convert a term to pyoxigraph; raises TermError at an invalid IRI or language tag."""
+    """The same term for pyoxigraph.
+
+    Raises:
+        TermError: an IRI or language tag that is not valid (it was not checked earlier).
+    """
     if not isinstance(term, Literal):
         return subject_to_oxigraph(term)
     try:
@@ -32,7 +43,7 @@ def to_oxigraph(term: Term) -> ox.NamedNode | ox.BlankNode | ox.Literal:
 
 
 def subject_to_oxigraph(term: Subject) -> OxigraphSubject:
-    """Convert a subject as :func:`to_oxigraph` does."""
+    """Like :func:`to_oxigraph`, for a subject."""
     try:
         if isinstance(term, BlankNode):
             return ox.BlankNode(term[2:])
@@ -42,7 +53,11 @@ def subject_to_oxigraph(term: Subject) -> OxigraphSubject:
 
 
 def from_oxigraph(term: OxigraphTerm) -> Term:
-    """Convert a term of pyoxigraph to ours; raises TermError at a triple term of RDF 1.2."""
+    """The same term for SensorStream.
+
+    Raises:
+        TermError: a triple term of RDF 1.2, which SensorStream does not support.
+    """
     if isinstance(term, ox.NamedNode):
         return IRI(term.value)
     if isinstance(term, ox.Literal):
@@ -53,48 +68,45 @@ def from_oxigraph(term: OxigraphTerm) -> Term:
 
 
 def triple_from_oxigraph(quad: ox.Quad) -> Triple:
-    """Convert the triple of a quad; raises as :func:`from_oxigraph`."""
+    """The triple of a quad, from a store too; raises as :func:`from_oxigraph`."""
     subject = from_oxigraph(quad.subject)
     assert not isinstance(subject, Literal)
-    return subject, IRI(quad.predicate.value), from_oxigraph(quad.object)
+    return subject, IRI(quad.predicate.value), term_of(quad.object)
 
 
-def _for_oxigraph(extension: Extension) -> Callable[..., OxigraphTerm | None]:
-    def function(*terms: OxigraphTerm) -> OxigraphTerm | None:
-        if len(terms) != 2 or any(isinstance(term, ox.Triple) for term in terms):
-            return None
-        found = extension(*map(from_oxigraph, terms))
-        return None if found is None else to_oxigraph(found)
-
-    return function
+def stored_text(term: Term) -> str:
+    """A term of N-Quads for the store."""
+    if type(term) is Literal and _is_hidden(term):
+        return f"{term[: -len(term.datatype) - 1]}{_WRITTEN}{term.datatype}>"
+    return term.n3
 
 
-FUNCTIONS: Final = {
-    ox.NamedNode(name): _for_oxigraph(extension) for name, extension in EXTENSIONS.items()
-}
+def _is_hidden(literal: Literal) -> bool:
+    datatype = literal.datatype
+    return datatype.startswith(_HIDDEN) and datatype != xsd.STRING
 
 
-def stored_form(literal: Literal) -> Literal:
-    """Return what Oxigraph's store makes of a literal: the value of numbers, booleans and times.
-
-    It does not keep how they were written: ``01`` becomes ``1``, an ``xsd:int`` an ``xsd:integer``.
-    """
-    if literal.datatype in _KEPT_AS_WRITTEN:
-        return literal
-    store = ox.Store()
-    node = ox.BlankNode("x")
-    store.add(ox.Quad(node, ox.NamedNode("x:x"), to_oxigraph(literal)))
-    stored = from_oxigraph(next(iter(store)).object)
-    assert isinstance(stored, Literal)
-    return stored
+def hidden(term: _Any) -> _Any | Literal:
+    """A term as the store has it."""
+    if not isinstance(term, Literal) or not _is_hidden(term):
+        return term
+    return Literal(term.lexical, _WRITTEN + term.datatype)
 
 
-def same_when_stored(one: Term, other: Term) -> bool:
-    """Whether Oxigraph's store cannot tell two terms apart."""
-    if one == other:
-        return True
-    if not (isinstance(one, Literal) and isinstance(other, Literal)):
-        return False
-    if one.datatype in _KEPT_AS_WRITTEN or other.datatype in _KEPT_AS_WRITTEN:
-        return False
-    return stored_form(one) == stored_form(other)
+def term_of(stored: OxigraphTerm) -> Term:
+    """The term that Oxigraph's stands for."""
+    if isinstance(stored, ox.Literal):
+        return _literal(stored.value, stored.datatype.value, stored.language)
+    return from_oxigraph(stored)
+
+
+@lru_cache(_TERMS)
+def _literal(lexical: str, datatype: str, language: str | None) -> Literal:
+    # Kept with its value, which is parsed once.
+    return Literal(lexical, datatype.removeprefix(_WRITTEN), language)
+
+
+@lru_cache(_TERMS)
+def stored(term: Term) -> ox.NamedNode | ox.BlankNode | ox.Literal:
+    """A term as it is put into the store."""
+    return to_oxigraph(hidden(term))

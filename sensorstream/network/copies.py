@@ -9,17 +9,20 @@ from typing import Final, TypeAlias
 
 import pyoxigraph as ox
 
-from sensorstream.kb.graph_changes import QuadStore
+from sensorstream.kb.graph_changes import Changes, QuadStore
 from sensorstream.kb.occurrences import WindowScope
-from sensorstream.kb.oxigraph_terms import subject_to_oxigraph
+from sensorstream.kb.oxigraph_terms import stored, subject_to_oxigraph, term_of
 from sensorstream.kb.triple_index import TripleIndex, Watcher
 from sensorstream.model.terms import IRI, Subject, Term, Triple
 from sensorstream.network.dispatch import Watched
-from sensorstream.network.exact_values import OxigraphQuery, stored, term_of
+from sensorstream.network.exact_values import OxigraphQuery
 
 
 class Merged:
-    """The union of some graphs; ``watchers`` see each triple that enters or leaves it."""
+    """All that some graphs say, each triple once.
+
+    ``watchers`` see each triple that enters or leaves it.
+    """
 
     def __init__(self, parts: Sequence[TripleIndex | WindowScope]) -> None:
         self._parts = tuple(parts)
@@ -30,17 +33,18 @@ class Merged:
         return iter(dict.fromkeys(chain.from_iterable(self._parts)))
 
     def __len__(self) -> int:
-        """An upper bound of the number of its triples."""
+        """At least the number of its triples."""
         return sum(map(len, self._parts))
 
     def match(
         self, subject: Subject | None, predicate: IRI | None, object_: Term | None
     ) -> Iterable[Triple]:
+        """The triples that fit a pattern; None matches any term."""
         found = (each.match(subject, predicate, object_) for each in self._parts)
         return dict.fromkeys(chain.from_iterable(found))
 
     def read(self, predicate: Term | None, object_: Term | None) -> None:
-        """Begin to tell watchers of triples with this predicate and object (None: any)."""
+        """Tell of triples with this predicate and object; None stands for any."""
         for each in self._parts:
             each.read(predicate, object_)
             others = [other for other in self._parts if other is not each]
@@ -49,7 +53,7 @@ class Merged:
             self._watching.append(watcher)
 
     def unread(self, predicate: Term | None, object_: Term | None) -> None:
-        """Stop what :meth:`read` began."""
+        """One reader less of such triples."""
         for each in self._parts:
             each.unread(predicate, object_)
         for each in self._parts:
@@ -59,17 +63,19 @@ class Merged:
 
 @dataclass(slots=True, eq=False)
 class _Part:
-    """Tells watchers of the changes of one graph, unless another one has the triple too."""
+    """Tells of what comes to and goes from one graph, unless another one says it too."""
 
     watchers: list[Watcher]
     others: list[TripleIndex | WindowScope]
 
     def added(self, triple: Triple) -> None:
+        """See :class:`~sensorstream.kb.triple_index.Watcher`."""
         if not any(triple in each for each in self.others):
             for watcher in self.watchers:
                 watcher.added(triple)
 
     def removed(self, triple: Triple) -> None:
+        """See :class:`~sensorstream.kb.triple_index.Watcher`."""
         if not any(triple in each for each in self.others):
             for watcher in self.watchers:
                 watcher.removed(triple)
@@ -80,10 +86,10 @@ _NAME: Final = "urn:sensorstream:copy:"
 
 
 class Copies:
-    """A store with a named graph for each index that a query uses.
+    """One store with a named graph for each index that a query uses.
 
-    No index is copied twice, however many queries read it. A query costs what has changed since the
-    last one, and its evaluation.
+    No index is copied twice, however many queries read it. A query costs what has changed since
+    the last one, and itself.
     """
 
     def __init__(self) -> None:
@@ -95,7 +101,7 @@ class Copies:
         return len(self._copies)
 
     def use(self, index: Copied) -> IRI:
-        """Return the name of an index's copy, made if it does not exist yet."""
+        """The name of an index's copy, made if it does not exist yet."""
         copy = self._copies.get(id(index))
         if copy is None:
             name = IRI(f"{_NAME}{next(self._numbers)}")
@@ -104,7 +110,7 @@ class Copies:
         return copy.name
 
     def leave(self, index: Copied) -> None:
-        """End one use of a copy; it is removed with its last user."""
+        """Use a copy no more; it goes with its last user."""
         copy = self._copies[id(index)]
         copy.users -= 1
         if not copy.users:
@@ -113,7 +119,11 @@ class Copies:
             self._quads.drop(copy.graph, copy.size)
 
     def sync(self, indexes: Iterable[Copied]) -> None:
-        """Bring the copies of indexes in step; raises TermError at an IRI that is not valid."""
+        """Bring the copies of indexes in step.
+
+        Raises:
+            TermError: an index holds an IRI that is not valid.
+        """
         for index in indexes:
             self._copies[id(index)].sync(self._quads)
 
@@ -122,9 +132,12 @@ class Copies:
     ) -> Iterator[tuple[Term | None, ...]]:
         """The solutions of a SELECT query; ``default`` is the copy that is its default graph.
 
-        GRAPH matches the copies of ``indexes`` by their names. No other copy is read, so a fault in
-        one concerns only its readers. Raises TermError if an index holds an IRI that is not valid,
-        and QueryError if Oxigraph failed.
+        GRAPH matches the copies of ``indexes`` by their names. No other copy is looked at, so
+        that what is wrong with one concerns those only who read it.
+
+        Raises:
+            TermError: an index holds an IRI that is not valid.
+            QueryError: Oxigraph failed.
         """
         self.sync(indexes)
         names = [self._copies[id(index)].name for index in indexes]
@@ -136,50 +149,41 @@ class Copies:
         asked.check()
 
 
-class ChangeNotes:
-    """Notes which triples of an index have come (true) or gone (false) since they were taken.
+class IndexChanges(Changes[Triple]):
+    """The changes of an index; ``held`` is what a copy of it lacks at first."""
 
-    A triple that comes and goes in between leaves no note, so that notes do not pile up.
-    """
-
-    def __init__(self, index: Watched | Merged) -> None:
-        self.notes: dict[Triple, bool] = {}
+    def __init__(self, index: Watched | Merged, held: Iterable[Triple] = ()) -> None:
+        super().__init__(held)
         self._watched = index
         index.read(None, None)
         index.watchers.append(self)
 
-    def added(self, triple: Triple) -> None:
-        if not self.notes.setdefault(triple, True):
-            del self.notes[triple]
-
-    def removed(self, triple: Triple) -> None:
-        if self.notes.setdefault(triple, False):
-            del self.notes[triple]
-
     def close(self) -> None:
+        """Watch no longer."""
         self._watched.watchers.remove(self)
         self._watched.unread(None, None)
 
 
-class _Copy(ChangeNotes):
-    """The differences between an index and its copy in Oxigraph."""
+class _Copy(IndexChanges):
+    """What the copy of an index may hold otherwise."""
 
     def __init__(self, name: IRI, index: Copied) -> None:
-        super().__init__(index)
+        super().__init__(index, index)
         self.name = name
         self.graph = ox.NamedNode(name)
         self.users = 0
-        self.notes = dict.fromkeys(index, True)
         self.size = 0
 
     def sync(self, quads: QuadStore) -> None:
-        if self.notes:
-            added = [self._quad(triple) for triple, there in self.notes.items() if there]
-            removed = [self._quad(triple) for triple, there in self.notes.items() if not there]
+        """Bring the copy in step."""
+        if len(self):
+            added, removed = map(self._in_graph, self.read())
             quads.change(added, removed)
+            self.done()
             self.size += len(added) - len(removed)
-            self.notes.clear()
 
-    def _quad(self, triple: Triple) -> ox.Quad:
-        s, p, o = triple
-        return ox.Quad(subject_to_oxigraph(s), ox.NamedNode(p), stored(o), self.graph)
+    def _in_graph(self, triples: Iterable[Triple]) -> list[ox.Quad]:
+        return [
+            ox.Quad(subject_to_oxigraph(s), ox.NamedNode(p), stored(o), self.graph)
+            for s, p, o in triples
+        ]

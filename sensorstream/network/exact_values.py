@@ -1,9 +1,8 @@
 """A query for Oxigraph that gives what SQL gives: Oxigraph matches terms, and computes nothing.
 
-Its store keeps values, not literals (``01`` becomes ``1``, ``xsd:byte`` ``xsd:integer``), its
-integers have 64 bits, its decimals 18 places. So literals of XSD's datatypes are stored under
-datatypes that it does not know, and whatever looks at values is a function of ours: a filter, an
-expression, an aggregate, a key of ORDER BY.
+Its stores hold literals under datatypes that it does not know
+(:mod:`sensorstream.kb.oxigraph_terms`), and whatever looks at values is a function of ours: a
+filter, an expression, an aggregate, a key of ORDER BY.
 """
 
 from __future__ import annotations
@@ -14,14 +13,12 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import lru_cache, reduce
 from itertools import chain, count
-from typing import Any, Final, TypeAlias, TypeVar, cast
+from typing import Any, Final, TypeAlias, cast
 
 import pyoxigraph as ox
 
-from sensorstream.errors import UnsupportedQuery
-from sensorstream.kb.oxigraph_terms import OxigraphTerm, from_oxigraph, to_oxigraph
-from sensorstream.kb.snapshot import Results, ask_store
-from sensorstream.model import xsd
+from sensorstream.errors import QueryError, UnsupportedQuery
+from sensorstream.kb.oxigraph_terms import OxigraphTerm, hidden, stored, term_of, to_oxigraph
 from sensorstream.model.numerals import sortable
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term
 from sensorstream.model.xsd import XSD
@@ -36,9 +33,6 @@ from sensorstream.sparql.values import number, time_key
 from sensorstream.sparql.variable_scope import certain, existences, expressions, in_scope
 from sensorstream.sparql.walk import children, nodes, patterns_in, renewed, replaced, variables
 
-_T = TypeVar("_T")
-_WRITTEN: Final = "urn:sensorstream:written:"
-_HIDDEN: Final = (XSD, _WRITTEN)
 _UNBOUND: Final = IRI("urn:sensorstream:unbound")
 _FUNCTION: Final = "urn:sensorstream:function:"
 _TERMS_ONLY: Final = named(Trait.OF_TERM)
@@ -47,45 +41,8 @@ _FALSE: Final = to_oxigraph(Literal("false", f"{XSD}boolean"))
 _TERMS: Final = 100_000
 
 Function: TypeAlias = Callable[..., OxigraphTerm | None]
+Results: TypeAlias = ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples
 _OfRow: TypeAlias = Callable[[Row], OxigraphTerm | None]
-
-
-def stored_text(term: Term) -> str:
-    """A term of N-Quads for the store."""
-    if type(term) is Literal and _is_hidden(term):
-        return f"{term[: -len(term.datatype) - 1]}{_WRITTEN}{term.datatype}>"
-    return term.n3
-
-
-def _is_hidden(literal: Literal) -> bool:
-    datatype = literal.datatype
-    return datatype.startswith(_HIDDEN) and datatype != xsd.STRING
-
-
-def _hidden(term: _T) -> _T | Literal:
-    """A term as the store has it."""
-    if not isinstance(term, Literal) or not _is_hidden(term):
-        return term
-    return Literal(term.lexical, _WRITTEN + term.datatype)
-
-
-def term_of(stored: OxigraphTerm) -> Term:
-    """The term that Oxigraph's stands for."""
-    if isinstance(stored, ox.Literal):
-        return _literal(stored.value, stored.datatype.value, stored.language)
-    return from_oxigraph(stored)
-
-
-@lru_cache(_TERMS)
-def _literal(lexical: str, datatype: str, language: str | None) -> Literal:
-    # Kept with its value, which is parsed once.
-    return Literal(lexical, datatype.removeprefix(_WRITTEN), language)
-
-
-@lru_cache(_TERMS)
-def stored(term: Term) -> ox.NamedNode | ox.BlankNode | ox.Literal:
-    """A term as it is put into the store."""
-    return to_oxigraph(_hidden(term))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,16 +58,25 @@ class OxigraphQuery:
     def answer(
         self, store: ox.Store, default_graphs: Sequence[str] = (), named_graphs: Sequence[str] = ()
     ) -> Results:
-        """What Oxigraph answers; see :func:`.ask_store`."""
+        """What Oxigraph answers; without graphs, over the store's own.
+
+        Raises:
+            QueryError: it failed.
+        """
         self.faults.clear()
-        return ask_store(
-            store,
-            self.text,
-            default_graphs,
-            named_graphs,
-            functions=self.functions,
-            aggregates=self.aggregates,
-        )
+        graphs: dict[str, Any] = {}
+        if default_graphs or named_graphs:
+            graphs["default_graph"] = [ox.NamedNode(graph) for graph in default_graphs]
+            graphs["named_graphs"] = [ox.NamedNode(graph) for graph in named_graphs]
+        try:
+            return store.query(
+                self.text,
+                custom_functions=dict(self.functions),
+                custom_aggregate_functions=dict(self.aggregates),
+                **graphs,
+            )
+        except (SyntaxError, ValueError, RuntimeError, OSError) as error:
+            raise QueryError(f"the query cannot be answered: {error}") from None
 
     def check(self) -> None:
         """Raise the first of the faults."""
@@ -159,7 +125,7 @@ class _Rewriting:
         """A node with all below it."""
         match node:
             case Literal():
-                return _hidden(node)
+                return hidden(node)
             case algebra.BGP(patterns):
                 return self.block(patterns)
             case algebra.Filter(condition, inner):
@@ -246,7 +212,7 @@ class _Rewriting:
         """An expression whose value counts."""
         match expression:
             case Variable() | IRI() | Literal():
-                return _hidden(expression)
+                return hidden(expression)
         return self._call(expression, _computed)
 
     def order(self, node: algebra.OrderBy) -> algebra.OrderBy:
@@ -445,7 +411,7 @@ def _counts_terms(aggregate: algebra.Aggregate) -> bool:
 
 
 def _hide(node: object) -> object | None:
-    return _hidden(node) if isinstance(node, Literal) else None
+    return hidden(node) if isinstance(node, Literal) else None
 
 
 def _are_terms(expressions: Sequence[Expression]) -> bool:
@@ -558,7 +524,7 @@ class _Accumulator:
     def finish(self) -> OxigraphTerm | None:
         try:
             found = self._kind.result(self._state)
-            return None if found is None else to_oxigraph(_hidden(found))
+            return None if found is None else to_oxigraph(hidden(found))
         except Exception as error:
             self._faults.append(error)
             return None

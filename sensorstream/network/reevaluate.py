@@ -1,17 +1,15 @@
-"""Queries that no operator keeps in step: Oxigraph evaluates them when their graphs change."""
+"""What cannot be kept in step is evaluated anew, on Oxigraph, when its graphs have changed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import islice
-
-import pyoxigraph as ox
 
 from sensorstream.kb.occurrences import WindowScope
 from sensorstream.kb.triple_index import TripleIndex
-from sensorstream.model.terms import IRI
-from sensorstream.network.copies import Copied, Merged
-from sensorstream.network.exact_values import OxigraphQuery, repeated
+from sensorstream.network.budget import Limits
+from sensorstream.network.copies import Copied, Copies, Merged
+from sensorstream.network.exact_values import repeated
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node
 from sensorstream.network.plan.nodes import Anew
@@ -20,6 +18,44 @@ from sensorstream.network.query_sources import TripleSource
 from sensorstream.network.rows import Bag, Row, cancelled, net
 from sensorstream.processes.fork_once import run_apart
 from sensorstream.sparql.oxigraph_query import STEPS, steps_of
+
+
+class WholePattern:
+    """A pattern that Oxigraph evaluates as a whole, over copies of all that it reads."""
+
+    def __init__(self, plan: Anew, read: Mapping[TripleSource, Copied], copies: Copies) -> None:
+        self._copies = copies
+        self._read = [read[each] for each in plan.sources]
+        names = {each: copies.use(read[each]) for each in plan.sources}
+        self._default = names[plan.default]
+        try:
+            self._query = repeated(one_shot(plan, names))
+        except BaseException:
+            self.close()
+            raise
+
+    def rows(self, limits: Limits, steps: float, most: int | None, what: str) -> list[Row]:
+        """The rows; of more than ``most`` one more. What takes many ``steps`` is done in a fork.
+
+        Raises:
+            QueryError: it cannot be evaluated.
+            Overrun: a fork takes more than the seconds of ``limits``.
+        """
+
+        def found() -> list[Row]:
+            rows = self._copies.select(self._query, self._default, self._read)
+            return list(islice(rows, None if most is None else most + 1))
+
+        if limits.seconds is None or steps <= STEPS:
+            return found()
+        self._copies.sync(self._read)
+        told, setting = f"a {what} that is evaluated anew", f"{limits.settings}_seconds"
+        return run_apart(found, limits.seconds, what=told, setting=setting)
+
+    def close(self) -> None:
+        """Use the copies no more."""
+        for each in self._read:
+            self._copies.leave(each)
 
 
 class Reevaluated(Node):
@@ -39,9 +75,7 @@ class Reevaluated(Node):
             for each in plan.sources
         }
         self._network = network
-        # The names, in the text, of the copies that it uses.
-        self._names: dict[TripleSource, IRI] = {}
-        self._query: Callable[[ox.Store], OxigraphQuery] | None = None
+        self._whole: WholePattern | None = None
         self._bag: Bag = {}
 
     def flush(self) -> None:
@@ -50,40 +84,22 @@ class Reevaluated(Node):
         self._bag = net(rows, ())
 
     def _evaluated(self) -> list[Row]:
+        assert self._whole is not None, "it is loaded first"
         budget = self._network.budget
-        limits = budget.limits
-        if limits.seconds is None or budget.lifted or self._steps() <= STEPS:
-            rows = self._selected(None)
-        else:
-            self._network.copies.sync(self._indexes.values())
-            rows = run_apart(
-                lambda: self._selected(limits.rows),
-                limits.seconds,
-                what="a query that is evaluated anew",
-                setting=f"{limits.settings}_seconds",
-            )
+        most, steps = (None, 0.0) if budget.lifted else (budget.limits.rows, self._steps())
+        rows = self._whole.rows(budget.limits, steps, most, "query")
         # They are kept, and compared with those before.
         self.meter.take(len(rows))
         return rows
-
-    def _selected(self, most: int | None) -> list[Row]:
-        """The solutions; at most one more than ``most``."""
-        assert self._query is not None, "it is loaded first"
-        found = self._network.copies.select(
-            self._query, self._names[self._plan.default], self._indexes.values()
-        )
-        return list(islice(found, None if most is None else most + 1))
 
     def _steps(self) -> float:
         triples = sum(map(len, self._indexes.values()))
         return steps_of(self._plan.pattern, lambda pattern: triples, triples)
 
     def load(self) -> None:
-        for source, copied in self._indexes.items():
-            self._names[source] = self._network.copies.use(copied)
+        self._whole = WholePattern(self._plan, self._indexes, self._network.copies)
         for index in self._read.values():
             self._network.dispatcher(index).follow(self)
-        self._query = repeated(one_shot(self._plan, self._names))
         self._bag = net(self._evaluated(), ())
 
     def state(self) -> tuple[Row, ...]:
@@ -97,11 +113,10 @@ class Reevaluated(Node):
         return (row for row, times in self._bag.items() for _ in range(times))
 
     def release(self) -> None:
-        for source in self._names:
-            self._network.copies.leave(self._indexes[source])
+        if self._whole is not None:
+            self._whole.close()
         for index in self._read.values():
             self._network.dispatcher(index).forget(self)
-        self._names.clear()
 
     def size(self) -> int:
         return sum(self._bag.values())

@@ -14,11 +14,11 @@ from typing import Final, TypeAlias, TypedDict, assert_never
 import pyoxigraph as ox
 
 from sensorstream.errors import LanguageError, Position, QueryError
-from sensorstream.kb.oxigraph_terms import FUNCTIONS
 from sensorstream.language import syntax
 from sensorstream.model import rdf, xsd
 from sensorstream.model.terms import IRI, Literal
-from sensorstream.rules.conditions import ConditionQuery, condition_query
+from sensorstream.network.exact_values import repeated
+from sensorstream.rules.conditions import ConditionQuery
 from sensorstream.rules.lineage import PatternBlock, blocks, members_of
 from sensorstream.rules.rule_effects import RuleHost
 from sensorstream.rules.triggers import NO_SOLUTION, Solutions
@@ -157,12 +157,12 @@ def _answered(
     asked: Query, given: frozenset[str], position: Position, *, asks: bool = False
 ) -> ConditionQuery:
     """The query, after a trial run on an empty Oxigraph store."""
-    query = condition_query(asked, given, asks=asks)
+    store = ox.Store()
     try:
-        ox.Store().query(query.text, custom_functions=FUNCTIONS)
-    except (SyntaxError, ValueError, RuntimeError, OSError) as error:
-        raise LanguageError(f"the query cannot be answered: {error}", position=position) from None
-    return query
+        repeated(asked)(store).answer(store)
+    except QueryError as error:
+        raise LanguageError(error.message, position=position) from None
+    return ConditionQuery(asked, given, asks)
 
 
 def _names(pattern: Pattern) -> frozenset[str]:

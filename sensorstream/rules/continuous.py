@@ -4,35 +4,27 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from itertools import chain
 from typing import Final
 
 from sensorstream.errors import NotIncremental, Overrun, QueryError, UnsupportedQuery
-from sensorstream.kb.graph_changes import GRAPH_MARKS, GraphIndex
+from sensorstream.kb.graph_changes import NamedGraphs
 from sensorstream.kb.graph_index import KnowledgeBase
-from sensorstream.kb.snapshot import OxigraphSnapshot
 from sensorstream.kb.triple_index import TripleIndex
-from sensorstream.model.terms import IRI, Term
+from sensorstream.model.terms import Term
 from sensorstream.network.budget import NO_LIMITS, Limits
 from sensorstream.network.build import build
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node, operators
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.plan.planner import plan_in_step
-from sensorstream.network.query_sources import DEFAULT, Sources, TripleSource
-from sensorstream.rules.conditions import (
-    ConditionEvaluator,
-    ConditionQuery,
-    SnapshotEvaluator,
-    Solution,
-    unlimited,
-)
+from sensorstream.network.query_sources import Sources, TripleSource
+from sensorstream.rules.conditions import ConditionQuery, Reevaluator, Solution, index_of
 from sensorstream.rules.followed_solutions import ContinuousCondition, Followed
 from sensorstream.rules.given_variables import GIVEN, with_given, with_keys
-from sensorstream.rules.rule_compiler import CompiledRule
-from sensorstream.sparql.algebra import Dataset, Graph, Pattern, Project, Variable
-from sensorstream.sparql.walk import nodes
+from sensorstream.sparql.algebra import Project
 
 _LOG: Final = logging.getLogger(__name__)
 _REFUSED: Final = (NotIncremental, UnsupportedQuery, QueryError, Overrun)
@@ -63,94 +55,63 @@ def planned(query: ConditionQuery, names: frozenset[str] | None) -> tuple[Plan, 
             TripleSource((query, names), "the values given"),
         )
         pattern = Project(pattern, ()) if query.asks else pattern
-    default, named = _graphs_of(asked.dataset, pattern)
-    sources = Sources(
-        default,
-        {name: TripleSource(name, f"graph <{name}>") for name in named},
-        {GIVEN: given},
-    )
+    sources = query.sources(pattern, given)
     return plan_in_step(pattern, sources, asked.base), sources
 
 
-def _graphs_of(dataset: Dataset, pattern: Pattern) -> tuple[TripleSource, Sequence[IRI]]:
-    """The default graph of a query, and the graphs that GRAPH may match."""
-    default, known = DEFAULT, set(GRAPH_MARKS)
-    if dataset.default or dataset.named:
-        if len(dataset.default) > 1:
-            raise NotIncremental("FROM with several graphs")
-        default = TripleSource(dataset.default[0] if dataset.default else "empty", "graph of FROM")
-        known.intersection_update(dataset.named)
-    names = {each.name for each in nodes(pattern) if isinstance(each, Graph)}
-    if not any(isinstance(name, Variable) for name in names):
-        known.intersection_update(names)
-    return default, sorted(known)
+@contextmanager
+def unlimited(evaluator: ConditionEvaluator) -> Iterator[None]:
+    """Lift the limits for changes that no rule is to blame for, and take them in at the end."""
+    before, evaluator.lifted = evaluator.lifted, True
+    try:
+        yield
+        evaluator.settle()
+    finally:
+        evaluator.lifted = before
 
 
-def evaluated_anew(rules: Iterable[CompiledRule]) -> Iterator[tuple[CompiledRule, str]]:
-    """The rules whose conditions cost more as the window grows, and what is done and why."""
-    kb = KnowledgeBase()
-    evaluator = NetworkEvaluator(kb, SnapshotEvaluator(OxigraphSnapshot(kb)))
-    rules = tuple(rules)
-    evaluator.prepare(rule.queries for rule in rules)
-    for rule in rules:
-        for query in rule.queries[:1]:
-            if query in evaluator.anew:
-                yield (
-                    rule,
-                    f"its queries are evaluated anew whenever it is tried: {evaluator.anew[query]}",
-                )
-            elif reason := _whole(rule, evaluator):
-                yield rule, f"its condition is evaluated as a whole at every change: {reason}"
+class ConditionEvaluator:
+    """Answers conditions over the present union of the static, window and inferred graphs.
 
+    Those it was prepared for are answered from a network over the knowledge base: the cost depends
+    on the answer and on the change, not on the size of the knowledge base. Others, and those that
+    cannot be kept in step, are evaluated anew.
 
-def _whole(rule: CompiledRule, evaluator: NetworkEvaluator) -> str:
-    """Why the solutions of a ``when`` cannot be followed one by one; "" if they can."""
-    edge = rule.edge
-    if edge is None or not edge.has_solutions:
-        return ""
-    if edge.begins.query is None or edge.reads_now:
-        return "it reads ?now"
-    evaluator.follow(edge.begins.query, edge.end_query, has_end=edge.ends is not None)
-    return evaluator.whole.get(edge.begins.query, "")
-
-
-class NetworkEvaluator(ConditionEvaluator):
-    """Answers the conditions it was prepared for from a network over the knowledge base.
-
-    The cost of an answer depends on its size and on the change, not on the size of the knowledge
-    base.
-    All conditions of a rule are answered in the same way, because terms pass from one to the next:
-    if one of them cannot be maintained, ``snapshot`` answers all of them.
-
-    ``limits`` are those of an operator in one instant, and of all answers in one message.
+    ``limits`` are those of an operator in one instant, and of all answers in one message. ``anew``
+    evaluates anew, with the ``limits`` too if it is not given.
     """
 
     def __init__(
-        self, kb: KnowledgeBase, snapshot: ConditionEvaluator, limits: Limits = NO_LIMITS
+        self, kb: KnowledgeBase, limits: Limits = NO_LIMITS, anew: Reevaluator | None = None
     ) -> None:
         self.anew: dict[ConditionQuery, str] = {}
         """The conditions that are evaluated anew each time, and why."""
         self.whole: dict[ConditionQuery, str] = {}
         """The conditions of ``when`` whose solutions cannot be followed one by one, and why."""
         self._kb = kb
-        self._snapshot = snapshot
+        self._anew = Reevaluator(kb, limits) if anew is None else anew
         self._limits = limits
         self._rows = 0
         self._seconds = 0.0
         self._network = Network(limits)
-        self._graphs: dict[IRI, GraphIndex] = {}
+        self._graphs = NamedGraphs(kb)
         self._conditions: dict[tuple[ConditionQuery, frozenset[str]], ContinuousCondition] = {}
-        # Together with all conditions of the same rule.
-        self._in_step: dict[ConditionQuery, tuple[ConditionQuery, ...]] = {}
+        self._in_step: set[ConditionQuery] = set()
         # By the condition, with the operator that finds out which solutions end.
         self._followed: dict[ConditionQuery, tuple[Followed, Node | None]] = {}
         # Prepared for the rules that were checked last, until others are prepared for.
-        self._checked: NetworkEvaluator | None = None
+        self._checked: ConditionEvaluator | None = None
 
     def check(self, rules: Iterable[Sequence[ConditionQuery]]) -> None:
-        """See :meth:`.ConditionEvaluator.check`; :meth:`prepare` then need not do it again."""
+        """Check that these rules can be prepared for now; those prepared for before stay.
+
+        :meth:`prepare` then need not do it again.
+
+        Raises:
+            Overrun: to prepare for all of them takes more than the limits.
+        """
         self._forget_checked()
-        checked = NetworkEvaluator(self._kb, self._snapshot, self._limits)
+        checked = ConditionEvaluator(self._kb, self._limits, self._anew)
         try:
             with checked._network.budget.alone():
                 checked._fill(rules)
@@ -165,7 +126,7 @@ class NetworkEvaluator(ConditionEvaluator):
         lifted, checked = self.lifted, self._checked
         if checked is None or checked.queries != set(chain.from_iterable(rules)):
             self._forget_checked()
-            checked = NetworkEvaluator(self._kb, self._snapshot, self._limits)
+            checked = ConditionEvaluator(self._kb, self._limits, self._anew)
             with unlimited(checked):
                 checked._fill(rules)
         self.close()
@@ -178,16 +139,13 @@ class NetworkEvaluator(ConditionEvaluator):
     @property
     def queries(self) -> set[ConditionQuery]:
         """The conditions that it is prepared for."""
-        return self._in_step.keys() | self.anew.keys()
+        return self._in_step | self.anew.keys()
 
     def _fill(self, rules: Iterable[Sequence[ConditionQuery]]) -> None:
-        for queries in rules:
-            together = tuple(queries)
-            self._in_step.update(dict.fromkeys(together, together))
-            for query in together:
-                if query in self._in_step:
-                    self._follow(query, query.given)
-                    self.settle()
+        for query in chain.from_iterable(rules):
+            self._in_step.add(query)
+            self._follow(query, query.given)
+            self.settle()
 
     def _forget_checked(self) -> None:
         if self._checked is not None:
@@ -197,27 +155,26 @@ class NetworkEvaluator(ConditionEvaluator):
     def close(self) -> None:
         """Watch the knowledge base no longer."""
         self._network.close()
-        for graph in self._graphs.values():
-            graph.close()
+        self._graphs.close()
 
     @property
     def lifted(self) -> bool:
-        """See :class:`.ConditionEvaluator`."""
+        """Whether what they may take is not limited now; see :func:`unlimited`."""
         return self._network.budget.lifted
 
     @lifted.setter
     def lifted(self, lifted: bool) -> None:
-        self._network.budget.lifted = self._snapshot.lifted = lifted
+        self._network.budget.lifted = self._anew.lifted = lifted
 
     def begin(self) -> None:
-        """See :class:`.ConditionEvaluator`."""
+        """A message begins: its rules have the whole budget."""
         self._rows, self._seconds = 0, 0.0
 
     def settle(self) -> None:
-        """Settle the network, so that it has processed all changes.
+        """Take in what has changed since the last call or answer.
 
         Raises:
-            Overrun: see :meth:`.ConditionEvaluator.settle`.
+            Overrun: a condition takes more than its limits; it is filled anew at its next use.
         """
         self._network.settle()
         faults = self._network.faults
@@ -250,23 +207,39 @@ class NetworkEvaluator(ConditionEvaluator):
             raise overrun
 
     def select(self, query: ConditionQuery, bindings: Solution) -> list[dict[str, Term]]:
+        """All solutions that agree with ``bindings`` (of the query's given variables).
+
+        Raises:
+            RuleError: the query cannot be answered.
+            Overrun: it, or all of the message's, takes more than the limits.
+        """
         start = self._limits.counter()
         found = self._answer(query, bindings)
-        solutions = self._snapshot.select(query, bindings) if found is None else found.solutions()
+        solutions = self._anew.select(query, bindings) if found is None else found.solutions()
         self._charge(len(solutions), start)
         return solutions
 
     def ask(self, query: ConditionQuery, bindings: Solution) -> bool:
+        """Whether there is a solution that agrees with ``bindings``; raises as :meth:`select`."""
         start = self._limits.counter()
         found = self._answer(query, bindings)
-        holds = self._snapshot.ask(query, bindings) if found is None else found.holds
+        holds = self._anew.ask(query, bindings) if found is None else found.holds
         self._charge(1, start)
         return holds
 
     def follow(
         self, begins: ConditionQuery, ends: ConditionQuery | None, *, has_end: bool
     ) -> Followed | None:
-        """See :meth:`.ConditionEvaluator.follow`."""
+        """Which solutions of a condition, and of its end, a change concerns.
+
+        ``ends`` is the query of the end; without one, an end may still hold for all solutions.
+
+        Returns:
+            None: it is not known; all have to be looked at.
+
+        Raises:
+            Overrun: as :meth:`settle`.
+        """
         if begins not in self._followed and begins not in self.whole:
             self.settle()
             found = self._followed_anew(begins, ends, has_end)
@@ -292,7 +265,7 @@ class NetworkEvaluator(ConditionEvaluator):
                 self.whole[begins] = f"?{loose[0]} may have no value when its end is looked for"
                 return None
             try:
-                end = self._built(planned(ends, None), ends.query.dataset, followed.table)
+                end = self._built(planned(ends, None), followed.table)
             except _REFUSED as error:
                 self._network.sweep()
                 if isinstance(error, Overrun):
@@ -338,7 +311,7 @@ class NetworkEvaluator(ConditionEvaluator):
             )
 
     def _answer(self, query: ConditionQuery, bindings: Solution) -> ContinuousCondition | None:
-        """The condition with these values; None: the snapshot has to answer it."""
+        """The condition with these values; None: it is evaluated anew."""
         if query not in self._in_step:
             return None
         names = frozenset(bindings)
@@ -357,7 +330,7 @@ class NetworkEvaluator(ConditionEvaluator):
         """Compile a condition for which the variables ``names`` are given."""
         given = TripleIndex()
         try:
-            root = self._built(planned(query, names), query.query.dataset, given)
+            root = self._built(planned(query, names), given)
             self._network.budget.check_expected(root.expected())
             condition = ContinuousCondition(root, given)
         except _REFUSED as error:
@@ -371,11 +344,11 @@ class NetworkEvaluator(ConditionEvaluator):
         return condition
 
     def _give_up(self, query: ConditionQuery, reason: str) -> None:
-        """Leave a condition, and those of the same rule, to the snapshot from now on."""
-        for each in self._in_step.get(query, ()):
-            del self._in_step[each]
-            self.anew[each] = reason
-            for key in [key for key in self._conditions if key[0] is each]:
+        """Evaluate a condition anew from now on."""
+        if query in self._in_step:
+            self._in_step.remove(query)
+            self.anew[query] = reason
+            for key in [key for key in self._conditions if key[0] is query]:
                 self._drop(key)
 
     def _drop(self, key: tuple[ConditionQuery, frozenset[str]]) -> None:
@@ -384,20 +357,8 @@ class NetworkEvaluator(ConditionEvaluator):
         condition = self._conditions.pop(key)
         self._network.leave(condition.root, condition.changed)
 
-    def _built(self, made: tuple[Plan, Sources], dataset: Dataset, given: TripleIndex) -> Node:
+    def _built(self, made: tuple[Plan, Sources], given: TripleIndex) -> Node:
         plan, sources = made
-        indexes = {sources.default: self._default(dataset), sources.windows[GIVEN]: given}
-        indexes |= {source: self._graph(name) for name, source in sources.named.items()}
-        return build(plan, self._network, indexes)
-
-    def _default(self, dataset: Dataset) -> TripleIndex:
-        if not dataset.default and not dataset.named:
-            return self._kb.index
-        return self._graph(dataset.default[0]) if dataset.default else TripleIndex()
-
-    def _graph(self, name: IRI) -> TripleIndex:
-        if name not in GRAPH_MARKS:
-            return TripleIndex()
-        if name not in self._graphs:
-            self._graphs[name] = GraphIndex(self._kb, name)
-        return self._graphs[name].index
+        read = (*sources.default.graphs, *sources.named.values())
+        indexes = {source: index_of(source, self._kb, self._graphs) for source in read}
+        return build(plan, self._network, {**indexes, sources.windows[GIVEN]: given})

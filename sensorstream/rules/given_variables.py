@@ -23,7 +23,7 @@ from sensorstream.model.terms import IRI, Term, Triple
 from sensorstream.rules.rule_memory import SolutionKey
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Pattern, TriplePattern, Variable
-from sensorstream.sparql.variable_scope import certain, names_in, plain_keys
+from sensorstream.sparql.variable_scope import certain, in_scope, names_in, plain_keys
 from sensorstream.sparql.walk import replaced
 
 _E = TypeVar("_E")
@@ -40,11 +40,7 @@ def given_triples(values: Mapping[str, Term]) -> Iterator[Triple]:
 
 
 def with_given(pattern: Pattern, given: Collection[str]) -> Pattern:
-    """The pattern's solutions that agree with the values; all of them bind each variable.
-
-    Raises:
-        NotIncremental: a MINUS whose sides may share a variable in some solutions only.
-    """
+    """The pattern's solutions that agree with the values; all of them bind each variable."""
     return _Substitution(frozenset(given), early=True).whole(pattern)
 
 
@@ -102,11 +98,7 @@ class _Substitution:
             case algebra.Join(left, right) | algebra.Union(left, right):
                 return type(pattern)(self.inside(left), self.inside(right))
             case algebra.Minus(left, right):
-                one = self.bound(right, self.inside(left))
-                other = self.bound(right, self.inside(right))
-                if not certain(one) & certain(other):
-                    raise NotIncremental("MINUS: its sides may share no variable")
-                return algebra.Minus(one, other)
+                return self._minus(left, right)
             case algebra.LeftJoin(left, right, condition):
                 one = self.bound((right, condition), self.inside(left))
                 return algebra.LeftJoin(one, self.inside(right), self.expression(condition))
@@ -136,6 +128,22 @@ class _Substitution:
                     _Substitution(self._given, early=True).inside(inner), offset, limit
                 )
         return pattern
+
+    def _minus(self, left: Pattern, right: Pattern) -> Pattern:
+        scope = in_scope(right)
+        if scope.isdisjoint(in_scope(left) | self._given):
+            # It removes nothing; with values on both sides it would.
+            return self.inside(left)
+        shared = tuple(map(Variable, sorted(scope & self._given)))
+        one = self.bound(shared, self.inside(left))
+        other = self.bound(shared, self.inside(right))
+        if self.mentioned(right) - scope:
+            other = self.hiding(other, scope)
+        return algebra.Minus(one, other)
+
+    def hiding(self, pattern: Pattern, scope: Collection[str]) -> Pattern:
+        """The pattern with these variables only, as values would be shared that it just reads."""
+        return algebra.Project(pattern, tuple(map(Variable, sorted(scope))))
 
     def _group(self, pattern: algebra.Group) -> Pattern:
         keys = self._given & plain_keys(pattern.keys)
@@ -190,6 +198,14 @@ class _Keyed(_Substitution):
         return _joined(KEY, self._given, pattern)
 
     restricted = bound
+
+    def hiding(self, pattern: Pattern, scope: Collection[str]) -> Pattern:
+        """As there: it would hide the key.
+
+        Raises:
+            NotIncremental: always.
+        """
+        raise NotIncremental("MINUS: it reads a value that it does not share")
 
     def inside(self, pattern: Pattern) -> Pattern:
         """As there, but for parts with a scope of their own."""

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 from sensorstream.errors import LanguageError, Position, RuleError, TermError
-from sensorstream.kb.graph_index import KnowledgeBase, Origin
-from sensorstream.kb.oxigraph_terms import same_when_stored
+from sensorstream.kb.graph_index import Origin
 from sensorstream.language import syntax
 from sensorstream.language.ontology_names import shown as written
 from sensorstream.mapping.mapped_values import encode_segment, iri_maker, literal_maker
@@ -358,9 +357,9 @@ class ActionCompiler:
 
     def _delete(self, run: RulesRun, triple: Triple) -> None:
         kb = run.host.kb
-        asserted = in_window(kb, triple)
-        run.changes.removed.update(dict.fromkeys(asserted))
-        if not asserted and triple in kb:
+        if kb.origins(triple) & Origin.WINDOW:
+            run.changes.removed[triple] = None
+        elif triple in kb:
             self._leave(run, f"{' '.join(t.n3 for t in triple)} is not in the window graph")
 
     def _leave(self, run: RulesRun, reason: str) -> None:
@@ -368,23 +367,6 @@ class ActionCompiler:
 
     def _error(self, message: str, position: Position) -> RuleError:
         return RuleError(f"rule {self.rule.name}: {message}", position=position)
-
-
-def in_window(kb: KnowledgeBase, triple: Triple) -> list[Triple]:
-    """The triples of the window graph that a query may have meant by ``triple``.
-
-    A query's answer gives the value of a number or time, not its written form.
-    """
-    if kb.origins(triple) & Origin.WINDOW:
-        return [triple]
-    subject, predicate, value = triple
-    if not isinstance(value, Literal):
-        return []
-    return [
-        other
-        for other in kb.match(subject, predicate, None)
-        if kb.origins(other) & Origin.WINDOW and same_when_stored(value, other[2])
-    ]
 
 
 def _solutions(operation: PatternUpdate, firing: RuleFiring) -> list[Solution]:

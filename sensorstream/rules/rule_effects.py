@@ -10,7 +10,8 @@ from sensorstream.kb.graph_index import KnowledgeBase
 from sensorstream.model.events import Alert, Cleared, Delta, Departure, Event, Individual, Message
 from sensorstream.model.terms import IRI, Subject, Term, Triple
 from sensorstream.model.timeline import Instant
-from sensorstream.rules.conditions import ConditionEvaluator, Solution
+from sensorstream.rules.conditions import Solution
+from sensorstream.rules.continuous import ConditionEvaluator
 from sensorstream.rules.lineage import Lineage
 from sensorstream.rules.rule_memory import (
     AlertKey,

@@ -15,6 +15,7 @@ from sensorstream.analysis import Note, QueryContext, query_notes
 from sensorstream.analysis.filter_notes import never_matches
 from sensorstream.analysis.value_kinds import NAME, Kinds, all_kinds, kind_of
 from sensorstream.errors import LanguageError
+from sensorstream.kb.graph_index import KnowledgeBase
 from sensorstream.language import syntax
 from sensorstream.language.ontology_names import shown
 from sensorstream.model import rdf, rdfs
@@ -28,8 +29,10 @@ from sensorstream.rules.condition_reader import (
     returning,
     select_query,
 )
+from sensorstream.rules.continuous import ConditionEvaluator
 from sensorstream.rules.history_rules import read_history_query
 from sensorstream.rules.rule_actions import parsed_change
+from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.rules.triggers import (
     LAST,
     NOW,
@@ -351,3 +354,27 @@ def _queries(rule: syntax.SemanticRule, file: syntax.RuleFile) -> Iterator[Query
         for operation in update.meaning.operations:
             if isinstance(operation, algebra.Modify):
                 yield Query(algebra.Ask(operation.pattern), places=update.places)
+
+
+def evaluated_anew(rules: Iterable[CompiledRule]) -> Iterator[tuple[CompiledRule, str]]:
+    """The rules whose conditions cost more as the window grows, and what is done and why."""
+    kb = KnowledgeBase()
+    evaluator = ConditionEvaluator(kb)
+    rules = tuple(rules)
+    evaluator.prepare(rule.queries for rule in rules)
+    for rule in rules:
+        if reasons := [evaluator.anew[query] for query in rule.queries if query in evaluator.anew]:
+            yield rule, f"a query is evaluated anew whenever the rule is tried: {reasons[0]}"
+        elif reason := _whole(rule, evaluator):
+            yield rule, f"its condition is evaluated as a whole at every change: {reason}"
+
+
+def _whole(rule: CompiledRule, evaluator: ConditionEvaluator) -> str:
+    """Why the solutions of a ``when`` cannot be followed one by one; "" if they can."""
+    edge = rule.edge
+    if edge is None or not edge.has_solutions:
+        return ""
+    if edge.begins.query is None or edge.reads_now:
+        return "it reads ?now"
+    evaluator.follow(edge.begins.query, edge.end_query, has_end=edge.ends is not None)
+    return evaluator.whole.get(edge.begins.query, "")

@@ -10,7 +10,6 @@ from datetime import timedelta
 from typing import Final, Protocol
 
 from sensorstream.errors import TermError
-from sensorstream.kb.oxigraph_terms import same_when_stored
 from sensorstream.model import rdf, xsd
 from sensorstream.model.terms import IRI, Literal, Subject, Term, Triple
 from sensorstream.model.xsd import RDF_LANG_STRING
@@ -18,6 +17,7 @@ from sensorstream.rules.conditions import Solution
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Expression, Pattern, Query, TriplePattern, Variable
 from sensorstream.sparql.query_printer import part_text, pattern_text
+from sensorstream.sparql.values import equal
 from sensorstream.sparql.variable_scope import conjuncts, names_in, plain_keys
 from sensorstream.sparql.walk import replaced, visible
 
@@ -246,9 +246,7 @@ class Prober:
             return f"{short(subject)} is a literal, and has no properties"
         if isinstance(subject, IRI):
             others = [o for _, _, o in self.known.match(subject, predicate, None)]
-            if isinstance(value, Literal) and any(
-                isinstance(each, Literal) and same_when_stored(value, each) for each in others
-            ):
+            if isinstance(value, Literal) and any(equal(value, each) for each in others):
                 return (
                     f"{short(subject)} has this value in another form, {others[0].n3}: compare "
                     "values with FILTER"

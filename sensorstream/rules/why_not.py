@@ -20,8 +20,9 @@ from sensorstream.network.network import Network
 from sensorstream.network.plan.planner import plan
 from sensorstream.network.query_sources import DEFAULT, Sources, TripleSource
 from sensorstream.rules.condition_reader import COMPARE, as_count, parsed_condition, returning
-from sensorstream.rules.conditions import ConditionEvaluator, Solution, as_text, condition_query
-from sensorstream.rules.given_variables import GIVEN, given_triples, property_of
+from sensorstream.rules.conditions import ConditionQuery, Solution, as_text
+from sensorstream.rules.continuous import ConditionEvaluator
+from sensorstream.rules.given_variables import GIVEN, given_triples, needs_values, property_of
 from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.rules.rule_memory import RuleMemory
 from sensorstream.rules.triggers import NOW, conditions_of
@@ -147,6 +148,8 @@ class _Question:
     variable: str
     steps: list[TriedPart] = field(default_factory=list)
     holds: bool = False
+    is_bound: bool = False
+    """Whether the trigger, or an earlier condition, has given the variable its value."""
 
     def answer(self) -> WhyNot:
         """What keeps the rule from firing."""
@@ -189,6 +192,7 @@ class _Question:
 
     def _trigger(self) -> None:
         trigger, present, name = self.rule.trigger, self.present, self.name
+        self.is_bound = hasattr(trigger, "variable")
         text = print_node(trigger).split("\n")[0]
         one = present.individual
         where = "not in the window"
@@ -269,7 +273,7 @@ class _Question:
         if hidden and isinstance(parsed.form, algebra.Select):
             pattern = returning(pattern, sorted(hidden))
         for solution in solutions[:_MOST]:
-            found = prober(solution).solutions(pattern)
+            found = self._found(prober(solution), pattern)
             if condition.negated:
                 after += [] if found else [solution]
             elif isinstance(condition, syntax.AskCondition):
@@ -285,12 +289,24 @@ class _Question:
             self.steps.append(TriedPart("condition", text, True, len(after), shown))
         else:
             asked = prober(solutions[0])
-            asked.holds(pattern)
+            if asked.holds(pattern):
+                # Each part has solutions, but an optional one has another value.
+                asked.steps.append(TriedPart("condition", "all parts together", False, 0))
             self.steps += asked.steps
+        self.is_bound |= bool(after) and self.variable in returned
         return after
 
+    def _found(self, prober: Prober, pattern: Pattern) -> Sequence[Solution]:
+        name = self.variable
+        if self.is_bound or not needs_values(pattern, {name}):
+            return prober.solutions(pattern)
+        # The query itself binds the variable: its value must not be put inside an OPTIONAL.
+        free = {other: value for other, value in prober.bindings.items() if other != name}
+        found = replace(prober, bindings=free).solutions(pattern)
+        return [each for each in found if each.get(name) == self.name]
+
     def _solve(self, query: Query, given: Solution) -> list[dict[str, Term]]:
-        condition = condition_query(query, given)
+        condition = ConditionQuery(query, frozenset(given))
         self.present.evaluator.prepare([(condition,)])
         return self.present.evaluator.select(condition, given)
 

@@ -28,7 +28,7 @@ from sensorstream.spark.history_snapshot import HistoryPlace, snapshot_of
 from sensorstream.spark.launch import spark_session
 from sensorstream.spark.numerics import register
 from sensorstream.spark.spark_relations import over_history
-from sensorstream.sql.postgres.postgres_reader import Catalog, Translated, translate, view_name
+from sensorstream.sql.postgres.sql_reader import Catalog, Translated, translate, view_name
 from sensorstream.sql.postgres.sql_scope import BY_OID, PostgresType, SqlType
 
 if TYPE_CHECKING:

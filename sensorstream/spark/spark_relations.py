@@ -28,7 +28,7 @@ from sensorstream.spark.source_tables import (
     SourceTable,
     condition_of,
 )
-from sensorstream.sql.postgres.postgres_reader import spark_text
+from sensorstream.sql.postgres.sql_reader import spark_text
 
 if TYPE_CHECKING:
     import pyarrow as pa

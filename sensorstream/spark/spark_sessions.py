@@ -22,7 +22,7 @@ from sensorstream.spark.bulk_sql import (
 )
 from sensorstream.spark.history_snapshot import HistoryPlace, snapshot_of
 from sensorstream.spark.launch import spark_session
-from sensorstream.sql.postgres.postgres_reader import view_name
+from sensorstream.sql.postgres.sql_reader import view_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -6,11 +6,11 @@ Each part of SPARQL is answered or refused with its place; nothing is read and t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sensorstream.errors import QueryError
+from sensorstream.errors import Position, QueryError
 from sensorstream.model.terms import IRI
 from sensorstream.model.vocabulary import (
     GRAPH_INFERRED,
@@ -21,8 +21,9 @@ from sensorstream.model.vocabulary import (
 )
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Query, Update
+from sensorstream.sparql.described import check_named
 from sensorstream.sparql.functions import OF_EVENTS
-from sensorstream.sparql.query_parser import Parsed
+from sensorstream.sparql.query_parser import Parsed, read_query
 from sensorstream.sparql.query_printer import valid_time_text
 from sensorstream.sparql.walk import nodes
 
@@ -86,6 +87,31 @@ def check_answerable(
                     f"{part.n3} is a relative IRI: expected BASE, or an IRI such as <http://…>",
                     position=parsed.position(part),
                 )
+
+
+def read_answerable(
+    text: str,
+    default_graphs: Sequence[str] = (),
+    named_graphs: Sequence[str] = (),
+    *,
+    names_only: bool = False,
+    most_tokens: int | None = None,
+) -> Query:
+    """Read a query that a copy of the knowledge base can answer; ``most_tokens`` as for the parser.
+
+    ``names_only``: it must not describe classes; see :func:`.check_named`.
+
+    Raises:
+        QueryError: not SPARQL 1.1, or a part of it that is refused, with the position; or a
+            reserved name that no graph has.
+    """
+    parsed = read_query(text, start=Position("query", 1, 1), most_tokens=most_tokens)
+    check_answerable(parsed, message_graphs=True)
+    if names_only:
+        check_named(parsed.meaning)
+    check_graphs(default_graphs, "default-graph-uri")
+    check_graphs(named_graphs, "named-graph-uri")
+    return parsed.meaning
 
 
 def check_graphs(names: Iterable[str], parameter: str, *, history: bool = False) -> None:

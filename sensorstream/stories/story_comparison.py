@@ -14,10 +14,12 @@ from lxml import etree
 from sensorstream.app.why.engine_trial import TrialTrace
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import Position, SensorStreamError, StoryError
+from sensorstream.kb.graph_changes import KnowledgeChanges, QuadStore, quads_of
 from sensorstream.kb.graph_index import KnowledgeBase, Origin
-from sensorstream.kb.snapshot import OxigraphSnapshot
 from sensorstream.model.events import Alert
 from sensorstream.model.terms import Term, Triple
+from sensorstream.network.exact_values import repeated
+from sensorstream.sparql.answerable import read_answerable
 from sensorstream.stories.story_reader import STATUSES, Amount, Expectation, StoryDifference
 from sensorstream.stories.story_wording import (
     ReportedValues,
@@ -73,12 +75,37 @@ class StorySpan:
         return [row for report in reports for row in rows_of(report)]
 
 
+class Copy:
+    """A knowledge base in Oxigraph, kept in step from the first question on."""
+
+    def __init__(self) -> None:
+        self._changes: KnowledgeChanges | None = None
+        self._quads = QuadStore()
+
+    def holds(self, kb: KnowledgeBase, text: str) -> bool:
+        """What ``ASK`` answers.
+
+        Raises:
+            QueryError: it cannot be answered.
+        """
+        asked = repeated(read_answerable(text))
+        if self._changes is None:
+            self._changes = KnowledgeChanges(kb)
+        added, removed = map(list, map(quads_of, self._changes.read()))
+        self._quads.change(added, removed)
+        self._changes.done()
+        question = asked(self._quads.store)
+        found = bool(question.answer(self._quads.store))
+        question.check()
+        return found
+
+
 @dataclass(frozen=True, slots=True)
 class Scene:
     """The state that expectations are compared with."""
 
     kb: KnowledgeBase
-    snapshot: OxigraphSnapshot
+    copy: Copy
     prefixes: Mapping[str, str]
     since: StorySpan
 
@@ -159,7 +186,7 @@ class Scene:
             text = text[1:-1]
         head = " ".join(f"PREFIX {name}: <{start}>" for name, start in self.prefixes.items())
         try:
-            answer = bool(self.snapshot.query(f"{head} {text}"))
+            answer = self.copy.holds(self.kb, f"{head} {text}")
         except SensorStreamError as error:
             raise StoryError(f"ask: {error.message}", position=expected.position) from None
         if answer is (expected.amount is not Amount.NOT):

@@ -38,7 +38,7 @@ from sensorstream.history.asking.checked_question import (
 from sensorstream.journal.entry_effects import in_order
 from sensorstream.kb.graph_changes import quads_of
 from sensorstream.kb.graph_index import Origin
-from sensorstream.kb.oxigraph_terms import FUNCTIONS, from_oxigraph
+from sensorstream.kb.oxigraph_terms import term_of
 from sensorstream.language.rule_parser import parse
 from sensorstream.language.syntax import RuleFile
 from sensorstream.model.events import Ended, Event, Message
@@ -50,14 +50,14 @@ from sensorstream.model.vocabulary import (
     GRAPH_STATIC,
     GRAPH_WINDOW,
 )
+from sensorstream.network.exact_values import repeated
 from sensorstream.reasoning.reasoner import Reasoner
 from sensorstream.rules.history_rules import HistoryQuery
 from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.rules.rule_memory import Answer, HistoryQuestion, SolutionKey
 from sensorstream.settings.settings import Settings, TimeSettings, WindowSettings
-from sensorstream.sparql.oxigraph_query import oxigraph_text
 from sensorstream.sparql.query_parser import read_query
-from sensorstream.stories.story_comparison import Scene, StorySpan, status_text
+from sensorstream.stories.story_comparison import Copy, Scene, StorySpan, status_text
 from sensorstream.stories.story_reader import (
     Advance,
     Amount,
@@ -124,14 +124,16 @@ class PlayedHistory:
         store = ox.Store()
         for triple, graph in self._statements(question.time):
             store.extend(quads_of([(triple, graph), (triple, None)]))
-        text = oxigraph_text(replace(question.query, valid_time=None))
-        found = store.query(text, custom_functions=FUNCTIONS)
+        asked = repeated(replace(question.query, valid_time=None))(store)
+        found = asked.answer(store)
         assert isinstance(found, ox.QuerySolutions)
         names = [each.value for each in found.variables]
-        return tuple(
-            tuple((name, from_oxigraph(row[name])) for name in names if row[name] is not None)
+        rows = tuple(
+            tuple((name, term_of(row[name])) for name in names if row[name] is not None)
             for row in found
         )
+        asked.check()
+        return rows
 
     def _statements(self, time: AtInstant | Interval | None) -> Iterator[tuple[Triple, IRI]]:
         """The statements that a question sees, with the graph of each."""
@@ -220,6 +222,7 @@ class _Played:
     since: StorySpan = field(default_factory=StorySpan)
     trial: EngineTrial = field(init=False)
     past: PlayedHistory = field(init=False)
+    copy: Copy = field(default_factory=Copy)
 
     def __post_init__(self) -> None:
         engine, deployment = self.machine.engine, self.deployment
@@ -232,9 +235,7 @@ class _Played:
         for number, step in enumerate(steps):
             if isinstance(step, Expectation):
                 told = True
-                scene = Scene(
-                    self.machine.engine.kb, self.machine.snapshot, self.prefixes, self.since
-                )
+                scene = Scene(self.machine.engine.kb, self.copy, self.prefixes, self.since)
                 try:
                     found = scene.differences(step)
                 except SensorStreamError as error:

@@ -17,7 +17,7 @@ import pyoxigraph as ox
 from sensorstream.errors import Position, StoryError, TermError
 from sensorstream.kb.graph_changes import quads_of
 from sensorstream.kb.graph_text import GraphReader
-from sensorstream.kb.oxigraph_terms import triple_from_oxigraph
+from sensorstream.kb.oxigraph_terms import stored_text, triple_from_oxigraph
 from sensorstream.model import rdf, xsd
 from sensorstream.model.events import Alert
 from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
@@ -98,7 +98,7 @@ def absent(wanted: Iterable[Triple], there: Collection[Triple]) -> list[Triple]:
         store = ox.Store()
         store.extend(quads_of((each, None) for each in there))
         for part in patterns:
-            body = " ".join(f"{s.n3} {p.n3} {o.n3} ." for s, p, o in part)
+            body = " ".join(f"{s.n3} {p.n3} {stored_text(o)} ." for s, p, o in part)
             if not store.query(f"ASK {{ {body} }}"):
                 missing += part
     return missing

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 from sensorstream.kb.triple_index import TripleIndex
 from sensorstream.model.terms import statement_text
 from sensorstream.model.timeline import Instant
-from sensorstream.network.copies import ChangeNotes
+from sensorstream.network.copies import IndexChanges
 from sensorstream.network.network import Network
 from sensorstream.network.node import Node, operators
 from sensorstream.network.operators.scoped_join import OLDEST
@@ -31,14 +31,11 @@ _INSTANTS: Final = 100
 _OUTSIDE: Final = "outside the windows"
 
 
-def _taken(changes: ChangeNotes) -> dict[str, Any]:
+def _taken(changes: IndexChanges) -> dict[str, Any]:
     """The triples that have entered and left a graph since the last call."""
-    notes, changes.notes = changes.notes, {}
-    return _change(
-        [triple for triple, there in notes.items() if there],
-        [triple for triple, there in notes.items() if not there],
-        statement_text,
-    )
+    come, gone = changes.read()
+    changes.done()
+    return _change(come, gone, statement_text)
 
 
 class InstantTrace:
@@ -61,7 +58,7 @@ class InstantTrace:
         self._on_fault = on_fault
         self._operators = operators(query.root)
         graphs = [*((window_text(each), each.graph) for each in query.windows), (_OUTSIDE, default)]
-        self._graphs = [(name, ChangeNotes(index)) for name, index in graphs]
+        self._graphs = [(name, IndexChanges(index)) for name, index in graphs]
         self._now = now
         self._time = time
         self._instants: deque[dict[str, Any]] = deque(maxlen=_INSTANTS)

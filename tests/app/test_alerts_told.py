@@ -66,7 +66,7 @@ def test_a_webhook_with_a_group_gets_one_request_for_many_alerts_also_after_a_re
     (listed,) = again.webhooks.log(hook, None, 10)
     if format == "cloudevents":
         assert listed.event_id == told["id"]
-    again.incidents.clear(again.alerts(1)[0].id, "ann", "", again.clock.now())
+    again.incidents.clear(again.reader.alerts_before(1)[0].id, "ann", "", again.clock.now())
     again.announce()
     last = bodies(receiver, 2)[1]
     if format == "alertmanager":
@@ -93,7 +93,7 @@ def test_what_a_silence_held_back_is_sent_when_it_ends(
     silence = application.incidents.silence(wanted, now)
     for name in ("Stranger", "Other"):
         application.submit(f"<{name}/>".encode(), "test").result(60)
-    held, cleared = reversed(application.alerts(2))
+    held, cleared = reversed(application.reader.alerts_before(2))
     application.incidents.clear(cleared.id, "ann", "", application.clock.now())
     application.incidents.end_silence(silence.id, application.clock.now())
     application.announce()

@@ -20,7 +20,7 @@ from sensorstream.errors import (
     Unavailable,
     WebhookError,
 )
-from sensorstream.history.kept_messages import QuarantineChoice
+from sensorstream.history.store_reader import QuarantineChoice
 from sensorstream.model.webhook_definition import WebhookDefinition
 from sensorstream.settings.settings import ServerSettings, Settings, WindowSettings
 from sensorstream.simulation.tracker_messages import tracker_messages
@@ -127,7 +127,7 @@ def test_effects_that_were_lost_are_made_again_from_the_journal(
     application = open_application(settings)
     send(application, *tracker_messages(25))
     window, history = application.window_view(100), in_history(application)
-    alerts = [each.alert for each in application.alerts(100)]
+    alerts = [each.alert for each in application.reader.alerts_before(100)]
     application.close()
     with psycopg2.connect(settings.history.url) as connection, connection.cursor() as cursor:
         cursor.execute("delete from store.checkpoints")
@@ -139,7 +139,7 @@ def test_effects_that_were_lost_are_made_again_from_the_journal(
     again = open_application(settings)
     assert again.window_view(100) == window
     assert in_history(again) == history
-    assert [each.alert for each in again.alerts(100)] == alerts
+    assert [each.alert for each in again.reader.alerts_before(100)] == alerts
 
 
 def test_a_recovery_ends_with_a_checkpoint_so_that_the_next_is_short(
@@ -202,11 +202,11 @@ def test_rejected_and_unmatched_messages_are_kept_with_their_reason(
         send(application, bad)
     (outcome,) = send(application, b"<Other/>")
     assert outcome.matched == ()
-    unmatched, rejected = application.quarantine(10)
+    unmatched, rejected = application.reader.quarantined(10)
     assert (unmatched.status, unmatched.content) == ("unmatched", b"<Other/>")
     assert (rejected.status, rejected.content) == ("rejected", bad)
     assert "very " in rejected.reason
-    earlier = application.quarantine(10, QuarantineChoice(before=unmatched.seq))
+    earlier = application.reader.quarantined(10, QuarantineChoice(before=unmatched.seq))
     assert [each.seq for each in earlier] == [rejected.seq]
 
 
@@ -214,7 +214,7 @@ def test_malformed_messages_are_not_journalled(settings: Settings, open_applicat
     application = open_application(settings)
     with pytest.raises(MalformedMessage):
         send(application, b"<Message>")
-    assert application.quarantine(10) == []
+    assert application.reader.quarantined(10) == []
     assert send(application, next(tracker_messages(1)))[0].message.id == "m1"
 
 

@@ -209,7 +209,7 @@ def test_a_message_whose_rules_take_too_much_is_quarantined_and_stays_so(
     assert setting in str(refused)
     assert overruns(application, "message", "rules") == 1
     assert application.window_view(1000) == window
-    (kept,) = application.quarantine(10)
+    (kept,) = application.reader.quarantined(10)
     assert setting in str(kept.reason)
     application.close()
     with psycopg2.connect(limited.history.url) as connection, connection.cursor() as cursor:

@@ -133,7 +133,7 @@ def test_an_output_is_told_of_all_changes_in_their_order_if_it_asks_for_them(
     alerts = AlertSettings(escalate_after=1 / 1200, remind_every=1 / 1200)
     application = open_application(replace(settings, alerts=alerts, outputs=outputs(options)))
     application.submit(b"<Stranger/>", "test").result(60)
-    (alert,) = application.alerts(9)
+    (alert,) = application.reader.alerts_before(9)
     incidents = application.incidents
     eventually(lambda: {"escalated", "reminded"} <= {what for _, what, _ in history(application)})
     now = application.clock.now
@@ -143,7 +143,7 @@ def test_an_output_is_told_of_all_changes_in_their_order_if_it_asks_for_them(
     incidents.clear(alert.id, "bob", "", now())
     application.announce()
     application.submit(b"<Other/>", "test").result(60)
-    (other, _) = application.alerts(9)
+    (other, _) = application.reader.alerts_before(9)
     incidents.acknowledge(other.id, "bob", "", now())
     application.announce()
 
@@ -168,7 +168,7 @@ def test_changes_wait_for_a_broker_that_is_away_also_over_a_restart(
         )
         application = open_application(settings)
         application.submit(b"<Stranger/>", "test").result(60)
-        (alert,) = application.alerts(9)
+        (alert,) = application.reader.alerts_before(9)
         application.incidents.comment(alert.id, "ann", "a guest", application.clock.now())
         application.incidents.clear(alert.id, "ann", "gone", application.clock.now())
         application.announce()

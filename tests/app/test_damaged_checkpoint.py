@@ -85,7 +85,11 @@ def everything(application: Application) -> Any:
 
 
 def told(application: Application) -> list[str]:
-    return [e.alert.text for e in application.alerts(100) if e.alert.kind == "checkpoint-damaged"]
+    return [
+        e.alert.text
+        for e in application.reader.alerts_before(100)
+        if e.alert.kind == "checkpoint-damaged"
+    ]
 
 
 @pytest.mark.parametrize("how", DAMAGES)

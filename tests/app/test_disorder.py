@@ -85,7 +85,7 @@ def test_a_message_of_the_future_is_refused_and_moves_nothing(
         application.submit(seen(2, now + 100_000), "cam").result(60)
     window = application.window_view(100)
     assert window.now == now + 10
-    assert [each.status for each in application.quarantine(10)] == ["rejected"]
+    assert [each.status for each in application.reader.quarantined(10)] == ["rejected"]
     application.close()
     # What was taken in once stays so, whatever the setting is now.
     with psycopg2.connect(settings.history.url) as connection, connection.cursor() as cursor:
@@ -193,7 +193,7 @@ def test_late_messages_are_in_history_and_told_of(late: Settings, open_applicati
     assert (outcome.status.value, len(outcome.departures)) == ("late", 0)
     rows = application.asking.sql("select iri, time, expired_at from history.human").rows
     assert rows == (("http://sensorstream.example/tracking#human-3", 99, 99),)
-    assert next(each.alert.kind for each in application.alerts(10)) == "late-message"
+    assert next(each.alert.kind for each in application.reader.alerts_before(10)) == "late-message"
     assert kept(application)[2][1] == "late"
 
 
@@ -204,7 +204,7 @@ def test_a_held_message_that_is_rejected_at_last_is_in_quarantine_and_stays_reje
     (outcome,) = send(application, seen(1, 10, x=666))
     assert outcome.status.value == "held"
     send(application, seen(2, 30))
-    (rejected,) = application.quarantine(10)
+    (rejected,) = application.reader.quarantined(10)
     assert (rejected.id, rejected.status) == ("m1", "rejected")
     eventually(lambda: application.held() == 0)
     application.close()
@@ -247,7 +247,7 @@ def test_effects_that_were_lost_are_made_again_ticks_and_all(
     # What becomes of a message is written a moment after it is known.
     eventually(lambda: "held" not in {status for _, status, _ in kept(application)})
     found = (application.window_view(100), names(application), kept(application))
-    alerts = [each.alert for each in application.alerts(100)]
+    alerts = [each.alert for each in application.reader.alerts_before(100)]
     application.close()
     tables = ("checkpoints", "deliveries", "alerts", "stays", "statements")
     forget(
@@ -258,7 +258,7 @@ def test_effects_that_were_lost_are_made_again_ticks_and_all(
     )
     again = open_application(late)
     assert (again.window_view(100), names(again), kept(again)) == found
-    assert [each.alert for each in again.alerts(100)] == alerts
+    assert [each.alert for each in again.reader.alerts_before(100)] == alerts
 
 
 # -- a crash at any moment ---------------------------------------------------------------------

@@ -62,4 +62,4 @@ def test_a_restart_neither_repeats_nor_loses_a_firing(
 
 
 def alerts(application: Application) -> list[str]:
-    return [each.alert.text for each in application.alerts(100)]
+    return [each.alert.text for each in application.reader.alerts_before(100)]

@@ -101,7 +101,9 @@ def types(application: Application, name: str) -> set[str]:
 
 
 def alerts(application: Application, kind: str) -> list[str]:
-    return [each.alert.text for each in application.alerts(100) if each.alert.kind == kind]
+    return [
+        each.alert.text for each in application.reader.alerts_before(100) if each.alert.kind == kind
+    ]
 
 
 def test_a_contradiction_is_quarantined_with_what_clashes_and_alerted(
@@ -111,7 +113,7 @@ def test_a_contradiction_is_quarantined_with_what_clashes_and_alerted(
     send(application, "a", 1, kind="staff")
     with pytest.raises(Inconsistent) as caught:
         send(application, "b", 2, kind="both")
-    (kept,) = application.quarantine(10)
+    (kept,) = application.reader.quarantined(10)
     assert kept.contradiction == caught.value.contradiction
     assert kept.contradiction is not None
     assert kept.contradiction.axioms == ("Staff DisjointWith Visitor",)
@@ -217,7 +219,7 @@ def test_a_replay_meets_each_message_with_the_ontology_of_its_time(
     connection.close()
     again = open_application(small)
     assert again.window_view(100) == window
-    assert [each.id for each in again.quarantine(10)] == ["m2"]
+    assert [each.id for each in again.reader.quarantined(10)] == ["m2"]
     assert again.ontologies.in_force().content == SECOND.encode()
 
 
@@ -375,7 +377,7 @@ def test_classes_that_only_serve_to_ask_the_reasoner_are_seen_nowhere(
         assert caught.value.contradiction is not None
         # Explanations may take six seconds of a minute, which a slow machine needs for one.
         assert caught.value.contradiction.axioms or "minute" in caught.value.contradiction.limits
-    refused = application.quarantine(10)
+    refused = application.reader.quarantined(10)
     assert len(refused) == 2
     assert application.cross_check(60) == Differences()
     wrong = (IRI("http://example.org/a"), IRI(rdf.TYPE), IRI("http://example.org/Visitor"))
@@ -388,7 +390,7 @@ def test_classes_that_only_serve_to_ask_the_reasoner_are_seen_nowhere(
     told = [
         *(str(solution) for solution in everything),
         *map(str, application.window_view(100).individuals),
-        *map(str, application.alerts(100)),
+        *map(str, application.reader.alerts_before(100)),
         *map(str, refused),
         str(checked),
     ]

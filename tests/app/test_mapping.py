@@ -59,7 +59,7 @@ def test_the_good_messages_of_a_document_are_taken_in_and_the_document_kept(
     assert warning.startswith("message 2 of 2, at line 2: ")
     (alert,) = outcome.alerts
     assert (alert.kind, alert.text) == ("partial-message", warning)
-    (kept,) = application.quarantine(10)
+    (kept,) = application.reader.quarantined(10)
     assert (kept.status, kept.reason) == ("partial", warning)
     assert b"many" in kept.content
     (individual,) = application.window_view(10).individuals
@@ -70,7 +70,7 @@ def test_a_document_of_bad_messages_is_rejected(application: Application) -> Non
     future = application.submit(f"<Batch>{BAD}{BAD}</Batch>".encode(), "cam")
     with pytest.raises(MappingError, match=r"message 1 of 2, at line 1: .*message 2 of 2, at line"):
         future.result(300)
-    assert [each.status for each in application.quarantine(10)] == ["rejected"]
+    assert [each.status for each in application.reader.quarantined(10)] == ["rejected"]
     assert application.window_view(10).individuals == ()
 
 
@@ -79,7 +79,7 @@ def test_a_source_with_a_schema_sends_what_it_says_or_is_refused(
 ) -> None:
     with pytest.raises(InvalidMessage, match="line 1: Element 'Message': The attribute 'time'"):
         application.submit(b"<Message/>", "strict").result(300)
-    (kept,) = application.quarantine(10)
+    (kept,) = application.reader.quarantined(10)
     assert kept.status == "rejected"
     assert kept.reason.startswith("the message is not valid against its schema: line 1: ")
     # Other sources have none.

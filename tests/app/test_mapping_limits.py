@@ -58,7 +58,7 @@ def test_a_path_that_takes_too_long_costs_its_message_only(
     assert (small.status, large.status) == (Status.ACCEPTED, Status.ACCEPTED)
     with pytest.raises(Overrun, match=r"longer than 1 s \(limits\.mapping_seconds\)"):
         deadly.result(60)
-    (kept,) = application.quarantine(10)
+    (kept,) = application.reader.quarantined(10)
     assert kept.status == "skipped"
     told = application.asking.sql("select text from store.alerts where kind = 'overrun'").rows
     assert len(told) == 1
@@ -73,7 +73,7 @@ def test_a_path_that_takes_too_long_costs_its_message_only(
     again = open_application(replace(steep, limits=LimitSettings(mapping_seconds=0.000_001)))
     assert again.window_view(100) == window
     assert time.monotonic() - begun < 60
-    assert len(again.quarantine(10)) == 1
+    assert len(again.reader.quarantined(10)) == 1
 
 
 def test_a_mapping_whose_fork_is_killed_costs_its_message_only(
@@ -94,7 +94,7 @@ def test_a_mapping_whose_fork_is_killed_costs_its_message_only(
     with pytest.raises(Overrun, match=r"mapping the message ended its process \(-9\)"):
         sent.result(60)
     assert after.result(60).status is Status.ACCEPTED
-    (kept,) = application.quarantine(10)
+    (kept,) = application.reader.quarantined(10)
     assert (kept.id, kept.status) == ("m1", "skipped")
 
 
@@ -122,13 +122,13 @@ def test_a_replay_asks_no_clock_about_schemas_and_stylesheets(
     assert application.submit(b"<Seen id='1'/>", "test").result(60).status is Status.ACCEPTED
     with pytest.raises(InvalidMessage, match="not a valid value"):
         application.submit(b"<Seen id='x'/>", "test").result(60)
-    window, rejected = application.window_view(100), application.quarantine(10)
+    window, rejected = application.window_view(100), application.reader.quarantined(10)
     application.close()
     forget(settings)
     none = LimitSettings(mapping_seconds=0.0, transform_seconds=0.0)
     again = open_application(replace(settings, limits=none))
     assert again.window_view(100) == window
-    assert again.quarantine(10) == rejected
+    assert again.reader.quarantined(10) == rejected
     # And the limits count for what is new.
     with pytest.raises(Overrun, match=r"by seen\.xsd took longer"):
         again.submit(b"<Seen id='2'/>", "test").result(60)
@@ -155,10 +155,10 @@ then alert info "saw {?name}" key "{?name}"
     with pytest.raises(InvalidValue) as refused:
         sent.result(60)
     assert len(str(refused.value)) < 11_000
-    (kept,) = application.quarantine(10)
+    (kept,) = application.reader.quarantined(10)
     assert len(kept.reason) < 11_000
     long = f"<Long id='2' x='7' name='{'n' * 1_000_000}'/>".encode()
     application.submit(long, "test").result(60)
-    texts = [each.alert.text for each in application.alerts(10)]
+    texts = [each.alert.text for each in application.reader.alerts_before(10)]
     assert len(texts) == 2
     assert all(len(each) < 11_000 for each in texts)

@@ -56,18 +56,20 @@ def test_the_messages_of_what_was_said_and_inferred_led_to_an_alert(
     application.close()
     application = open_application(rooms)
     send(application, "<t id='bob' kind='Guest' in='kitchen' t='4'/>")
-    (alert,) = [each.alert for each in application.alerts(10) if each.alert.kind == "rule"]
-    raised, found = application.messages_behind(alert.id, 100)
+    (alert,) = [
+        each.alert for each in application.reader.alerts_before(10) if each.alert.kind == "rule"
+    ]
+    raised, found = application.reader.messages_behind(alert.id, 100)
     assert raised.alert == alert
     assert [each.seq for each in found] == [1, 4, 5]
     assert [each.source for each in found] == ["test", "door", "test"]
     assert found[0].content == b"<t id='kitchen' kind='Room' t='1'/>"
-    _, rest = application.messages_behind(alert.id, 1, after=1)
+    _, rest = application.reader.messages_behind(alert.id, 1, after=1)
     assert rest == found[1:2]
     with psycopg2.connect(application.url) as connection, connection.cursor() as cursor:
         cursor.execute("delete from store.messages where seq = 1")
     connection.close()
-    _, found = application.messages_behind(alert.id, 100)
+    _, found = application.reader.messages_behind(alert.id, 100)
     assert [(each.seq, each.dropped, each.content is None) for each in found] == [
         (1, True, True),
         (4, False, False),
@@ -80,8 +82,8 @@ def test_an_alert_of_the_system_has_the_message_that_raised_it(
 ) -> None:
     application = open_application(rooms)
     send(application, "<other/>")
-    (raised,) = application.alerts(10)
-    _, found = application.messages_behind(raised.alert.id, 100)
+    (raised,) = application.reader.alerts_before(10)
+    _, found = application.reader.messages_behind(raised.alert.id, 100)
     assert [each.content for each in found] == [b"<other/>"]
     with pytest.raises(UnknownAlert, match="there is no alert 'm9-1'"):
-        application.messages_behind("m9-1", 10)
+        application.reader.messages_behind("m9-1", 10)

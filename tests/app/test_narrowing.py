@@ -11,7 +11,7 @@ from sensorstream.app.application import Application
 from sensorstream.app.life.upkeep import Narrowing
 from sensorstream.errors import Inconsistent
 from sensorstream.history.database import engine as database_engine
-from sensorstream.history.kept_messages import quarantined
+from sensorstream.history.postgres_reader import PostgresReader
 from sensorstream.settings.settings import ReasoningSettings, Settings
 
 Open = Callable[[Settings], Application]
@@ -42,7 +42,7 @@ def test_a_contradiction_that_was_not_narrowed_down_at_once_is_so_later(
         application.submit(b"<t id='ann' kind='Room' in='hall'/>", "door").result(60)
     database = database_engine(application.url)
     Narrowing(application).look()
-    (refused,) = quarantined(database, 10)
+    (refused,) = PostgresReader(database).quarantined(10)
     database.dispose()
     assert refused.contradiction is not None
     assert refused.contradiction.limits == ""

@@ -47,7 +47,7 @@ def test_what_a_function_refuses_is_in_quarantine_and_all_else_goes_on(
         application.submit(b"<Seen code='B7'/>", "test").result(300)
     application.submit(b"<Seen code='A1'/>", "test").result(300)
     assert rooms(application) == ["room-hall"]
-    (kept,) = application.quarantine(10)
+    (kept,) = application.reader.quarantined(10)
     assert (kept.status, kept.content) == ("rejected", b"<Seen code='B7'/>")
     assert "{@code |> room}" in kept.reason
     application.close()
@@ -66,7 +66,7 @@ def test_a_start_with_edited_functions_says_so_and_they_are_in_force_from_a_star
     own: Settings, open_application: Open, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     application = open_application(own)
-    assert not application.alerts(10)
+    assert not application.reader.alerts_before(10)
     application.submit(b"<Seen code='A1'/>", "test").result(300)
     edited = CODE.replace("hall", "attic")
     (tmp_path / "functions.py").write_text(edited)
@@ -78,7 +78,7 @@ def test_a_start_with_edited_functions_says_so_and_they_are_in_force_from_a_star
     assert rooms(application) == ["room-hall", "place-hall"]
     application.close()
     again = open_application(own)
-    (alert,) = again.alerts(10)
+    (alert,) = again.reader.alerts_before(10)
     assert (alert.alert.kind, alert.alert.key) == ("functions-changed", "functions")
     assert "functions.py edited" in alert.alert.text
     assert "functions.py edited" in caplog.text
@@ -87,5 +87,5 @@ def test_a_start_with_edited_functions_says_so_and_they_are_in_force_from_a_star
     again.close()
     caplog.clear()
     same = open_application(own)
-    assert [each.seq for each in same.alerts(10)] == [alert.seq]
+    assert [each.seq for each in same.reader.alerts_before(10)] == [alert.seq]
     assert "functions.py edited" not in caplog.text

@@ -69,7 +69,9 @@ def test_an_alert_tells_its_rule_its_statements_and_where_they_were_said(
     application = open_application(rooms)
     send(application, "<t id='kitchen' kind='Room' t='1'/>")
     send(application, "<t id='ann' kind='Guest' in='kitchen' t='3'/>", "door")
-    (alert,) = [each.alert for each in application.alerts(10) if each.alert.kind == "rule"]
+    (alert,) = [
+        each.alert for each in application.reader.alerts_before(10) if each.alert.kind == "rule"
+    ]
     why = application.reasons.of_alert(alert.id)
     assert why.raised.alert == alert
     assert why.rule is not None
@@ -113,7 +115,9 @@ def test_a_statement_of_a_rule_in_the_same_message_tells_why_that_rule_fired(
     application = open_application(rooms)
     send(application, "<t id='ann' kind='Guest' in='kitchen' t='1'/>")
     send(application, "<t id='kitchen' kind='Room' t='2'/>")
-    (alert,) = [each.alert for each in application.alerts(10) if each.alert.kind == "rule"]
+    (alert,) = [
+        each.alert for each in application.reader.alerts_before(10) if each.alert.kind == "rule"
+    ]
     ruled = by_statement(because(application.reasons.of_alert(alert.id)))["kitchen type Watched"]
     assert (ruled.matched.basis, ruled.rules) == (Basis.RULE, ("watch",))
     assert ruled.because is not None
@@ -138,7 +142,7 @@ rule quiet on silence of :Person as ?p for "4" then alert info "{?p} is quiet"
     send(application, "<t id='hall' kind='Room' t='7'/>")
     found = {
         each.alert.rule: because(application.reasons.of_alert(each.alert.id)).evidence.since
-        for each in application.alerts(10)
+        for each in application.reader.alerts_before(10)
     }
     assert found == {"stays": RuleWait(2), "quiet": RuleWait(2, "m1")}
 
@@ -149,7 +153,9 @@ def test_reasons_outlive_the_window_the_rules_and_the_server(
     application = open_application(rooms)
     send(application, "<t id='kitchen' kind='Room' t='1'/>")
     send(application, "<t id='ann' kind='Guest' in='kitchen' t='2'/>")
-    (alert,) = [each.alert for each in application.alerts(10) if each.alert.kind == "rule"]
+    (alert,) = [
+        each.alert for each in application.reader.alerts_before(10) if each.alert.kind == "rule"
+    ]
     before = application.reasons.of_alert(alert.id)
     renamed = RULES.replace("{@in}", "{@where}").replace("rule crowded", "rule busy")
     change = application.rulebook.put("r.rules", renamed, "ops")
@@ -160,7 +166,7 @@ def test_reasons_outlive_the_window_the_rules_and_the_server(
     assert application.reasons.of_alert(alert.id) == before
     send(application, "<t id='kitchen' kind='Room' t='20'/>")
     send(application, "<t id='bob' kind='Guest' where='kitchen' t='21'/>")
-    newest = application.alerts(1)[0].alert
+    newest = application.reader.alerts_before(1)[0].alert
     why = application.reasons.of_alert(newest.id)
     assert why.rule is not None
     assert (why.rule.name, why.rule.version) == ("busy", change)
@@ -177,7 +183,7 @@ def test_reasons_outlive_the_window_the_rules_and_the_server(
 def test_what_is_not_known_is_said(rooms: Settings, open_application: Open) -> None:
     application = open_application(rooms)
     send(application, "<other/>")
-    system = application.alerts(1)[0].alert
+    system = application.reader.alerts_before(1)[0].alert
     why = application.reasons.of_alert(system.id)
     assert (why.rule, why.because) == (None, None)
     assert why.notes == ("the system raised this alert, no rule: its text says why",)
@@ -185,7 +191,7 @@ def test_what_is_not_known_is_said(rooms: Settings, open_application: Open) -> N
         application.reasons.of_alert("m9-1")
     send(application, "<t id='kitchen' kind='Room' t='1'/>")
     send(application, "<t id='ann' kind='Guest' in='kitchen' t='2'/>")
-    alert = application.alerts(1)[0].alert
+    alert = application.reader.alerts_before(1)[0].alert
     application.close()
     # The file is edited by hand, and the server started anew: the text of then is not kept.
     rules = rooms.rules.files[0]
@@ -212,7 +218,9 @@ def test_a_running_deployment_tells_what_keeps_a_rule_from_firing(
     # The question was answered in another process: the engine goes on as before.
     send(application, "<t id='kitchen' kind='Room' t='2'/>")
     assert application.unmet.why_not("crowded", ann).holds
-    (alert,) = [each.alert for each in application.alerts(10) if each.alert.kind == "rule"]
+    (alert,) = [
+        each.alert for each in application.reader.alerts_before(10) if each.alert.kind == "rule"
+    ]
     assert alert.text == f"{ann} is in http://example.org/kitchen"
     nobody = application.unmet.why_not("watch", "http://example.org/nobody")
     assert nobody.answer.endswith("on insert :Room as ?r: not in the window; it is nothing")
@@ -255,7 +263,9 @@ def test_a_running_deployment_tells_why_a_query_has_no_solution(
     send(application, "<t id='kitchen' kind='Room' t='3'/>")
     send(application, "<t id='hall' kind='Room' t='4'/>")
     assert application.unmet.why_not("visits", ann).holds
-    raised = [each.alert for each in application.alerts(10) if each.alert.kind == "query"]
+    raised = [
+        each.alert for each in application.reader.alerts_before(10) if each.alert.kind == "query"
+    ]
     assert [each.text for each in raised] == [f"{ann} is in http://example.org/kitchen"]
     with pytest.raises(QueryError, match=r"query visits has no variable \?z .* it has \?p, \?r"):
         application.unmet.why_not("visits", ann, "z")

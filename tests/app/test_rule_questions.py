@@ -67,7 +67,7 @@ def send(application: Application, name: str, time: str, room: str, celsius: str
 
 
 def alerts(application: Application) -> list[str]:
-    return sorted(each.alert.text for each in application.alerts(100))
+    return sorted(each.alert.text for each in application.reader.alerts_before(100))
 
 
 def told(application: Application, count: int) -> list[str]:
@@ -112,7 +112,7 @@ def test_no_answer_is_told_twice_and_none_is_lost_over_a_crash(
     application = open_application(ours)
     a_day(application)
     first = told(application, 3)
-    ids = sorted(each.alert.id for each in application.alerts(100))
+    ids = sorted(each.alert.id for each in application.reader.alerts_before(100))
     application.close()
     # As after a crash of the machine: the journal is on disk, the effects are not.
     with closing(psycopg2.connect(settings.history.url)) as connection, connection.cursor() as sql:
@@ -126,7 +126,7 @@ def test_no_answer_is_told_twice_and_none_is_lost_over_a_crash(
         connection.commit()
     again = open_application(ours)
     assert alerts(again) == first
-    assert sorted(each.alert.id for each in again.alerts(100)) == ids
+    assert sorted(each.alert.id for each in again.reader.alerts_before(100)) == ids
 
 
 def asking(question: str, then: str = 'alert info "{?n}"') -> str:
@@ -160,7 +160,7 @@ def test_a_question_that_fails_is_an_alert_of_its_rule(
     (text,) = told(application, 1)
     assert text.startswith("the rule 'r' fails: the history does not answer: ")
     assert said in text
-    (raised,) = application.alerts(10)
+    (raised,) = application.reader.alerts_before(10)
     assert (raised.alert.kind, raised.alert.key) == ("rule-failed", "r")
     # Messages go on, and so does the rule.
     send(application, "r3", "2026-03-28T12:00:30Z", "hall", "20")
@@ -203,7 +203,7 @@ def test_rules_that_are_put_ask_too_and_an_alert_tells_why(
         )
     send(application, "r2", "2026-03-28T11:01:00Z", "hall", "20")
     assert told(application, 1) == ["1"]
-    (raised,) = application.alerts(10)
+    (raised,) = application.reader.alerts_before(10)
     why = application.reasons.of_alert(raised.alert.id)
     assert why.rule is not None
     assert "from history select { SELECT (COUNT(?c) AS ?n) { ?s :celsius ?c } }" in why.rule.text

@@ -64,7 +64,7 @@ def send(application: Application, name: str, time: int) -> None:
 
 def told(application: Application) -> list[str]:
     """The texts of the alerts, oldest first."""
-    found = [each.alert.text for each in application.alerts(100)]
+    found = [each.alert.text for each in application.reader.alerts_before(100)]
     return [text.replace("http://example.org/", "") for text in reversed(found)]
 
 

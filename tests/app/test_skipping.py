@@ -63,7 +63,12 @@ def skip(settings: Settings, seq: int) -> None:
 def everything(application: Application) -> tuple[Any, ...]:
     window = application.window_view(1000)
     rows = application.asking.sql("select subject, predicate, object from history.statements").rows
-    return window, sorted(rows), application.quarantine(100), len(application.alerts(1000))
+    return (
+        window,
+        sorted(rows),
+        application.reader.quarantined(100),
+        len(application.reader.alerts_before(1000)),
+    )
 
 
 def individuals(application: Application) -> Counter[str]:
@@ -93,7 +98,7 @@ def test_one_that_had_been_applied_is_skipped_and_nothing_else_is_lost_or_stands
     found = individuals(again)
     expected = {str(name) for names in named for name in names if name != lost}
     assert found == dict.fromkeys(expected, 1)
-    assert [each.id for each in again.quarantine(10)] == ["m23"]
+    assert [each.id for each in again.reader.quarantined(10)] == ["m23"]
     statements = again.asking.sql("select * from history.statements").rows
     assert len(statements) == len(set(map(str, statements)))
 
@@ -123,12 +128,12 @@ def test_a_message_that_brings_the_engine_down_at_its_turn_is_refused_then(
     again = open_application(settings)
     for each in messages[12:]:
         again.submit(each, "hall").result(300)
-    (kept,) = again.quarantine(10)
+    (kept,) = again.reader.quarantined(10)
     assert (kept.seq, kept.status) == (seq, "rejected")
     assert f"the server ended while entry {seq} was in work, 2 times in a row" in kept.reason
     assert held.individuals[0] not in {each.name for each in again.window_view(100).individuals}
     again.close()
-    assert [each.seq for each in open_application(settings).quarantine(10)] == [seq]
+    assert [each.seq for each in open_application(settings).reader.quarantined(10)] == [seq]
 
 
 def test_a_query_that_is_skipped_does_not_run_and_can_be_registered_anew(
@@ -141,7 +146,7 @@ def test_a_query_that_is_skipped_does_not_run_and_can_be_registered_anew(
     skip(settings, 1)
     again = open_application(settings)
     assert list(again.queries.views()) == []
-    (raised,) = again.alerts(10)
+    (raised,) = again.reader.alerts_before(10)
     assert raised.alert.kind == "entry-skipped"
     assert raised.alert.text == "skipped: in a test; the query 'all' does not run"
     again.queries.register("SELECT ?s { ?s a ?c }", "all")
@@ -178,7 +183,7 @@ def say(application: Application, name: str, time: int, value: int) -> None:
 
 def told(application: Application) -> list[tuple[str, str, int]]:
     """The alerts that rules and queries have raised: whose, of which individual, at which time."""
-    alerts = [each.alert for each in application.alerts(100)]
+    alerts = [each.alert for each in application.reader.alerts_before(100)]
     return sorted(
         (each.rule, each.key.rpartition("#")[2], each.time) for each in alerts if each.rule
     )
@@ -213,7 +218,7 @@ def test_what_was_due_at_a_skipped_tick_is_told_once(
     application = open_application(waiting)
     say(application, "a", 1, 31)
     eventually(lambda: told(application))
-    (raised,) = application.alerts(10)
+    (raised,) = application.reader.alerts_before(10)
     application.close()
     skip_as_if_killed(waiting, int(raised.alert.message.removeprefix("m")))
     again = open_application(waiting)

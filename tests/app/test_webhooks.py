@@ -39,7 +39,7 @@ def test_that_a_webhook_is_disabled_is_an_alert_which_the_others_get(
     application.submit(b"<Stranger/>", "test").result(60)
     eventually(lambda: application.webhooks.one(lost).disabled_at)
 
-    told = application.alerts(10)
+    told = application.reader.alerts_before(10)
     assert [each.alert.kind for each in told] == ["webhook-disabled", "unmatched-message"]
     assert told[0].alert.key == lost
     assert f"webhook {lost} (http://127.0.0.1:9/…) is disabled" in told[0].alert.text
@@ -52,11 +52,11 @@ def test_that_a_webhook_is_disabled_is_an_alert_which_the_others_get(
     # As when a server is killed between this alert and what it tells of.
     untrue = application.pipeline.change(ReportDisabled(other, "is disabled")).result().message
     # A restart that processes the journal again raises the same alerts, each once.
-    raised = [each.id for each in application.alerts(10)]
+    raised = [each.id for each in application.reader.alerts_before(10)]
     application.close()
     execute(url, "delete from store.checkpoints")
     again = open_application(settings)
-    assert [each.id for each in again.alerts(10)] == raised
+    assert [each.id for each in again.reader.alerts_before(10)] == raised
     assert raised[0].startswith(untrue.id)
     assert again.incidents.one(raised[0], again.clock.now()).state == "cleared"
     assert again.webhooks.recover(lost, newest.raised_at) == 2

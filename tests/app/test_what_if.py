@@ -90,7 +90,9 @@ def test_the_same_rules_raise_the_same_alerts_and_others_are_told_apart(
     application = open_application(lively)
     application.queries.register("SELECT ?x { ?x <http://example.org/level> 2 }", "urn:x:two")
     play(application)
-    raised = [each.alert for each in application.alerts(1000) if each.alert.kind == "rule"]
+    raised = [
+        each.alert for each in application.reader.alerts_before(1000) if each.alert.kind == "rule"
+    ]
     application.close()
     before = state(lively)
     same = tried(lively)

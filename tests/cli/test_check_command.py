@@ -52,7 +52,7 @@ def test_a_rule_that_is_evaluated_anew_is_noted(check: Check, folder: Path) -> N
     assert result.exit_code == 0
     first, second = result.stdout.splitlines()
     assert first == (
-        f"{file}:2:6: note: rule late: its queries are evaluated anew whenever it is tried: "
+        f"{file}:2:6: note: rule late: a query is evaluated anew whenever the rule is tried: "
         "NOW() has another value each time"
     )
     assert second.endswith("3 semantic rules")

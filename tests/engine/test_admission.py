@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from sensorstream.engine.engine import Engine
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import InvalidTerm
-from sensorstream.kb.snapshot import OxigraphSnapshot
 from sensorstream.model import rdf, xsd
 from sensorstream.model.events import Event
 from sensorstream.model.terms import IRI, BlankNode, Literal, Subject, Term, Triple
+from tests.oxigraph import Copy
 
 Build = Callable[..., Engine]
 E = "http://example.org/"
@@ -25,7 +25,7 @@ S, P = IRI(f"{E}s"), IRI(f"{E}p")
 
 def counted(engine: Engine) -> int:
     """How many statements ``/sparql`` finds."""
-    found = OxigraphSnapshot(engine.kb).query("SELECT (COUNT(*) AS ?n) { ?s ?p ?o }")
+    found = Copy(engine.kb).query("SELECT (COUNT(*) AS ?n) { ?s ?p ?o }")
     assert isinstance(found, ox.QuerySolutions)
     return int(next(found)["n"].value)
 

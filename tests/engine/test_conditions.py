@@ -1,4 +1,4 @@
-"""Whole runs of messages: the network and the snapshot make the same of every rule."""
+"""Whole runs of messages: conditions in step and anew make the same of every rule."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from sensorstream.errors import RuleError
 from sensorstream.kb.graph_index import Origin
 from sensorstream.model.events import Message
 from sensorstream.model.terms import Triple
-from sensorstream.rules.conditions import SnapshotEvaluator
-from sensorstream.rules.continuous import evaluated_anew
+from sensorstream.rules.continuous import ConditionEvaluator
+from sensorstream.rules.rule_notes import evaluated_anew
 from sensorstream.settings.settings import WindowSettings
 from tests.engine import feeding
 from tests.engine.conftest import Deploy
@@ -103,7 +103,8 @@ messages = st.lists(
 def make(deployment: Deployment, *, anew: bool) -> Engine:
     machine = feeding.machine_of(deployment)
     if anew:
-        machine.engine.evaluator = SnapshotEvaluator(machine.snapshot)
+        # It is prepared for no condition.
+        machine.engine.evaluator = ConditionEvaluator(machine.engine.kb)
     return machine.engine
 
 

@@ -19,20 +19,21 @@ from sensorstream.engine.message_run import MessageRun
 from sensorstream.engine.notices import Notices
 from sensorstream.engine.outcome import Status, Timings
 from sensorstream.errors import QueryError
-from sensorstream.kb.graph_changes import ALL_GRAPHS
 from sensorstream.kb.graph_index import KnowledgeBase
-from sensorstream.kb.snapshot import OxigraphSnapshot
 from sensorstream.model.events import Event, Message
 from sensorstream.model.terms import IRI, Literal, Triple
 from sensorstream.model.timeline import Timeline
 from sensorstream.model.vocabulary import GRAPH_WINDOW
 from sensorstream.reasoning.reasoner import NoReasoner
-from sensorstream.rules.conditions import SnapshotEvaluator
+from sensorstream.rules.conditions import ConditionQuery
+from sensorstream.rules.continuous import ConditionEvaluator
 from sensorstream.rules.rule_memory import RuleMemory
 from sensorstream.settings.settings import RuleSettings, Settings
+from sensorstream.sparql.query_parser import parse_query
 from sensorstream.window.window import Window, make_window
 from sensorstream.window.window_spec import Elements, WindowMove, WindowSpec, WindowUnitKind
 from tests.engine import feeding
+from tests.oxigraph import Copy
 
 SIZE = 3
 NAMES = [IRI(f"http://e/{name}") for name in "abcde"]
@@ -48,14 +49,14 @@ class Store:
     def __init__(self, elements: Elements = Elements.INDIVIDUALS) -> None:
         spec = WindowSpec(WindowMove.SLIDING, WindowUnitKind.INDIVIDUALS, SIZE, elements=elements)
         self.kb, self.window = KnowledgeBase(), make_window(spec)
-        self.snapshot = OxigraphSnapshot(self.kb)
+        self.copy = Copy(self.kb)
         self.core = Core(
             Parts(
                 knowledge=self.kb,
                 window=self.window,
                 reasoner=NoReasoner(),
                 rules=(),
-                evaluator=SnapshotEvaluator(self.snapshot),
+                evaluator=ConditionEvaluator(self.kb),
                 max_rounds=1,
                 timeline=Timeline.INTEGER,
             )
@@ -70,7 +71,7 @@ class Store:
         """The quads that /sparql finds in graphs of messages."""
         return {
             (triple, graph)
-            for triple, graph in self.snapshot.quads()
+            for triple, graph in self.copy.quads()
             if graph is not None and graph != GRAPH_WINDOW
         }
 
@@ -163,7 +164,7 @@ def test_graphs_are_in_checkpoints_those_of_waiting_events_too() -> None:
 
 
 def rows(store: Store, text: str) -> list[str]:
-    found = store.snapshot.query(text)
+    found = store.copy.query(text)
     assert isinstance(found, ox.QuerySolutions)
     return sorted(" ".join(str(value) for value in row) for row in found)
 
@@ -186,14 +187,14 @@ def test_sparql_reads_the_graphs_and_their_union() -> None:
 def test_only_names_of_the_system_that_no_graph_has_are_refused() -> None:
     store = Store()
     with pytest.raises(QueryError, match="no graph <urn:sensorstream:windows>: expected"):
-        store.snapshot.query("SELECT * { GRAPH <urn:sensorstream:windows> { ?s ?p ?o } }")
+        store.copy.query("SELECT * { GRAPH <urn:sensorstream:windows> { ?s ?p ?o } }")
 
 
 def test_a_condition_of_a_rule_does_not_see_the_graphs_of_messages() -> None:
     store = Store()
     store.take(event(1, [((NAMES[0], P, Literal("1")), G)]))
-    text = "SELECT ?g { GRAPH ?g { ?s ?p ?o } }"
-    assert list(store.snapshot.solutions(text, {})) == [{"g": GRAPH_WINDOW}]
+    query = ConditionQuery(parse_query("SELECT ?g { GRAPH ?g { ?s ?p ?o } }"), frozenset())
+    assert store.core.evaluator.select(query, {}) == [{"g": GRAPH_WINDOW}]
 
 
 RML = """@prefix rml: <http://w3id.org/rml/> .
@@ -212,12 +213,12 @@ def test_a_message_says_statements_in_graphs_until_an_update_moves_them(tmp_path
         tmp_path / "sensorstream.toml", rules=RuleSettings((tmp_path / "people.ttl",))
     )
     machine = feeding.machine_of(read_deployment(settings))
-    snapshot = OxigraphSnapshot(machine.engine.kb)
+    copy = Copy(machine.engine.kb)
 
     def graphs(number: int, xml: str) -> list[str]:
         outcome = feeding.process(machine.engine, Message(f"m{number}", xml.encode(), number))
         assert outcome.status is Status.ACCEPTED
-        found = snapshot.query("SELECT ?g ?o { GRAPH ?g { ?s <http://e/p> ?o } }")
+        found = copy.query("SELECT ?g ?o { GRAPH ?g { ?s <http://e/p> ?o } }")
         assert isinstance(found, ox.QuerySolutions)
         pairs = ((row["g"], row["o"]) for row in found)
         return sorted(f"{g.value} {o.value}" for g, o in pairs if g.value != GRAPH_WINDOW)
@@ -244,11 +245,11 @@ def test_a_store_made_anew_has_the_graphs(monkeypatch: pytest.MonkeyPatch) -> No
         told = [((NAMES[time % 5], P, Literal(str(time))), G)]
         store.take(event(time, told, update=True))
         assert len(store.named()) == min(time + 1, SIZE)
-        stores.add(id(store.snapshot._synced(ALL_GRAPHS)))
+        stores.add(id(store.copy.store))
     assert len(stores) > 1
 
 
-def test_values_that_the_store_cannot_tell_apart_do_not_take_each_other_away() -> None:
+def test_values_in_several_forms_do_not_take_each_other_away() -> None:
     store = Store()
     integer = "http://www.w3.org/2001/XMLSchema#integer"
     one, other = ((NAMES[0], P, Literal(text, integer)) for text in ("1", "01"))

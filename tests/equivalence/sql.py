@@ -77,7 +77,7 @@ def of_spark(tools: Tools) -> Iterator[Item]:
     """Each text on Spark, the history's views held by it."""
     from sensorstream.spark.bulk_sql import collected, define_views, prepare, prepare_session
     from sensorstream.spark.history_snapshot import snapshot_of
-    from sensorstream.sql.postgres.postgres_reader import view_name
+    from sensorstream.sql.postgres.sql_reader import view_name
 
     url = tools.new_database()
     bulk.make(url)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sensorstream.history.database import engine
-from sensorstream.history.incidents import evidence_of_alert
+from sensorstream.history.postgres_reader import PostgresReader
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.store_rows import decoded, encoded
 from sensorstream.model import xsd
@@ -53,9 +53,9 @@ def test_an_evidence_is_kept_with_its_alert(store: PostgresStore, text: str, kep
     store.commit(effects(1, 1, alerts=[raised, alert("m1-2")]))
     database = engine(store.url, pool_size=1)
     try:
-        alerts, found = evidence_of_alert(database, "m1-1")
+        alerts, found = PostgresReader(database).evidence_of_alert("m1-1")
         assert alerts.alert == raised
         assert found == replace(evidence, bindings=(("v", Literal(kept)),))
-        assert evidence_of_alert(database, "m1-2")[1] is None
+        assert PostgresReader(database).evidence_of_alert("m1-2")[1] is None
     finally:
         database.dispose()

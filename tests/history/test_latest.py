@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine
 
 from sensorstream.engine.outcome import Status
-from sensorstream.history.statements import RECENT, ClassMember, Latest, last_members, latest_values
+from sensorstream.history.postgres_reader import PostgresReader
 from sensorstream.history.store import PostgresStore
+from sensorstream.history.store_reader import RECENT, ClassMember, Latest
 from sensorstream.journal.records import Effects, MessageStatus, Record
 from sensorstream.model import rdf, xsd
 from sensorstream.model.events import Ended, Message, Provenance
@@ -74,7 +75,7 @@ def test_the_latest_values_are_those_that_ended_last(
     url: str, store: PostgresStore, database: Engine, ended: list[Ended]
 ) -> None:
     fill(url, store, ended)
-    found = latest_values(database, [*SUBJECTS, IRI(f"{EX}nobody")], 30)
+    found = PostgresReader(database).latest_values([*SUBJECTS, IRI(f"{EX}nobody")])
     for name in SUBJECTS:
         known = found.get(name, [])
         told = {(each.triple, each.valid_to, each.inferred) for each in known}
@@ -89,7 +90,7 @@ def test_the_latest_values_are_those_that_ended_last(
     ]
     pages: list[ClassMember] = []
     before = FIRST
-    while page := last_members(database, CLASS, before, 2, 30):
+    while page := PostgresReader(database).last_members(CLASS, before, 2):
         pages += page
         before = (page[-1].valid_to, page[-1].number)
     assert sorted((each.valid_to, each.name) for each in pages) == sorted(members)
@@ -116,7 +117,7 @@ def test_only_the_newest_statements_are_read(
         cursor.execute("select pg_stat_force_next_flush()")
         cursor.execute(READ)
         before = cursor.fetchone()
-        found = latest_values(database, [name], 30)
+        found = PostgresReader(database).latest_values([name])
         database.dispose()
         rows_read = 0
         for _ in range(200):

@@ -21,8 +21,9 @@ from sensorstream.engine.engine_queries import EngineReport
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import HistoryError, UnknownDelivery, UnknownWebhook
 from sensorstream.history.database import engine
-from sensorstream.history.incidents import PostgresIncidents, alerts_after, alerts_before
+from sensorstream.history.incidents import PostgresIncidents
 from sensorstream.history.outbox import PostgresOutbox
+from sensorstream.history.postgres_reader import PostgresReader
 from sensorstream.history.store import PostgresStore
 from sensorstream.history.tables import deliveries
 from sensorstream.history.webhook_store import PostgresWebhooks
@@ -154,9 +155,9 @@ def test_alerts_are_listed_newest_first_page_by_page(
     for number in (1, 2, 3):
         raise_alert(store, number)
     database = engine(store.url)
-    page = alerts_before(database, 2)
+    page = PostgresReader(database).alerts_before(2)
     assert page == [RaisedAlert(3, alert(3), NOW), RaisedAlert(2, alert(2), NOW)]
-    assert [each.seq for each in alerts_before(database, 2, seq=2)] == [1]
+    assert [each.seq for each in PostgresReader(database).alerts_before(2, seq=2)] == [1]
     database.dispose()
 
 
@@ -166,9 +167,9 @@ def test_alerts_are_followed_from_where_a_reader_stands(
     for number in (1, 2, 3):
         raise_alert(store, number)
     database = engine(store.url)
-    assert [each.seq for each in alerts_after(database, 10, 1)] == [2, 3]
-    assert [each.seq for each in alerts_after(database, 1, 1)] == [2]
-    assert alerts_after(database, 10, 3) == []
+    assert [each.seq for each in PostgresReader(database).alerts_after(10, 1)] == [2, 3]
+    assert [each.seq for each in PostgresReader(database).alerts_after(1, 1)] == [2]
+    assert PostgresReader(database).alerts_after(10, 3) == []
     database.dispose()
 
 

@@ -16,9 +16,10 @@ from sensorstream.alerts.alert_records import Webhook
 from sensorstream.engine.outcome import Status
 from sensorstream.errors import Contradiction, HistoryError
 from sensorstream.history.database import engine
-from sensorstream.history.kept_messages import QuarantineChoice, Quarantined, quarantined
 from sensorstream.history.outbox import PostgresOutbox
+from sensorstream.history.postgres_reader import PostgresReader
 from sensorstream.history.store import PostgresStore
+from sensorstream.history.store_reader import QuarantineChoice, Quarantined
 from sensorstream.history.webhook_store import PostgresWebhooks
 from sensorstream.journal.records import Effects, MessageStatus, OntologyVersion, Record, Settled
 from sensorstream.model import rdf, xsd
@@ -361,11 +362,13 @@ def test_messages_carry_what_became_of_them(store: PostgresStore, url: str) -> N
     assert store.watermark() == 3
     assert [each.status for each in store.replay(0)] == [each.status for each in statuses]
     database = engine(url)
-    assert quarantined(database, 10) == [
+    assert PostgresReader(database).quarantined(10) == [
         Quarantined(3, "m3", "rest", NOW, "rejected", "certainty is 'high'", b"<a/>"),
         Quarantined(2, "m2", "rest", NOW, "unmatched", "no rule: namespace?", b"<a/>"),
     ]
-    assert [each.seq for each in quarantined(database, 1, QuarantineChoice(before=3))] == [2]
+    assert [
+        each.seq for each in PostgresReader(database).quarantined(1, QuarantineChoice(before=3))
+    ] == [2]
     database.dispose()
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sensorstream.kb.graph_changes import GraphIndex
+from sensorstream.kb.graph_changes import NamedGraphs
 from sensorstream.kb.graph_index import KnowledgeBase, Origin
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Triple
@@ -31,18 +31,20 @@ def test_an_index_holds_its_graph(
     kb = KnowledgeBase()
     for step in before:
         toggle(kb, *step)
-    followed = {name: GraphIndex(kb, name) for name in HELD}
+    graphs = NamedGraphs(kb)
+    followed = {name: graphs.index(name) for name in HELD}
     for step in after:
         toggle(kb, *step)
-        for name, graph in followed.items():
+        for name, index in followed.items():
             expected = {t for t in kb.match(None, None, None) if kb.origins(t) & HELD[name]}
-            assert set(graph.index) == expected
+            assert set(index) == expected
 
 
 def test_a_closed_index_follows_no_longer() -> None:
     kb = KnowledgeBase()
-    graph = GraphIndex(kb, GRAPH_WINDOW)
-    graph.close()
+    graphs = NamedGraphs(kb)
+    index = graphs.index(GRAPH_WINDOW)
+    graphs.close()
     a = IRI("http://example.org/a")
     toggle(kb, (a, a, a), Origin.WINDOW)
-    assert not graph.index
+    assert not index

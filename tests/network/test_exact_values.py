@@ -9,8 +9,8 @@ import pyoxigraph as ox
 import pytest
 
 from sensorstream.errors import UnsupportedQuery
-from sensorstream.kb.oxigraph_terms import from_oxigraph, to_oxigraph
-from sensorstream.network.exact_values import exact, stored_text, term_of
+from sensorstream.kb.oxigraph_terms import from_oxigraph, stored_text, term_of, to_oxigraph
+from sensorstream.network.exact_values import exact
 from sensorstream.sparql.algebra import Dataset, Query
 from sensorstream.sparql.query_parser import parse_query
 from tests.w3c.checks import read, same_result

@@ -1,4 +1,4 @@
-"""A host of semantic rules that is a window without bounds, with both evaluators of conditions."""
+"""A host of semantic rules that is a window without bounds; conditions in step, or anew."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import NamedTuple
 import pytest
 
 from sensorstream.kb.graph_index import KnowledgeBase, Origin
-from sensorstream.kb.snapshot import OxigraphSnapshot
 from sensorstream.language import parse
 from sensorstream.model import rdf
 from sensorstream.model.events import (
@@ -26,8 +25,7 @@ from sensorstream.model.events import (
 from sensorstream.model.schema import Schema
 from sensorstream.model.terms import IRI, Subject, Triple, term
 from sensorstream.model.timeline import Timeline
-from sensorstream.rules.conditions import ConditionEvaluator, SnapshotEvaluator
-from sensorstream.rules.continuous import NetworkEvaluator
+from sensorstream.rules.continuous import ConditionEvaluator
 from sensorstream.rules.rule_compiler import CompiledRule, compile_rules
 from sensorstream.rules.rule_effects import RulesRun
 from sensorstream.rules.rule_memory import RuleMemory, RuleMemoryChange
@@ -47,13 +45,10 @@ class Host:
     kb: KnowledgeBase = field(default_factory=KnowledgeBase)
     departures: list[Departure] = field(default_factory=list)
     applied: list[tuple[Event | None, tuple[Triple, ...]]] = field(default_factory=list)
-    keeps_in_step: bool = True
     evaluator: ConditionEvaluator = field(init=False)
 
     def __post_init__(self) -> None:
-        self.evaluator = SnapshotEvaluator(OxigraphSnapshot(self.kb))
-        if self.keeps_in_step:
-            self.evaluator = NetworkEvaluator(self.kb, self.evaluator)
+        self.evaluator = ConditionEvaluator(self.kb)
 
     def stay(self, name: Subject) -> Individual | None:
         """Whoever has a type was last spoken of at time 1, by a message named after it."""
@@ -108,8 +103,9 @@ class Play:
     def __init__(self, text: str, timeline: Timeline = Timeline.INTEGER, rounds: int = 16) -> None:
         file = parse(HEAD + text, "test.rules")
         self.rules: tuple[CompiledRule, ...] = compile_rules([file], Schema(), timeline)
-        self.host = Host(keeps_in_step=self.keeps_in_step)
-        self.host.evaluator.prepare(rule.queries for rule in self.rules)
+        self.host = Host()
+        # What it is not prepared for is evaluated anew.
+        self.host.evaluator.prepare(rule.queries for rule in self.rules if self.keeps_in_step)
         self.memory = RuleMemory()
         self.rounds = rounds
         self.count = 0
@@ -175,13 +171,13 @@ def written(each: Triple) -> str:
     return f"{s.removeprefix(E)} {predicate} {o.removeprefix(E)}"
 
 
-class SnapshotPlay(Play):
+class AnewPlay(Play):
     """Rules whose conditions are evaluated anew each time."""
 
     keeps_in_step = False
 
 
-@pytest.fixture(scope="session", params=[Play, SnapshotPlay], ids=["network", "snapshot"])
+@pytest.fixture(scope="session", params=[Play, AnewPlay], ids=["network", "anew"])
 def play(request: pytest.FixtureRequest) -> type[Play]:
     """Make a stage: ``play("rule …").say("ann a Human")``."""
     stage: type[Play] = request.param

@@ -1,4 +1,4 @@
-"""What the network answers to a condition is what the snapshot answers."""
+"""What the network answers to a condition is what is found anew, and what Oxigraph answers."""
 
 from __future__ import annotations
 
@@ -13,15 +13,13 @@ from hypothesis import strategies as st
 
 from sensorstream.errors import Overrun, QueryError
 from sensorstream.kb.graph_index import KnowledgeBase, Origin
-from sensorstream.kb.snapshot import OxigraphSnapshot
-from sensorstream.model import xsd
 from sensorstream.model.events import Delta
 from sensorstream.model.terms import IRI, Literal, Term, Triple
 from sensorstream.model.vocabulary import GRAPH_INFERRED, GRAPH_WINDOW
 from sensorstream.network.budget import Limits
 from sensorstream.network.operators.matching import Matching
-from sensorstream.rules.conditions import ConditionQuery, SnapshotEvaluator, condition_query
-from sensorstream.rules.continuous import NetworkEvaluator
+from sensorstream.rules.conditions import ConditionQuery, Reevaluator
+from sensorstream.rules.continuous import ConditionEvaluator
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Comparison, Exists, Pattern, Project, Select, Variable
 from sensorstream.sparql.query_parser import parse_query
@@ -29,6 +27,7 @@ from sensorstream.sparql.query_printer import query_text
 from sensorstream.sparql.variable_scope import certain, expressions, in_scope, names_in
 from sensorstream.sparql.walk import nodes, replaced
 from tests.network.oracle import GRAPHS, LITERALS, NODES, patterns, spelled_out, triples, values
+from tests.oxigraph import Oracle
 
 ANCHOR = IRI("http://example.org/anchor")
 XSD_INT = IRI("http://www.w3.org/2001/XMLSchema#int")
@@ -46,7 +45,7 @@ bindings = st.fixed_dictionaries(
 
 
 class Both:
-    """A knowledge base and both evaluators of one condition over it."""
+    """A knowledge base, both ways to evaluate a condition over it, and Oxigraph alone."""
 
     def __init__(self) -> None:
         self.kb = KnowledgeBase()
@@ -54,8 +53,9 @@ class Both:
         anchors = [(NODES[0], ANCHOR, term) for term in (*NODES, *LITERALS)]
         for origin in (Origin.WINDOW, Origin.INFERRED, Origin.STATIC):
             self.kb.add(origin, anchors)
-        self.anew = SnapshotEvaluator(OxigraphSnapshot(self.kb))
-        self.network = NetworkEvaluator(self.kb, self.anew)
+        self.anew = Reevaluator(self.kb)
+        self.network = ConditionEvaluator(self.kb, anew=self.anew)
+        self.oracle = Oracle(self.kb)
 
     def toggle(self, change: Sequence[Change]) -> None:
         """Put each triple in where it is missing, take it out where it is there."""
@@ -64,11 +64,15 @@ class Both:
             added, removed = ((), (triple,)) if there else ((triple,), ())
             self.kb.apply(origin, Delta(0, added, removed))
 
-    def answers(self, query: ConditionQuery, given: dict[str, Term]) -> tuple[object, object]:
-        """What the network answers, and the snapshot."""
+    def answers(self, query: ConditionQuery, given: dict[str, Term]) -> list[object]:
+        """What the network answers, what is found anew, and what Oxigraph alone answers."""
         if query.asks:
-            return self.network.ask(query, given), self.anew.ask(query, given)
-        return bag(self.network.select(query, given)), bag(self.anew.select(query, given))
+            return [each.ask(query, given) for each in (self.network, self.anew, self.oracle)]
+        return [bag(each.select(query, given)) for each in (self.network, self.anew, self.oracle)]
+
+
+def asked(text: str) -> ConditionQuery:
+    return ConditionQuery(parse_query(text), frozenset())
 
 
 def bag(solutions: list[dict[str, Term]]) -> Counter[Any]:
@@ -81,7 +85,7 @@ def condition(pattern: Pattern, given: Collection[str], asks: bool) -> Condition
     names = sorted(in_scope(placed).union(given))
     text = query_text(algebra.Query(Select(Project(placed, tuple(map(Variable, names))))))
     try:
-        return condition_query(parse_query(text), given, asks=asks)
+        return ConditionQuery(parse_query(text), frozenset(given), asks=asks)
     except QueryError:
         # The random pattern is none that a text could mean.
         reject()
@@ -129,43 +133,40 @@ def test_a_condition_has_the_same_solutions_in_both(
     both = Both()
     for change in before:
         both.toggle(change)
-    asked = names & in_scope(pattern)
-    query = condition(pattern, asked, asks)
-    assume(not is_folded(pattern, asked) and not compares_iris(pattern))
+    outside = names & in_scope(pattern)
+    query = condition(pattern, outside, asks)
+    assume(not compares_iris(pattern))
     both.network.prepare([[query]])
-    assume(not both.network.anew)
     for instants, told in stream:
         for change in instants:
             both.toggle(change)
-        found, expected = both.answers(
-            query, {n: term for n in asked if (term := told[n]) is not None}
+        kept, anew, expected = both.answers(
+            query, {n: term for n in outside if (term := told[n]) is not None}
         )
-        assert found == expected
+        assert kept == anew
+        if not is_folded(pattern, outside):
+            assert anew == expected
 
 
-def test_all_conditions_of_a_rule_are_answered_in_the_same_way() -> None:
+def test_only_what_cannot_be_kept_in_step_is_evaluated_anew() -> None:
     both = Both()
-    plain = condition_query(parse_query("SELECT ?x { ?x ?p 1 }"), ())
-    late = condition_query(parse_query("SELECT ?x { ?x ?p ?t FILTER(?t < NOW()) }"), ())
-    alone = condition_query(parse_query("SELECT ?x { ?x ?p 1 }"), ())
-    both.network.prepare([[plain, late], [alone]])
-    assert set(both.network.anew) == {plain, late}
-    assert both.network.anew[plain] == "NOW() has another value each time"
+    plain, late = asked("SELECT ?x { ?x ?p 1 }"), asked("SELECT ?x { ?x ?p ?t FILTER(?t < NOW()) }")
+    both.network.prepare([[plain, late]])
+    assert both.network.anew == {late: "NOW() has another value each time"}
 
 
 def test_a_condition_that_a_fault_has_broken_is_evaluated_anew(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     both = Both()
-    broken = condition_query(parse_query("SELECT ?x { ?x ?p ?o OPTIONAL { ?x ?q ?x } }"), ())
-    sound = condition_query(parse_query("SELECT ?x { ?x ?p ?o }"), ())
+    broken = asked("SELECT ?x { ?x ?p ?o OPTIONAL { ?x ?q ?x } }")
+    sound = asked("SELECT ?x { ?x ?p ?o }")
     both.network.prepare([[broken], [sound]])
     monkeypatch.setattr(Matching, "flush", lambda self: 1 / 0)
     both.toggle([((NODES[1], ANCHOR, NODES[0]), Origin.WINDOW)])
-    found, expected = both.answers(broken, {})
-    assert found == expected
-    found, expected = both.answers(sound, {})
-    assert found == expected
+    for query in (broken, sound):
+        kept, anew, expected = both.answers(query, {})
+        assert kept == anew == expected
     assert both.network.anew == {broken: "ZeroDivisionError: division by zero"}
     assert "internal error" in caplog.text
 
@@ -181,9 +182,9 @@ def test_a_condition_that_a_fault_has_broken_is_evaluated_anew(
 def test_rules_whose_conditions_are_too_much_to_begin_leave_those_before(text: str) -> None:
     kb = KnowledgeBase()
     kb.add(Origin.WINDOW, [(IRI(f"n:{n}"), IRI("p:"), IRI(f"n:{n + 1}")) for n in range(100)])
-    network = NetworkEvaluator(kb, SnapshotEvaluator(OxigraphSnapshot(kb)), Limits(rows=1000))
-    before = condition_query(parse_query("SELECT ?a WHERE { ?a <p:> ?x }"), ())
-    costly = condition_query(parse_query(text), ())
+    network = ConditionEvaluator(kb, Limits(rows=1000))
+    before = asked("SELECT ?a WHERE { ?a <p:> ?x }")
+    costly = asked(text)
     network.check([[before]])
     network.prepare([[before]])
     watchers = len(kb.index.watchers)
@@ -199,22 +200,6 @@ def test_rules_whose_conditions_are_too_much_to_begin_leave_those_before(text: s
     assert len(kb.index.watchers) == 1
 
 
-def test_an_unexpected_query_is_answered_too() -> None:
-    both = Both()
-    found, expected = both.answers(condition_query(parse_query("SELECT ?x { ?x ?p ?o }"), ()), {})
-    assert found == expected
-
-
-def test_a_value_keeps_its_form() -> None:
-    both = Both()
-    written = Literal("007", XSD_INT)
-    both.toggle([((NODES[0], ANCHOR, written), Origin.WINDOW)])
-    query = condition_query(parse_query("SELECT ?o { ?x ?p ?o FILTER(?o = 7) }"), ())
-    both.network.prepare([[query]])
-    assert both.network.select(query, {}) == [{"o": written}]
-    assert both.anew.select(query, {}) == [{"o": Literal("7", xsd.INTEGER)}]
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -227,10 +212,53 @@ def test_a_value_keeps_its_form() -> None:
 )
 def test_a_query_names_its_graphs(text: str) -> None:
     both = Both()
-    query = condition_query(parse_query(text), ())
+    query = asked(text)
     both.network.prepare([[query]])
     assert not both.network.anew
     for origin in (Origin.WINDOW, Origin.STATIC, Origin.WINDOW):
         both.toggle([((NODES[1], ANCHOR, NODES[2]), origin)])
-        found, expected = both.answers(query, {})
-        assert found == expected
+        kept, anew, expected = both.answers(query, {})
+        assert kept == anew == expected
+
+
+def test_a_triple_of_several_graphs_is_there_once() -> None:
+    both = Both()
+    query = asked(
+        "SELECT ?x ?o FROM <urn:sensorstream:window> FROM <urn:sensorstream:static> "
+        "{ ?x <http://example.org/anchor> ?o }"
+    )
+    both.network.prepare([[query]])
+    assert not both.network.anew
+    for origin in (Origin.WINDOW, Origin.STATIC, Origin.WINDOW):
+        both.toggle([((NODES[1], ANCHOR, NODES[2]), origin)])
+        kept, anew, _ = both.answers(query, {})
+        assert kept == anew
+        assert set(bag(both.network.select(query, {})).values()) == {1}
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "?x ?p ?y MINUS { ?s ?q ?w }",
+        "?x ?p ?y MINUS { ?s ?q ?w FILTER(?w != ?x) }",
+        "?x ?p ?y MINUS { ?x ?q 1 }",
+        "?x ?p ?y OPTIONAL { ?y ?p ?z } MINUS { ?z ?q ?w }",
+        "?x ?p ?y OPTIONAL { ?y ?p ?z } MINUS { ?z ?q ?w FILTER(?x = ?w) }",
+        "?s ?p ?y MINUS { ?x ?q ?y }",
+    ],
+)
+@given(stream=changes, told=terms)
+@settings(max_examples=25)
+def test_minus_takes_away_what_shares_a_variable(
+    pattern: str, stream: list[list[Change]], told: Term
+) -> None:
+    both = Both()
+    query = ConditionQuery(parse_query(f"SELECT ?x ?y {{ {pattern} }}"), frozenset({"x"}))
+    both.network.prepare([[query]])
+    assert not both.network.anew
+    for change in stream:
+        both.toggle(change)
+        kept, anew, expected = both.answers(query, {"x": told})
+        assert kept == anew
+        # Oxigraph alone is not given the value there, so the filter is an error to it.
+        assert anew == expected or ("OPTIONAL" in pattern and "FILTER" in pattern)

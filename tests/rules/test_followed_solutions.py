@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from sensorstream.model.timeline import Timeline
 from sensorstream.rules.conditions import Solution
-from sensorstream.rules.continuous import NetworkEvaluator, evaluated_anew
+from sensorstream.rules.continuous import ConditionEvaluator
 from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.rules.rule_memory import SolutionKey, WaitingRule
+from sensorstream.rules.rule_notes import evaluated_anew
 from sensorstream.rules.templates import shown
 from sensorstream.rules.triggers import NOW, RoundChange, Solutions, Trigger
 from tests.rules.conftest import E, Play
@@ -198,7 +199,7 @@ def test_only_changes_are_looked_at(text: str, stream: list[Step]) -> None:
     assert edge is not None
     assert edge.begins.query is not None
     evaluator = followed.host.evaluator
-    assert isinstance(evaluator, NetworkEvaluator)
+    assert isinstance(evaluator, ConditionEvaluator)
     assert evaluator.follow(edge.begins.query, edge.end_query, has_end=True) is not None
 
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from sensorstream.errors import RuleCycle
 from sensorstream.model.terms import Term
-from sensorstream.rules.conditions import ConditionEvaluator, ConditionQuery, Solution
+from sensorstream.rules.conditions import ConditionQuery, Solution
+from sensorstream.rules.continuous import ConditionEvaluator
 from sensorstream.rules.rule_memory import RuleMemoryChange
 
 Play: TypeAlias = Callable[..., Any]

@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 from prometheus_client import CollectorRegistry, Counter
 
@@ -36,6 +36,7 @@ from sensorstream.errors import (
     QueryError,
     Unavailable,
     UnknownAlert,
+    UnknownMessage,
 )
 from sensorstream.history.asking.checked_question import (
     CheckedQuestion,
@@ -43,11 +44,17 @@ from sensorstream.history.asking.checked_question import (
     question_plan,
 )
 from sensorstream.history.asking.query_answer import Answer, GraphAnswer, Solutions
-from sensorstream.history.incidents import Behind
-from sensorstream.history.kept_messages import EVERY, QuarantineChoice, Quarantined
 from sensorstream.history.read_only_sql import AnswerColumn, SqlResult, SqlStream
+from sensorstream.history.store_reader import (
+    EVERY,
+    Behind,
+    Choice,
+    KeptMessage,
+    QuarantineChoice,
+    Quarantined,
+    StoreReader,
+)
 from sensorstream.kb.graph_index import KnowledgeBase, Origin
-from sensorstream.kb.snapshot import read_answerable
 from sensorstream.mapping.xml_document import parse_document
 from sensorstream.model.events import Alert, Message
 from sensorstream.model.terms import IRI, Literal
@@ -56,6 +63,7 @@ from sensorstream.processes.forks import QuestionLimits
 from sensorstream.processes.stopping import Stop
 from sensorstream.settings.settings import ServerSettings, Settings
 from sensorstream.sparql.algebra import Ask, Select
+from sensorstream.sparql.answerable import read_answerable
 from sensorstream.testing import ManualClock
 from tests.server.resources import (
     EX,
@@ -165,6 +173,54 @@ class MemoryHealth(Health):
         return self.found
 
 
+class MemoryReader:
+    """Alerts that a test keeps, two messages in quarantine, and one that is not taken in yet."""
+
+    def __init__(self, kept: list[RaisedAlert]) -> None:
+        self.kept = kept
+
+    def alerts_before(self, limit: int, seq: int | None = None) -> list[RaisedAlert]:
+        older = (each for each in reversed(self.kept) if seq is None or each.seq < seq)
+        return list(itertools.islice(older, limit))
+
+    def alerts_after(self, limit: int, seq: int) -> list[RaisedAlert]:
+        return [each for each in self.kept if each.seq > seq][:limit]
+
+    def messages_behind(
+        self, id_: str, limit: int, after: int = 0
+    ) -> tuple[RaisedAlert, list[Behind]]:
+        if id_ != "m42-1":
+            raise UnknownAlert(f"there is no alert '{id_}'")
+        kept = Alert("m42-1", "crowded", "rule", "warning", "text", "kitchen", 7, "m42")
+        found = [Behind(3, None, None, None), Behind(42, "rest", NOW, b"<\xffA/>")]
+        return RaisedAlert(1, kept, NOW), [each for each in found if each.seq > after][:limit]
+
+    def quarantined(self, limit: int, chosen: QuarantineChoice = EVERY) -> list[Quarantined]:
+        kept = [
+            Quarantined(
+                2,
+                "m2",
+                "rest",
+                NOW,
+                "rejected",
+                "not an integer",
+                b"<Bad/>",
+                Contradiction(("<urn:x:a> <urn:x:p> <urn:x:b> .",), ("p Range C",)),
+            ),
+            Quarantined(1, "m1", "soap", NOW, "unmatched", "no rule", b"<\xffOdd/>"),
+        ]
+        return [each for each in kept if each.seq < (chosen.before or 9)][:limit]
+
+    def kept_messages(self, chosen: QuarantineChoice, limit: int) -> list[KeptMessage]:
+        return [OneMessage().life("m42").message]
+
+    def content_of_message(self, name: str) -> bytes:
+        raise UnknownMessage(f"there is no message '{name}'")
+
+    def choose(self, chosen: QuarantineChoice, limit: int) -> Choice:
+        return Choice((), 0, 0)
+
+
 class MemoryApplication(Application):
     """An application over lists and a knowledge base: every method that the server calls.
 
@@ -190,6 +246,7 @@ class MemoryApplication(Application):
         self.kb = KnowledgeBase()
         self.received: list[Message] = []
         self.kept: list[RaisedAlert] = []
+        self.reader = cast(StoreReader, MemoryReader(self.kept))
         self.webhooks = ListedWebhooks()
         self.incidents = OneIncident()
         self.rulebook = MemoryRulebook()
@@ -262,22 +319,6 @@ class MemoryApplication(Application):
         self.alert_feed.announce()
         return raised
 
-    def alerts(self, limit: int, before: int | None = None) -> Sequence[RaisedAlert]:
-        older = (each for each in reversed(self.kept) if before is None or each.seq < before)
-        return list(itertools.islice(older, limit))
-
-    def alerts_after(self, seq: int, limit: int) -> Sequence[RaisedAlert]:
-        return [each for each in self.kept if each.seq > seq][:limit]
-
-    def messages_behind(
-        self, alert: str, limit: int, after: int = 0
-    ) -> tuple[RaisedAlert, Sequence[Behind]]:
-        if alert != "m42-1":
-            raise UnknownAlert(f"there is no alert '{alert}'")
-        kept = Alert("m42-1", "crowded", "rule", "warning", "text", "kitchen", 7, "m42")
-        found = [Behind(3, None, None, None), Behind(42, "rest", NOW, b"<\xffA/>")]
-        return RaisedAlert(1, kept, NOW), [each for each in found if each.seq > after][:limit]
-
     def window_view(self, limit: int, offset: int = 0) -> WindowView:
         people = tuple(
             IndividualView(IRI(f"{EX}human-{n}"), (f"{EX}Human",), n, n + 1, 5, f"m{n}")
@@ -286,22 +327,6 @@ class MemoryApplication(Application):
         page = people[offset : offset + limit]
         definition = ("sliding", "individuals", "individuals", "5", "1", "", "")
         return WindowView(*definition, 1, 5, 0, 2, 25, 10, 4, page)
-
-    def quarantine(self, limit: int, chosen: QuarantineChoice = EVERY) -> Sequence[Quarantined]:
-        kept = [
-            Quarantined(
-                2,
-                "m2",
-                "rest",
-                NOW,
-                "rejected",
-                "not an integer",
-                b"<Bad/>",
-                Contradiction(("<urn:x:a> <urn:x:p> <urn:x:b> .",), ("p Range C",)),
-            ),
-            Quarantined(1, "m1", "soap", NOW, "unmatched", "no rule", b"<\xffOdd/>"),
-        ]
-        return [each for each in kept if each.seq < (chosen.before or 9)][:limit]
 
     def rules(self) -> Sequence[InForce]:
         place = Position("tracking.rules", 3, 1)

@@ -71,8 +71,7 @@ from sensorstream.errors import (
 from sensorstream.history.access_store import PostgresAuditLog, PostgresKeys
 from sensorstream.history.asking.query_answer import Answer
 from sensorstream.history.incidents import PostgresIncidents
-from sensorstream.history.kept_messages import Choice, KeptMessage, Left, QuarantineChoice
-from sensorstream.history.statements import Latest
+from sensorstream.history.store_reader import KeptMessage, Latest, Left, QuarantineChoice
 from sensorstream.mapping.statement_places import Expression, Node, StatementPlace
 from sensorstream.model import rdf, rdfs
 from sensorstream.model.events import Alert, Basis, Evidence, Matched, Provenance, RuleWait
@@ -218,20 +217,11 @@ class OneMessage(Messages):
     def __init__(self) -> None:
         pass
 
-    def page(self, wanted: QuarantineChoice, limit: int) -> Sequence[KeptMessage]:
-        return [self.life("m42").message]
-
-    def content(self, name: str) -> bytes:
-        raise UnknownMessage(f"there is no message '{name}'")
-
     def life(self, name: str) -> Life:
         if name != "m42":
             raise UnknownMessage(f"there is no message '{name}'")
         message = KeptMessage(42, "m42", "rest", NOW, 7, 4, None, "", None, None)
         return Life(message, None, [], [], (0, 0), Left())
-
-    def choose(self, chosen: QuarantineChoice, limit: int) -> Choice:
-        return Choice((), 0, 0)
 
     def dismiss_all(self, chosen: QuarantineChoice) -> tuple[int, int]:
         return 0, 0

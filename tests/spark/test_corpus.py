@@ -14,7 +14,7 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from sensorstream.spark.bulk_sql import collected, define_views, prepare, prepare_session
 from sensorstream.spark.history_snapshot import HistoryPlace, snapshot_of
-from sensorstream.sql.postgres.postgres_reader import view_name
+from sensorstream.sql.postgres.sql_reader import view_name
 from tests.spark.corpus import Text, sql_texts
 
 if TYPE_CHECKING:

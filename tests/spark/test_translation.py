@@ -12,7 +12,7 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Timeline
 from sensorstream.spark.bulk_sql import with_views
 from sensorstream.spark.launch import java_home
-from sensorstream.sql.postgres.postgres_reader import Catalog, translate
+from sensorstream.sql.postgres.sql_reader import Catalog, translate
 from sensorstream.sql.postgres.sql_scope import BIGINT, DOUBLE, MOMENT, TEXT
 
 HUMAN = {"iri": TEXT, "x": BIGINT, "speed": DOUBLE, "time": MOMENT}

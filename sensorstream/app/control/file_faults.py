@@ -35,10 +35,9 @@ from sensorstream.model.schema import Schema
 from sensorstream.model.timeline import Instant, Timeline
 from sensorstream.reasoning.ontology import Ontology, deployed_ontology
 from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC, says_axiom, told_to
-from sensorstream.rules.continuous import evaluated_anew
 from sensorstream.rules.history_rules import HistoryQuery
 from sensorstream.rules.rule_compiler import CompiledRule, compile_rule, rule_faults
-from sensorstream.rules.rule_notes import rule_notes, unnamed_class_faults
+from sensorstream.rules.rule_notes import evaluated_anew, rule_notes, unnamed_class_faults
 from sensorstream.rules.triggers import LAST, NOW
 from sensorstream.settings.settings import OntologySettings, Settings
 from sensorstream.sparql.algebra import Variable

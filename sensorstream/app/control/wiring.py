@@ -45,7 +45,6 @@ from sensorstream.engine.shedding import Shedding
 from sensorstream.errors import SettingsError, TermError
 from sensorstream.journal.records import OntologyVersion
 from sensorstream.kb.graph_index import KnowledgeBase, Origin
-from sensorstream.kb.snapshot import OxigraphSnapshot
 from sensorstream.language.rule_parser import parse
 from sensorstream.language.syntax import RuleFile
 from sensorstream.language.wellformed import same_names
@@ -60,8 +59,7 @@ from sensorstream.reasoning.ontology import Ontology, deployed_ontology
 from sensorstream.reasoning.profiles import DESCRIPTION_LOGIC, check_profile, make_reasoner
 from sensorstream.reasoning.reasoner import Reasoner
 from sensorstream.reasoning.rulesets.rule_set import RuleSet
-from sensorstream.rules.conditions import SnapshotEvaluator
-from sensorstream.rules.continuous import NetworkEvaluator
+from sensorstream.rules.continuous import ConditionEvaluator
 from sensorstream.rules.rule_compiler import CompiledRule, compile_rules
 from sensorstream.rules.rule_notes import check_classes_named
 from sensorstream.settings.settings import LimitSettings, Settings
@@ -112,11 +110,10 @@ class Deployment:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """An engine, the mapper of its messages, and the snapshot that one-shot queries read."""
+    """An engine, and the mapper of its messages."""
 
     engine: Engine
     mapper: Mapper
-    snapshot: OxigraphSnapshot
 
 
 def runner_of(settings: Settings) -> PipelineRunner:
@@ -320,7 +317,6 @@ def build_machine(
     settings = deployment.settings
     knowledge = KnowledgeBase()
     knowledge.add(Origin.STATIC, deployment.ontology.triples)
-    snapshot = OxigraphSnapshot(knowledge)
     limits, rows = message_limits(settings.limits, spent), settings.limits.query_rows
     seconds, together = settings.limits.query_seconds, settings.limits.query_seconds_together
     of_query = Limits(rows, seconds, spent, kept=rows, wall=counter)
@@ -332,11 +328,7 @@ def build_machine(
             window=make_window(deployment.window, deployment.partition),
             reasoner=reasoner,
             rules=deployment.rules,
-            evaluator=NetworkEvaluator(
-                knowledge,
-                SnapshotEvaluator(snapshot, limits),
-                limits,
-            ),
+            evaluator=ConditionEvaluator(knowledge, limits),
             max_rounds=settings.rules.max_rounds,
             timeline=deployment.timeline,
             counter=counter,
@@ -362,4 +354,4 @@ def build_machine(
         settings.limits.mapping_seconds,
         (Spacing() if deployment.ahead is None else deployment.ahead) if live else None,
     )
-    return Machine(engine, mapper, snapshot)
+    return Machine(engine, mapper)

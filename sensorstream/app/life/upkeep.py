@@ -14,13 +14,8 @@ from sensorstream.app.deployment_handle import Handle
 from sensorstream.app.life.repeated_work import RepeatedWork
 from sensorstream.errors import LONGEST, Contradiction, ReasonerError, SensorStreamError
 from sensorstream.history.database import connect, translating
-from sensorstream.history.kept_messages import (
-    QuarantineChoice,
-    Quarantined,
-    keep_contradiction,
-    quarantined,
-)
 from sensorstream.history.partitions import instant_ago
+from sensorstream.history.store_reader import QuarantineChoice, Quarantined
 from sensorstream.installation import bundled
 from sensorstream.journal.notice import ReportDifferences
 from sensorstream.reasoning.dl.contradictions import clashing, told, triple_of
@@ -99,7 +94,7 @@ class Narrowing(RepeatedWork):
             HistoryError: history cannot be read or written.
         """
         chosen = QuarantineChoice(status="rejected", code="inconsistent", after=self._seen)
-        found = quarantined(self._app.database, _AT_ONCE, chosen)
+        found = self._app.reader.quarantined(_AT_ONCE, chosen)
         for each in reversed(found):
             if self.stopping:
                 return
@@ -124,7 +119,7 @@ class Narrowing(RepeatedWork):
             lines = tuple(" ".join(t.n3 for t in each) + " ." for each in found.assertions)
             narrowed = Contradiction(lines, found.axioms)
             reason = f"the message contradicts the ontology: {told(narrowed)}"
-            keep_contradiction(self._app.database, refused.id, reason, narrowed)
+            self._app.reader.keep_contradiction(refused.id, reason, narrowed)
             _LOG.info("the contradiction of message %s is narrowed down", refused.id)
 
 

@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 from sensorstream.app.deployment_handle import Handle
 from sensorstream.engine.engine import Engine
 from sensorstream.errors import QueryError, UnknownIndividual
-from sensorstream.history.statements import Latest, last_members, latest_values
+from sensorstream.history.store_reader import Latest
 from sensorstream.kb.graph_index import Origin
 from sensorstream.model import rdf
 from sensorstream.model.events import Provenance
@@ -161,7 +161,7 @@ class IndividualQuestions:
         if max(map(abs, before)) >= 2**63:
             raise QueryError("'after' is not the one that the page before gave")
         wanted = limit - len(names)
-        found = last_members(self._app.database, name, before, wanted + 1, self._app.seconds)
+        found = self._app.reader.last_members(name, before, wanted + 1)
         page = found[:wanted]
         others = [each.name for each in page]
         there = self._read(lambda: self._live(others)) if others else {}
@@ -235,7 +235,7 @@ class IndividualQuestions:
         """The live values, and history's of the other properties."""
         if not names:
             return ()
-        kept = latest_values(self._app.database, names, self._app.seconds)
+        kept = self._app.reader.latest_values(names)
         return tuple(
             KnownIndividual(name, name in live, _merged(live.get(name, []), kept.get(name, [])))
             for name in names

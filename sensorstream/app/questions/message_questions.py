@@ -15,23 +15,7 @@ from sensorstream.app.life.entry_queue import MessageSender
 from sensorstream.app.questions.individuals import IndividualQuestions
 from sensorstream.engine.outcome import Outcome
 from sensorstream.errors import Busy, RepeatedMessage, SensorStreamError, UnknownMessage
-from sensorstream.history.incidents import alerts_named
-from sensorstream.history.kept_messages import (
-    NOT_WHOLE,
-    Choice,
-    KeptMessage,
-    Left,
-    QuarantineChoice,
-    choose,
-    content_of_message,
-    dismiss,
-    kept_by_origins,
-    kept_message,
-    kept_messages,
-    left_for_history,
-    replay_of_message,
-)
-from sensorstream.history.webhook_store import deliveries_of_alerts
+from sensorstream.history.store_reader import NOT_WHOLE, Choice, KeptMessage, Left, QuarantineChoice
 from sensorstream.journal.message import origin_of_replay
 
 MOST_INDIVIDUALS: Final = 1000
@@ -101,7 +85,7 @@ class Messages:
 
     def of_origins(self, origins: Collection[str]) -> Mapping[str, KnownOrigin]:
         """The newest message of each origin that the journal has."""
-        found = kept_by_origins(self._app.database, origins)
+        found = self._app.reader.kept_by_origins(origins)
         names = {name for each, _ in found.values() for name in _alerts(each.facts)}
         raised = {each.id: each for each in self._raised(names)}
         return {
@@ -111,15 +95,9 @@ class Messages:
             for origin, (each, digest) in found.items()
         }
 
-    def page(self, chosen: QuarantineChoice, limit: int) -> Sequence[KeptMessage]:
-        """The newest chosen messages, newest first."""
-        return kept_messages(self._app.database, chosen, limit, self._app.seconds)
-
-    def content(self, name: str) -> bytes:
-        return content_of_message(self._app.database, name)
-
     def life(self, name: str) -> Life:
-        message = kept_message(self._app.database, name)
+        """What became of one message."""
+        message = self._app.reader.kept_message(name)
         first = message.facts
         facts = None if first is None else first.get("settled", first)
         names = [] if facts is None else facts["individuals"][:MOST_INDIVIDUALS]
@@ -127,11 +105,11 @@ class Messages:
         live = None if self._individuals is None else self._individuals.said_by(message.id, names)
         left = Left()
         if names:
-            left = left_for_history(self._app.database, message, names, self._app.seconds)
+            left = self._app.reader.left_for_history(message, names)
         raised = self._raised(_alerts(first))
         ids = [each.id for each in raised]
-        deliveries = deliveries_of_alerts(self._app.database, ids) if ids else []
-        replay = replay_of_message(self._app.database, message.id)
+        deliveries = self._app.reader.deliveries_of_alerts(ids) if ids else []
+        replay = self._app.reader.replay_of_message(message.id)
         return Life(message, facts, raised, deliveries, live, left, replay)
 
     def replay(self, name: str, content: bytes | None, sender: MessageSender) -> Future[Outcome]:
@@ -141,16 +119,12 @@ class Messages:
         Raises:
             UnknownMessage: it is not in quarantine.
         """
-        message = kept_message(self._app.database, name)
+        message = self._app.reader.kept_message(name)
         if message.status not in NOT_WHOLE or message.dismissed_at is not None:
             raise UnknownMessage(f"message {message.id} is not in quarantine")
-        found = content_of_message(self._app.database, name) if content is None else content
+        found = self._app.reader.content_of_message(name) if content is None else content
         origin = origin_of_replay(message.id)
         return self._app.pipeline.submit(found, message.source, sender, origin=origin)
-
-    def choose(self, chosen: QuarantineChoice, limit: int) -> Choice:
-        """The oldest chosen messages in quarantine, oldest first."""
-        return choose(self._app.database, chosen, limit, self._app.seconds)
 
     def replay_all(self, choice: Choice, sender: MessageSender) -> Sequence[Replayed]:
         """Take chosen messages in anew, as they came, in their order; waits until all is done.
@@ -165,7 +139,7 @@ class Messages:
                 done.append(_done(*under_way.popleft()))
             while True:
                 try:
-                    content = content_of_message(self._app.database, name)
+                    content = self._app.reader.content_of_message(name)
                 except UnknownMessage as error:  # It was erased meanwhile.
                     done.append(Replayed(seq, name, error))
                     break
@@ -188,19 +162,17 @@ class Messages:
         Raises:
             UnknownMessage: it is not in quarantine.
         """
-        seq = kept_message(self._app.database, name).seq
+        seq = self._app.reader.kept_message(name).seq
         gone, _ = self.dismiss_all(QuarantineChoice(after=seq - 1, before=seq + 1))
         if not gone:
             raise UnknownMessage(f"message {name} is not in quarantine")
 
     def dismiss_all(self, chosen: QuarantineChoice) -> tuple[int, int]:
         """Take many messages out of quarantine; returns how many they are, and how many stay."""
-        return dismiss(
-            self._app.database, chosen, _DISMISSED, self._app.clock.now(), self._app.seconds
-        )
+        return self._app.reader.dismiss(chosen, _DISMISSED, self._app.clock.now())
 
     def _raised(self, names: Collection[str]) -> list[RaisedAlert]:
-        return alerts_named(self._app.database, names) if names else []
+        return self._app.reader.alerts_named(names) if names else []
 
 
 def _alerts(facts: Mapping[str, Any] | None) -> list[str]:

@@ -41,8 +41,8 @@ from sensorstream.history.view_definitions import view_definitions
 from sensorstream.installation import require
 from sensorstream.journal.records import number_of_message
 from sensorstream.kb.graph_index import Origin
-from sensorstream.kb.snapshot import read_answerable
 from sensorstream.processes.stopping import Stop
+from sensorstream.sparql.answerable import read_answerable
 from sensorstream.sparql.query_printer import query_text
 from sensorstream.sparql.text_bounds import MOST_TOKENS
 

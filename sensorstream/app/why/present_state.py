@@ -31,7 +31,6 @@ from sensorstream.errors import (
     UnsupportedQuery,
 )
 from sensorstream.kb.graph_index import Origin
-from sensorstream.kb.snapshot import OxigraphSnapshot
 from sensorstream.language import syntax
 from sensorstream.language.syntax import RuleFile
 from sensorstream.model.events import Basis, Matched
@@ -53,8 +52,7 @@ from sensorstream.reasoning.rulesets.derivation import (
 )
 from sensorstream.reasoning.rulesets.rule_set import RuleSet
 from sensorstream.reasoning.rulesets.schema_lists import unrolled
-from sensorstream.rules.conditions import SnapshotEvaluator
-from sensorstream.rules.continuous import NetworkEvaluator
+from sensorstream.rules.continuous import ConditionEvaluator
 from sensorstream.rules.rule_compiler import CompiledRule
 from sensorstream.rules.why_not import (
     PresentState,
@@ -530,7 +528,7 @@ def _asked(
     kb = engine.kb
     present = PresentState(
         kb,
-        NetworkEvaluator(kb, SnapshotEvaluator(OxigraphSnapshot(kb))),
+        ConditionEvaluator(kb),
         engine.now or 0,
         line,
         engine.memory,

@@ -13,7 +13,6 @@ from sensorstream.app.control.rule_files import parse_texts, path_of, with_rule_
 from sensorstream.app.control.wiring import Deployment
 from sensorstream.app.deployment_handle import Handle
 from sensorstream.errors import LanguageError, Overrun, Position, SensorStreamError
-from sensorstream.history.incidents import evidence_of_alert
 from sensorstream.history.journal_rows import change_at, numbered_rows, record_of
 from sensorstream.journal.message import TakeMessage
 from sensorstream.journal.records import Record, message_id, number_of_message
@@ -288,7 +287,7 @@ class Reasons:
             HistoryError: history cannot be read.
             Busy: too many ask at once.
         """
-        raised, evidence = evidence_of_alert(self._app.database, id_)
+        raised, evidence = self._app.reader.evidence_of_alert(id_)
         profile = self._app.settings.reasoning.profile
         if raised.alert.kind != "rule":
             note = "the system raised this alert, no rule: its text says why"

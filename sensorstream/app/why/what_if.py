@@ -28,8 +28,8 @@ from sensorstream.app.control.wiring import (
 from sensorstream.errors import SettingsError
 from sensorstream.history.database import connect, translating
 from sensorstream.history.database import engine as database_engine
-from sensorstream.history.incidents import alerts_of_rules
 from sensorstream.history.journal_rows import journal_rows, record_of
+from sensorstream.history.postgres_reader import PostgresReader
 from sensorstream.journal.entry_effects import in_order
 from sensorstream.journal.kinds import replay
 from sensorstream.language.syntax import RuleFile
@@ -151,7 +151,7 @@ def _compared(
     """The alerts of now beside those that history has, in the order of their times."""
     database = database_engine(url, pool_size=1)
     try:
-        raised = alerts_of_rules(database, start, end)
+        raised = PostgresReader(database).alerts_of_rules(start, end)
     finally:
         database.dispose()
     did = Counter(_comparable(each.alert) for each in raised)

@@ -253,23 +253,26 @@ def anew(pattern: Pattern, sources: Sources, base: IRI | None, why: NotIncrement
             f"{_MOST_ANEW} patterns, not {found}",
             part=why.part,
         )
+    made = whole_plan(pattern, sources, base, why.message, why.part)
+    check_one_shot(made)
+    return made
+
+
+def whole_plan(
+    pattern: Pattern,
+    sources: Sources,
+    base: IRI | None = None,
+    reason: str = "",
+    part: object = None,
+) -> Anew:
+    """The plan of a pattern that is evaluated as a whole."""
     names = (
         tuple(each.name for each in pattern.variables)
         if isinstance(pattern, algebra.Project)
         else tuple(sorted(name for name in in_scope(pattern) if name.isidentifier()))
     )
-    made = Anew(
-        pattern,
-        base,
-        sources.default,
-        tuple(sources.named.items()),
-        tuple(sources.windows.items()),
-        names,
-        why.message,
-        why.part,
-    )
-    check_one_shot(made)
-    return made
+    named, windows = tuple(sources.named.items()), tuple(sources.windows.items())
+    return Anew(pattern, base, sources.default, named, windows, names, reason, part)
 
 
 class PatternPlanner(ABC, Generic[Where]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from sensorstream.kb.graph_changes import GraphIndex
+from sensorstream.kb.graph_changes import NamedGraphs
 from sensorstream.kb.graph_index import KnowledgeBase
 from sensorstream.model.terms import IRI
 from sensorstream.model.vocabulary import GRAPH_STATIC, GRAPH_WINDOW
@@ -44,15 +44,15 @@ class GraphsRead:
         self.index = kb.index
         """All graphs together."""
         used = {part.name for rule in rules for part in nodes(rule.body) if isinstance(part, Graph)}
-        self._named: dict[IRI, GraphIndex] = {
-            name: GraphIndex(kb, name) for name in NAMED if name in used
-        }
+        self._graphs = NamedGraphs(kb)
         whole = TripleSource(id(kb.index), "graphs")
         self._indexes = {whole: kb.index}
         named: dict[IRI, TripleSource] = {}
-        for name, graph in self._named.items():
-            named[name] = TripleSource(id(graph.index), f"graph <{name}>")
-            self._indexes[named[name]] = graph.index
+        for name in NAMED:
+            if name in used:
+                index = self._graphs.index(name)
+                named[name] = TripleSource(id(index), f"graph <{name}>")
+                self._indexes[named[name]] = index
         self._sources = Sources(whole, named)
 
     def build(self, network: Network, body: Pattern) -> Node:
@@ -61,5 +61,4 @@ class GraphsRead:
 
     def close(self) -> None:
         """Stop following the named graphs; a second call does nothing."""
-        while self._named:
-            self._named.popitem()[1].close()
+        self._graphs.close()

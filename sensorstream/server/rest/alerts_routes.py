@@ -189,7 +189,7 @@ def list_alerts(
         found = app.incidents.list(state, limit, before, app.clock.now())
         data = [_incident(app, each) for each in found]
     else:
-        found = app.alerts(limit, before)
+        found = app.reader.alerts_before(limit, before)
         data = [_raised(app, each) for each in found]
     last = found[-1].seq if found else None
     following = next_page("/alerts", found, limit, state=state, limit=limit, before=last)
@@ -204,7 +204,7 @@ def messages_behind(
     after: Annotated[int, Query(ge=0, description="`seq` of the page's last message")] = 0,
 ) -> JSONResponse:
     """The messages that said, or caused to be inferred, what the alert's rule matched."""
-    raised, found = app.messages_behind(id_, limit, after)
+    raised, found = app.reader.messages_behind(id_, limit, after)
     messages = [
         {
             "seq": each.seq,
@@ -355,11 +355,11 @@ def _changed(app: Application, change: AlertChange) -> dict[str, Any]:
 def _last(app: Application, kind: str) -> int:
     if kind == "change":
         return app.incidents.last_change()
-    newest = app.alerts(1)
+    newest = app.reader.alerts_before(1)
     return newest[0].seq if newest else 0
 
 
 def _after(app: Application, kind: str, seq: int) -> list[dict[str, Any]]:
     if kind == "change":
         return [_changed(app, each) for each in app.incidents.changes_after(seq, _PAGE)]
-    return [_raised(app, each) for each in app.alerts_after(seq, _PAGE)]
+    return [_raised(app, each) for each in app.reader.alerts_after(_PAGE, seq)]

@@ -30,7 +30,7 @@ from sensorstream.app.questions.message_questions import MOST_INDIVIDUALS, Known
 from sensorstream.client.operations import Operations
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import Busy, MessageTooLarge, Position, RepeatedMessage, SensorStreamError
-from sensorstream.history.kept_messages import KeptMessage, QuarantineChoice
+from sensorstream.history.store_reader import KeptMessage, QuarantineChoice
 from sensorstream.server.access_rules import check_source
 from sensorstream.server.addresses import admitted
 from sensorstream.server.batches import JSON, LINES, read_batch
@@ -403,7 +403,7 @@ def list_messages(
     """The messages in the journal, newest first, and what became of each."""
     state = None if status is None else status.value
     chosen = QuarantineChoice(state, source=source, since=since, before=before)
-    found = app.messages.page(chosen, limit)
+    found = app.reader.kept_messages(chosen, limit)
     asked = {"status": state, "source": source, "since": since, "limit": limit}
     last = found[-1].seq if found else None
     following = next_page("/messages", found, limit, **asked, before=last)
@@ -452,7 +452,7 @@ def show_content(app: App, id_: Id) -> Response:
     """The message as it came, byte by byte."""
     # It may be a page with scripts: no browser may take it for one of the server's own.
     headers = {"X-Content-Type-Options": "nosniff", "Content-Disposition": "attachment"}
-    content = app.messages.content(id_)
+    content = app.reader.content_of_message(id_)
     return Response(content, media_type="application/xml", headers=headers)
 
 

@@ -17,7 +17,7 @@ from sensorstream.app.questions.message_questions import MOST, Replayed
 from sensorstream.client.operations import Operations
 from sensorstream.engine.outcome import Outcome, Status
 from sensorstream.errors import RepeatedMessage
-from sensorstream.history.kept_messages import QuarantineChoice
+from sensorstream.history.store_reader import QuarantineChoice
 from sensorstream.server.addresses import admitted
 from sensorstream.server.negotiation import xml_of
 from sensorstream.server.operation_routes import (
@@ -110,7 +110,7 @@ def list_quarantined(
 
     Those that were replayed or dismissed are left out.
     """
-    found = app.quarantine(limit, chosen)
+    found = app.reader.quarantined(limit, chosen)
     asked = {"limit": limit, **asdict(chosen), "before": found[-1].seq if found else None}
     return QuarantineBody(
         messages=[body_of(QuarantinedBody, each) for each in found],
@@ -137,7 +137,7 @@ def replay_messages(
     """Take the chosen messages in anew, as they came, oldest first; without anything chosen,
     all of them. What is in quarantine because of this is chosen by no `next`.
     """
-    choice = app.messages.choose(chosen, limit)
+    choice = app.reader.choose(chosen, limit)
     done: list[Replayed] = []
     if choice.first:
         sender = admitted(app, request.scope, len(choice.first))

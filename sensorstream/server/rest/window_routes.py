@@ -14,7 +14,7 @@ from sensorstream.alerts.alert_formats import plain_time
 from sensorstream.app.application import Application
 from sensorstream.app.questions.individuals import KnownIndividual
 from sensorstream.client.operations import Operations
-from sensorstream.history.statements import Latest
+from sensorstream.history.store_reader import Latest
 from sensorstream.model.terms import BlankNode, Literal, Triple
 from sensorstream.server.operation_routes import App, Time, body_of, routed
 

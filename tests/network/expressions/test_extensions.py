@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sensorstream.errors import QueryError, UnsupportedQuery
-from sensorstream.kb.oxigraph_terms import FUNCTIONS, from_oxigraph, same_when_stored
+from sensorstream.kb.oxigraph_terms import from_oxigraph
 from sensorstream.model import xsd
 from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.model.xsd import GEO_WKT as WKT
@@ -21,8 +21,8 @@ from sensorstream.model.xsd import Duration, duration_text
 from sensorstream.network.expressions.expression_functions import value_of
 from sensorstream.sparql.algebra import BGP, Extend, FunctionCall, Project, Query, Select, Variable
 from sensorstream.sparql.extensions import DIVIDE, LOCAL, METRIC_DISTANCE, SF_WITHIN
-from sensorstream.sparql.oxigraph_query import oxigraph_text
 from sensorstream.sparql.query_parser import parse_query
+from tests.oxigraph import FUNCTIONS, oxigraph_text, same_when_stored
 
 ZONES = ("Europe/Bucharest", "America/New_York", "Asia/Kathmandu", "UTC", "Africa/Monrovia")
 _STORE = ox.Store()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 
-from sensorstream.kb.oxigraph_terms import stored_form
 from sensorstream.model.terms import Literal, Term
 from sensorstream.model.xsd import UNORDERED
 from sensorstream.network.expressions.expression_functions import value_of
 from sensorstream.sparql.algebra import Arithmetic, Comparison, Expression, In
 from sensorstream.sparql.values import time_order
 from tests.network.expressions.times import oxigraph_value, questions
+from tests.oxigraph import stored_form
 
 
 def computed(expression: Expression) -> Term | None:

@@ -26,7 +26,7 @@ from sensorstream.sparql.algebra import (
     Sign,
     Variable,
 )
-from sensorstream.sparql.oxigraph_query import oxigraph_text
+from tests.oxigraph import oxigraph_text
 
 ZONES = ("", "", "Z", "Z", "+00:00", "+02:00", "-05:30", "+14:00", "-14:00")
 DAYS = (

@@ -7,14 +7,10 @@ from collections.abc import Iterable, Iterator
 
 import pyoxigraph as ox
 
-from sensorstream.kb.oxigraph_terms import (
-    FUNCTIONS,
-    from_oxigraph,
-    subject_to_oxigraph,
-    to_oxigraph,
-)
+from sensorstream.kb.oxigraph_terms import from_oxigraph, subject_to_oxigraph, to_oxigraph
 from sensorstream.model.terms import Triple
 from sensorstream.model.vocabulary import RDF
+from tests.oxigraph import FUNCTIONS
 
 _EACH = re.compile(
     r"EACH \?(?P<member>\w+) IN \?(?P<list>\w+)"

@@ -1,0 +1,383 @@
+"""What the server reads of PostgreSQL: messages of the journal, alerts, statements.
+
+The last values are read one property after the other: of each individual the newest statements, so
+the cost does not grow with its past, and no further index or table has to be kept for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict, fields, replace
+from datetime import datetime
+from typing import Any, Final, TypeAlias, cast
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Engine,
+    Executable,
+    Row,
+    Select,
+    and_,
+    exists,
+    func,
+    literal,
+    select,
+    text,
+    update,
+)
+
+from sensorstream.alerts.alert_records import LoggedDelivery, RaisedAlert
+from sensorstream.engine.outcome import Status
+from sensorstream.errors import Contradiction, QueryError, UnknownAlert, UnknownMessage
+from sensorstream.history.database import limited, record, rows_of
+from sensorstream.history.incidents import ALERT, raised_alert
+from sensorstream.history.store_reader import (
+    EVERY,
+    NOT_WHOLE,
+    RECENT,
+    Behind,
+    Choice,
+    ClassMember,
+    KeptMessage,
+    Latest,
+    Left,
+    QuarantineChoice,
+    Quarantined,
+    StoreReader,
+)
+from sensorstream.history.store_rows import decoded
+from sensorstream.history.tables import messages, progress
+from sensorstream.history.term_dictionary import TermKind, term_of
+from sensorstream.history.webhook_store import OF_ALERTS, logged_deliveries
+from sensorstream.journal.message import TakeMessage, origin_of_replay, replay_of
+from sensorstream.journal.records import number_of_message
+from sensorstream.model import rdf
+from sensorstream.model.events import Evidence, Provenance
+from sensorstream.model.terms import IRI, BlankNode, Subject
+from sensorstream.model.timeline import Instant
+
+_INDEXED: Final = 200
+_INDEXED_SOURCE: Final[ColumnElement[str]] = func.left(messages.c.source, _INDEXED)
+"""What the index of sources has of them."""
+_JOURNAL: Final = "cannot read the journal"
+_MOST_VALUES: Final = 100_000
+_Query: TypeAlias = Select[*tuple[Any, ...]]
+_replays: Final = messages.alias()
+
+
+class PostgresReader(StoreReader):
+    """A :class:`.StoreReader` over PostgreSQL: what its methods do is said there."""
+
+    def __init__(self, database: Engine, timeout: float = 30.0) -> None:
+        """``timeout``: seconds that a statement may take."""
+        self._database = database
+        self._timeout = timeout
+
+    def _limited(self, doing: str) -> AbstractContextManager[Connection]:
+        return limited(self._database, doing, self._timeout)
+
+    def _rows(
+        self, doing: str, query: Executable, values: Mapping[str, object] | None = None
+    ) -> Sequence[Row[*tuple[Any, ...]]]:
+        return rows_of(self._database, doing, query, values)
+
+    def _one(self, query: _Query, name: str) -> Row[*tuple[Any, ...]]:
+        for row in self._rows(_JOURNAL, query.where(messages.c.seq == _number(name))):
+            return row
+        raise UnknownMessage(f"the journal has no message '{name}': expected an id such as m42")
+
+    def _alerts(self, where: str, values: Mapping[str, object]) -> list[RaisedAlert]:
+        query = text(f"select {ALERT} from store.alerts a where {where}")
+        return [raised_alert(row) for row in self._rows("cannot read the alerts", query, values)]
+
+    def quarantined(self, limit: int, chosen: QuarantineChoice = EVERY) -> list[Quarantined]:
+        columns = [messages.c[each.name] for each in fields(Quarantined) if each.name != "code"]
+        query = _of(select(*columns, _CODE.label("code")), chosen)
+        query = query.order_by(messages.c.seq.desc()).limit(limit)
+        with self._limited("cannot read the quarantine") as connection:
+            return [
+                record(
+                    Quarantined,
+                    row,
+                    reason=row.reason or "",
+                    content=bytes(row.content),
+                    contradiction=_contradiction_of(row.contradiction),
+                    code=row.code or "",
+                )
+                for row in connection.execute(query)
+            ]
+
+    def choose(self, chosen: QuarantineChoice, limit: int) -> Choice:
+        columns = messages.c
+        counting = _of(select(func.count(), func.max(columns.seq)), chosen)
+        query = _of(select(columns.seq, columns.id, columns.source), chosen)
+        with self._limited("cannot read the quarantine") as connection:
+            count, newest = connection.execute(counting).one()
+            rows = connection.execute(query.order_by(columns.seq).limit(limit))
+            return Choice(tuple((row.seq, row.id, row.source) for row in rows), count, newest or 0)
+
+    def dismiss(self, chosen: QuarantineChoice, limit: int, now: datetime) -> tuple[int, int]:
+        columns = messages.c
+        first = _of(select(columns.seq), chosen).order_by(columns.seq).limit(limit)
+        change = update(messages).where(columns.seq.in_(first)).values(dismissed_at=now)
+        with self._limited("cannot write the quarantine") as connection:
+            count = connection.execute(_of(select(func.count()), chosen)).scalar_one()
+            gone = connection.execute(change).rowcount
+        return gone, max(0, count - gone)
+
+    def keep_contradiction(self, id_: str, reason: str, found: Contradiction) -> None:
+        change = update(messages).where(messages.c.id == id_)
+        with self._limited("cannot write the quarantine") as connection:
+            connection.execute(change.values(reason=reason, contradiction=asdict(found)))
+
+    def kept_by_origins(self, origins: Collection[str]) -> dict[str, tuple[KeptMessage, bytes]]:
+        columns = messages.c
+        query = (
+            _KEPT.add_columns(func.sha256(columns.content).label("digest"))
+            .where(columns.origin.in_(list(origins)))
+            .order_by(columns.seq)
+        )
+        rows = self._rows(_JOURNAL, query)
+        return {row.origin: (_kept(row), bytes(row.digest)) for row in rows}
+
+    def kept_message(self, name: str) -> KeptMessage:
+        return _kept(self._one(_KEPT, name))
+
+    def replay_of_message(self, name: str) -> str | None:
+        query = select(messages.c.id).where(messages.c.origin == origin_of_replay(name))
+        return next((row.id for row in self._rows(_JOURNAL, query.limit(1))), None)
+
+    def content_of_message(self, name: str) -> bytes:
+        query = select(messages.c.content).where(messages.c.kind == TakeMessage.kind)
+        return bytes(self._one(query, name).content)
+
+    def kept_messages(self, chosen: QuarantineChoice, limit: int) -> list[KeptMessage]:
+        columns, query = messages.c, _KEPT.limit(limit)
+        if chosen.status == Status.JOURNALLED.value:
+            # These are the last ones alone, and no index has them.
+            stored = select(progress.c.watermark).scalar_subquery()
+            query = query.where(columns.status.is_(None), columns.seq > func.coalesce(stored, 0))
+            chosen = replace(chosen, status=None)
+        if chosen.source is not None:
+            query = query.order_by(_INDEXED_SOURCE.desc())
+        query = _narrowed(query, chosen).order_by(columns.seq.desc())
+        with self._limited(_JOURNAL) as connection:
+            return [_kept(row) for row in connection.execute(query)]
+
+    def left_for_history(self, message: KeptMessage, names: Collection[str]) -> Left:
+        told = {"names": [each.removeprefix("_:") for each in names], "seq": message.seq}
+        with self._limited("cannot read the statements") as connection:
+            row = connection.execute(_LEFT, told).one()
+        return record(Left, row)
+
+    def alerts_before(self, limit: int, seq: int | None = None) -> list[RaisedAlert]:
+        values = {"before": seq, "limit": limit}
+        where = f"a.seq < coalesce(:before, {2**63 - 1}) order by a.seq desc limit :limit"
+        return self._alerts(where, values)
+
+    def alerts_after(self, limit: int, seq: int) -> list[RaisedAlert]:
+        values = {"after": seq, "limit": limit}
+        return self._alerts("a.seq > :after order by a.seq limit :limit", values)
+
+    def alerts_named(self, ids: Collection[str]) -> list[RaisedAlert]:
+        where = "a.id = any(cast(:ids as text[])) order by a.seq"
+        return self._alerts(where, {"ids": list(ids)})
+
+    def alerts_of_rules(self, start: Instant | None, end: Instant | None) -> list[RaisedAlert]:
+        where = (
+            "a.kind = 'rule' and a.time >= coalesce(:start, a.time) "
+            "and (cast(:end as bigint) is null or a.time < :end) order by a.seq"
+        )
+        return self._alerts(where, {"start": start, "end": end})
+
+    def evidence_of_alert(self, id_: str) -> tuple[RaisedAlert, Evidence | None]:
+        for found in self._rows("cannot read an alert", _EVIDENCE, {"id": id_}):
+            told = None if found.evidence is None else decoded(found.evidence)
+            return raised_alert(found), told
+        raise UnknownAlert(f"there is no alert '{id_[:60]}': expected the 'id' of one in the list")
+
+    def messages_behind(
+        self, id_: str, limit: int, after: int = 0
+    ) -> tuple[RaisedAlert, list[Behind]]:
+        raised, _ = self.evidence_of_alert(id_)
+        numbers = sorted(map(number_of_message, raised.alert.messages or [raised.alert.message]))
+        wanted = [each for each in numbers if each > after][:limit]
+        rows = self._rows("cannot read the messages of an alert", _BEHIND, {"seqs": wanted})
+        there = {
+            row.seq: Behind(row.seq, row.source, row.received_at, bytes(row.content))
+            for row in rows
+        }
+        return raised, [there.get(seq, Behind(seq, None, None, None)) for seq in wanted]
+
+    def deliveries_of_alerts(self, ids: Collection[str]) -> list[LoggedDelivery]:
+        return logged_deliveries(self._database, OF_ALERTS, {"ids": list(ids)})
+
+    def latest_values(self, names: Collection[Subject]) -> dict[Subject, list[Latest]]:
+        found: dict[Subject, list[Latest]] = {}
+        kinds = [TermKind.BLANK if isinstance(each, BlankNode) else TermKind.IRI for each in names]
+        told = {
+            "names": [each.removeprefix("_:") for each in names],
+            "kinds": [each.value for each in kinds],
+            "recent": RECENT,
+            "most": _MOST_VALUES + 1,
+        }
+        with self._limited("cannot read the latest values") as connection:
+            rows = connection.execute(_LATEST, told).all()
+        if len(rows) > _MOST_VALUES:
+            raise QueryError(
+                f"there are more than {_MOST_VALUES} values: ask for fewer individuals"
+            )
+        for name, kind, predicate, *value, valid_from, valid_to, message, inferred in rows:
+            subject = cast(Subject, term_of(kind, name))
+            triple = (subject, IRI(predicate), term_of(*value))
+            said = Provenance(f"m{message}", valid_from)
+            found.setdefault(subject, []).append(Latest(triple, said, valid_to, inferred))
+        return found
+
+    def last_members(
+        self, name: IRI, before: tuple[Instant, int], limit: int
+    ) -> Sequence[ClassMember]:
+        told = {"class": name, "valid_to": before[0], "number": before[1], "limit": limit}
+        with self._limited("cannot read the members of a class") as connection:
+            rows = connection.execute(_MEMBERS, told).all()
+        return [
+            ClassMember(valid_to, number, cast(Subject, term_of(kind, label)))
+            for valid_to, number, kind, label in rows
+        ]
+
+
+def _of_source(name: str) -> ColumnElement[bool]:
+    """Whether a message is of a source.
+
+    As a range, so that a question ordered by :data:`_INDEXED_SOURCE` first uses the index of
+    sources: by an equality the planner would rather pass over the whole journal.
+    """
+    name = name.replace("\0", "\ufffd")
+    start = name[:_INDEXED]
+    return and_(start <= _INDEXED_SOURCE, start >= _INDEXED_SOURCE, messages.c.source == name)
+
+
+def _contradiction_of(data: Mapping[str, Any] | None) -> Contradiction | None:
+    """A contradiction as the journal keeps it."""
+    if data is None:
+        return None
+    return Contradiction(tuple(data["triples"]), tuple(data["axioms"]), data["limits"])
+
+
+_CODE: Final[ColumnElement[str]] = func.coalesce(
+    messages.c.facts["settled"]["error"]["code"].astext, messages.c.facts["error"]["code"].astext
+)
+
+
+def _of(query: _Query, chosen: QuarantineChoice) -> _Query:
+    columns = messages.c
+    query = query.where(
+        columns.kind == TakeMessage.kind,
+        columns.status.in_([each.value for each in NOT_WHOLE]),
+        columns.dismissed_at.is_(None),
+        ~exists().where(_replays.c.origin == literal(origin_of_replay("")).concat(columns.id)),
+    )
+    return _narrowed(query, chosen)
+
+
+def _narrowed(query: _Query, chosen: QuarantineChoice) -> _Query:
+    columns = messages.c
+    tests = {
+        "status": columns.status.__eq__,
+        "code": _CODE.__eq__,
+        "source": _of_source,
+        "since": columns.received_at.__ge__,
+        "until": columns.received_at.__lt__,
+        "after": columns.seq.__gt__,
+        "before": columns.seq.__lt__,
+    }
+    for name, test in tests.items():
+        value = getattr(chosen, name)
+        if value is not None:
+            query = query.where(test(value))
+    return query
+
+
+_LEFT: Final = text(
+    """
+    select count(*) filter (where not s.inferred) as asserted,
+      count(*) filter (where s.inferred) as inferred, max(y.expired_at) as at
+    from store.terms t join store.statements s on s.subject = t.id
+    left join store.stays y on y.stay = s.stay
+    where t.text = any(:names) and t.kind < 2 and s.message = :seq
+    """
+)
+
+
+def _number(name: str) -> int:
+    digits = name.removeprefix("m")
+    known = name.startswith("m") and digits.isascii() and digits.isdigit() and len(digits) < 19
+    return int(digits) if known else 0
+
+
+def _kept(row: Row[*tuple[Any, ...]]) -> KeptMessage:
+    return record(
+        KeptMessage,
+        row,
+        status=None if row.status is None else Status(row.status),
+        reason=row.reason or "",
+        contradiction=_contradiction_of(row.contradiction),
+        replay_of=replay_of(row.origin or ""),
+    )
+
+
+_KEPT: Final[Select[*tuple[Any, ...]]] = select(
+    *(each for each in messages.c if each is not messages.c.content),
+    func.length(messages.c.content).label("size"),
+).where(messages.c.kind == TakeMessage.kind)
+
+_EVIDENCE: Final = text(f"select {ALERT}, a.evidence from store.alerts a where a.id = :id")
+_BEHIND: Final = text(
+    "select seq, source, received_at, content from store.messages "
+    "where seq = any(cast(:seqs as bigint[]))"
+)
+
+_NUMBER: Final = (
+    "(select id from store.terms where text = {text} and kind = {kind} "
+    "and datatype is null and language is null limit 1)"
+)
+_TYPE: Final = _NUMBER.format(text=f"'{rdf.TYPE}'", kind=0)
+_LATEST: Final = text(
+    f"""
+select n.name, n.kind, p.text, o.kind, o.text, o.datatype, o.language,
+  s.valid_from, s.valid_to, s.message, s.inferred
+from (
+  select a.name, a.kind, {_NUMBER.format(text="a.name", kind="a.kind")} as subject
+  from unnest(cast(:names as text[]), cast(:kinds as smallint[])) as a (name, kind)
+) as n
+cross join lateral (
+  select *, max(valid_to) over (partition by predicate) as last from (
+    select predicate, object, valid_from, valid_to, message, inferred from store.statements
+    where subject = n.subject order by valid_to desc limit :recent
+  ) as recent
+) as s
+join store.terms as p on p.id = s.predicate
+join store.terms as o on o.id = s.object
+where s.valid_to = s.last
+order by n.name, p.text, o.text, s.inferred
+limit :most
+"""
+)
+# Newest partition first. The rows of earlier stays are skipped: one look into the index each.
+_MEMBERS: Final = text(
+    f"""
+select found.valid_to, found.subject, n.kind, n.text from (
+  select distinct s.valid_to, s.subject from store.statements as s
+  where s.predicate = {_TYPE} and s.object = {_NUMBER.format(text=":class", kind=0)}
+  and s.valid_to <= :valid_to and (s.valid_to < :valid_to or s.subject < :number)
+  and not exists (
+    select 1 from store.statements as l where l.subject = s.subject
+    and l.predicate = s.predicate and l.object = s.object and l.valid_to > s.valid_to
+  )
+  order by s.valid_to desc, s.subject desc limit :limit
+) as found join store.terms as n on n.id = found.subject
+order by found.valid_to desc, found.subject desc
+"""
+)

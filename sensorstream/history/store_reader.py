@@ -1,0 +1,238 @@
+"""The side of a store that is read beside its writer; the writing side is :class:`.Store`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, Literal, NamedTuple, Protocol
+
+from sensorstream.alerts.alert_records import LoggedDelivery, RaisedAlert
+from sensorstream.engine.outcome import Status
+from sensorstream.errors import Contradiction
+from sensorstream.model.events import Evidence, Provenance
+from sensorstream.model.terms import IRI, Subject, Triple
+from sensorstream.model.timeline import Instant
+
+NOT_WHOLE: Final = (Status.UNMATCHED, Status.PARTIAL, Status.REJECTED, Status.SKIPPED)
+RECENT: Final = 10_000
+"""So many statements of an individual are looked at, the newest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantined:
+    """A message that was not taken in, or not all of it, and why.
+
+    ``code`` is that of the error that rejected it; "": there was none.
+    """
+
+    seq: int
+    id: str
+    source: str
+    received_at: datetime
+    status: Literal["unmatched", "partial", "rejected", "skipped"]
+    reason: str
+    content: bytes
+    contradiction: Contradiction | None = None
+    code: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantineChoice:
+    """Which messages; None is any.
+
+    ``code`` is that of an error. Received from ``since`` on and before ``until``; with a ``seq``
+    above ``after`` and below ``before``.
+    """
+
+    status: str | None = None
+    code: str | None = None
+    source: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    after: int | None = None
+    before: int | None = None
+
+
+EVERY: Final = QuarantineChoice()
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Of chosen messages the first, oldest first: ``seq``, id, source; and how many there are.
+
+    ``newest`` is the ``seq`` of the last one; 0: there is none.
+    """
+
+    first: tuple[tuple[int, str, str], ...]
+    count: int
+    newest: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeptMessage:
+    """A message without its content, which has ``size`` bytes.
+
+    ``received`` is its time of arrival on the time line. ``status`` is None until it is taken in.
+    ``facts`` are those of :func:`.facts_of`; None: not yet.
+    ``replay_of`` names the quarantined message that it came instead of; "": none.
+    """
+
+    seq: int
+    id: str
+    source: str
+    received_at: datetime
+    received: int
+    size: int
+    status: Status | None
+    reason: str
+    contradiction: Contradiction | None
+    facts: Mapping[str, Any] | None
+    replay_of: str = ""
+    dismissed_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What history has of one message: statements, and when the last of their stays ended."""
+
+    asserted: int = 0
+    inferred: int = 0
+    at: Instant | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """A message behind an alert; what is None was deleted with its entry of the journal."""
+
+    seq: int
+    source: str | None
+    received_at: datetime | None
+    content: bytes | None
+
+    @property
+    def dropped(self) -> bool:
+        """Whether the journal does not have it any more."""
+        return self.received_at is None
+
+
+@dataclass(frozen=True, slots=True)
+class Latest:
+    """A value that an individual has, or had last; ``valid_to`` is None while it has it."""
+
+    triple: Triple
+    provenance: Provenance
+    valid_to: Instant | None
+    inferred: bool
+
+
+class ClassMember(NamedTuple):
+    """An individual that had a class until ``valid_to``; ``number`` is its own in the store."""
+
+    valid_to: Instant
+    number: int
+    name: Subject
+
+
+class StoreReader(Protocol):
+    """Messages, alerts and statements that a store keeps. Safe to use from several threads.
+
+    All of them raise :class:`.HistoryError` when the store fails, or takes longer than it may.
+    """
+
+    def quarantined(self, limit: int, chosen: QuarantineChoice = EVERY) -> list[Quarantined]:
+        """Up to ``limit`` messages, newest first.
+
+        Those that were replayed or dismissed are left out.
+        """
+
+    def choose(self, chosen: QuarantineChoice, limit: int) -> Choice:
+        """Up to ``limit`` of the chosen messages, and the number of all."""
+
+    def dismiss(self, chosen: QuarantineChoice, limit: int, now: datetime) -> tuple[int, int]:
+        """Take up to ``limit`` messages out of quarantine, oldest first; the journal keeps them.
+
+        Returns:
+            how many left it, and how many of the chosen ones are left.
+        """
+
+    def keep_contradiction(self, id_: str, reason: str, found: Contradiction) -> None:
+        """Keep with a refused message what was found out of its contradiction since."""
+
+    def kept_by_origins(self, origins: Collection[str]) -> dict[str, tuple[KeptMessage, bytes]]:
+        """The newest message of each origin in the journal, and the SHA-256 of its content."""
+
+    def kept_message(self, name: str) -> KeptMessage:
+        """One message.
+
+        Raises:
+            UnknownMessage: the journal has none with this id.
+        """
+
+    def replay_of_message(self, name: str) -> str | None:
+        """The id of the message that came instead of a quarantined one; None: there is none."""
+
+    def content_of_message(self, name: str) -> bytes:
+        """The content of one message, as it came.
+
+        Raises:
+            UnknownMessage: the journal has none with this id.
+        """
+
+    def kept_messages(self, chosen: QuarantineChoice, limit: int) -> list[KeptMessage]:
+        """Up to ``limit`` messages, newest first."""
+
+    def left_for_history(self, message: KeptMessage, names: Collection[str]) -> Left:
+        """What history has of one message about some individuals."""
+
+    def alerts_before(self, limit: int, seq: int | None = None) -> list[RaisedAlert]:
+        """Up to ``limit`` alerts, newest first, with a number below ``seq``."""
+
+    def alerts_after(self, limit: int, seq: int) -> list[RaisedAlert]:
+        """Up to ``limit`` alerts, oldest first, with a number above ``seq``."""
+
+    def alerts_named(self, ids: Collection[str]) -> list[RaisedAlert]:
+        """The alerts with some ids, oldest first."""
+
+    def alerts_of_rules(self, start: Instant | None, end: Instant | None) -> list[RaisedAlert]:
+        """The alerts of rules whose time is in ``[start, end)``, oldest first; None: no bound."""
+
+    def evidence_of_alert(self, id_: str) -> tuple[RaisedAlert, Evidence | None]:
+        """An alert, and why its rule fired; None: the system raised it.
+
+        Raises:
+            UnknownAlert: there is no alert with this id.
+        """
+
+    def messages_behind(
+        self, id_: str, limit: int, after: int = 0
+    ) -> tuple[RaisedAlert, list[Behind]]:
+        """An alert, and up to ``limit`` of the messages behind it, with numbers above ``after``.
+
+        They are those that said, or caused, what the alert's rule matched. An alert of the system
+        has the message that raised it.
+
+        Raises:
+            UnknownAlert: there is no alert with this id.
+        """
+
+    def deliveries_of_alerts(self, ids: Collection[str]) -> list[LoggedDelivery]:
+        """The deliveries of some alerts to webhooks, oldest first."""
+
+    def latest_values(self, names: Collection[Subject]) -> dict[Subject, list[Latest]]:
+        """The last values of each property of some individuals, as far as they are in history.
+
+        Several values of a property that ended at the same instant are all there. A property
+        without a value among the newest :data:`RECENT` statements of its individual is left out.
+
+        Raises:
+            QueryError: there are more than 100,000 values.
+        """
+
+    def last_members(
+        self, name: IRI, before: tuple[Instant, int], limit: int
+    ) -> Sequence[ClassMember]:
+        """The individuals that had a class, those who had it last first.
+
+        Only those after ``before``, by ``valid_to`` and ``number``, in that order.
+        """
