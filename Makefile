@@ -3,8 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-# With its Java classes in a file, Spark takes half the CPU time to start; the tests start it often.
+# With their Java classes in a file, Spark and the reasoners take half the CPU time to start; the
+# tests start them often.
 CLASSES := $(VENV)/cache/.ready
+REASONERS := $(VENV)/cache/sensorstream/reasoners.aot
 CACHE := XDG_CACHE_HOME=$(CURDIR)/$(VENV)/cache
 
 .PHONY: demo test lint packages reference conformance campaign endurance grammars pictures bench clean
@@ -12,7 +14,7 @@ CACHE := XDG_CACHE_HOME=$(CURDIR)/$(VENV)/cache
 demo: $(READY)  ## the main job, live, on embedded defaults; ends by itself
 	$(BIN)/sensorstream demo
 
-test: $(READY) $(CLASSES)  ## the whole test suite, on all cores
+test: $(READY) $(CLASSES) $(REASONERS)  ## the whole test suite, on all cores
 	$(CACHE) $(BIN)/python -m pytest -n auto --dist loadfile \
 		--no-loadscope-reorder  # tests/conftest.py has the order
 
@@ -31,7 +33,7 @@ conformance: $(READY)  ## the W3C and RML suites, into docs/understand/conforman
 reference: $(READY)  ## the reference tables of docs, from the code
 	$(BIN)/python -m tests.reference
 
-campaign: $(READY) $(CLASSES)  ## the test suite with ten times as many random examples, others in each run
+campaign: $(READY) $(CLASSES) $(REASONERS)  ## the test suite with ten times as many random examples, others in each run
 	env -u CI $(CACHE) TEST_EFFORT=10 $(BIN)/python -m pytest -n auto --dist loadfile \
 		--no-loadscope-reorder
 
@@ -80,3 +82,7 @@ $(READY): requirements.txt requirements-dev.txt pyproject.toml
 $(CLASSES): $(READY)
 	$(CACHE) $(BIN)/sensorstream spark prepare
 	@touch $(CLASSES)
+
+$(REASONERS): $(READY)
+	$(CACHE) $(BIN)/python -m tests.java_classes
+	@touch $(REASONERS)

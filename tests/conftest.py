@@ -8,6 +8,8 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,7 +21,7 @@ from sqlalchemy import make_url
 from sensorstream.history import embedded
 from sensorstream.history.database import engine
 from sensorstream.history.migrations import migrate
-from tests import effort, waiting
+from tests import effort, java_classes, waiting
 from tests.databases import Databases
 
 # New objects minus freed ones before the collector looks at them; Python's own number is 700.
@@ -57,9 +59,7 @@ def pytest_configure() -> None:
     gc.disable()
     # Or each of the many processes that tests start would compile the whole package for itself.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    # A JVM of the tests lives for seconds and keeps little: the second compiler, and a collector
-    # that works beside the program, cost it more than they give back.
-    os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+    os.environ.setdefault("JAVA_TOOL_OPTIONS", java_classes.options())
     if os.environ.get("TMPDIR", "/tmp") != "/tmp" or not os.access(_MEMORY, os.W_OK):
         return
     room = min(shutil.disk_usage(_MEMORY).free, psutil.virtual_memory().available // 2)
@@ -94,6 +94,23 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Any:
 def pytest_xdist_auto_num_workers() -> int:
     """Two processes more than cores, at most four: many tests wait for processes they start."""
     return min((os.cpu_count() or 1) + 2, 4)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Import a share of the files first, when several processes collect all tests.
+
+    In a first run pytest rewrites their asserts, which is most of the time of a collection, and
+    keeps that beside them: so no process does it for all of them.
+    """
+    count = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1))
+    if count == 1 or session.config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
+        return
+    own = int(os.environ["PYTEST_XDIST_WORKER"].removeprefix("gw"))
+    for file in sorted(Path(__file__).parent.rglob("test_*.py"))[own::count]:
+        # What goes wrong is told when the file is collected.
+        with suppress(Exception, pytest.skip.Exception):
+            import_module(".".join(file.relative_to(_CHECKOUT).with_suffix("").parts))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -14,7 +14,11 @@ from multiprocessing.connection import Connection
 from typing import Final
 
 import duckdb
-import sqlglot.generators.duckdb  # noqa: F401  # the first question must not wait for it
+
+# No fork must import for itself what every question needs.
+import pyarrow  # noqa: F401
+import sqlglot.dialects.duckdb
+import sqlglot.generators.duckdb  # noqa: F401
 
 from sensorstream.archive.archive_sparql import install
 from sensorstream.errors import ArchiveError, Overrun, QueryError, SensorStreamError

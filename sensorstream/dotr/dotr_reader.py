@@ -31,19 +31,13 @@ from sensorstream.errors import Position, QueryError, TermError
 from sensorstream.model.xsd import parse_duration
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Aggregate, Expression, TriplePattern, Variable
+from sensorstream.sparql.building.dataset_builder import UNITS
 from sensorstream.sparql.described import check_named, described
 from sensorstream.sparql.query_lexer import QueryText, tokens
 from sensorstream.sparql.query_parser import read_query
 from sensorstream.sparql.variable_scope import conjuncts
 from sensorstream.sparql.walk import variables, visible
 
-_UNITS: Final = {
-    "ms": timedelta(milliseconds=1),
-    **dict.fromkeys(("s", "sec", "second", "seconds"), timedelta(seconds=1)),
-    **dict.fromkeys(("m", "min", "minute", "minutes"), timedelta(minutes=1)),
-    **dict.fromkeys(("h", "hour", "hours"), timedelta(hours=1)),
-    **dict.fromkeys(("d", "day", "days"), timedelta(days=1)),
-}
 _LENGTH: Final = "a length of time such as 5 min or PT5M"
 
 
@@ -94,8 +88,8 @@ def _length(cursor: TokenCursor) -> timedelta:
             digits = written.rstrip("mshd")
             unit = written[len(digits) :]
             if not unit and cursor.token is not None:
-                unit = cursor.take().value.lower()
-            microseconds = Decimal(digits) * (_UNITS[unit] // timedelta(microseconds=1))
+                unit = cursor.take().value
+            microseconds = Decimal(digits) * (UNITS[unit.upper()] // timedelta(microseconds=1))
             length = timedelta(microseconds=int(microseconds))
     except (TermError, InvalidOperation, KeyError, OverflowError):
         cursor.at = at

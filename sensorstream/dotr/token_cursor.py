@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, NoReturn, TypeAlias
@@ -73,9 +73,8 @@ class Templates:
             return f"{match['space']}\x00"
 
         # With prefixes of its own a name may mean something else.
-        plain = "\x00" in text or _PREFIX.search(text)
-        without = text if plain else _CONSTANT.sub(cut, text)
-        if not constants:
+        without = text if _PREFIX.search(text) else _CONSTANT.sub(cut, text)
+        if "\x00" in text:
             return read(text)
         kinds = [each.datatype if isinstance(each, Literal) else "" for each in constants]
         key = without, (tuple(kinds), base, tuple(prefixes.items()))
@@ -167,7 +166,6 @@ class TokenCursor:
         self.at = 0
         self.prefixes: Mapping[str, str] = {}
         self.base: str | None = None
-        self._read: dict[Hashable, Query] = {}
         self._templates = Templates()
 
     @property
@@ -261,16 +259,13 @@ class TokenCursor:
         Raises:
             QueryError: it is not valid; the place is that in the text.
         """
+
+        def read(text: str) -> Query:
+            # Texts that differ in constants share what was read, but no places.
+            return replace(self.reading(text, at, len(before))().meaning, places=None)
+
         text = f"{before}{inner}{after}"
-        key = text, self.base, tuple(self.prefixes.items())
-        if key not in self._read:
-
-            def read(text: str) -> Query:
-                # Texts that differ in constants share what was read, but no places.
-                return replace(self.reading(text, at, len(before))().meaning, places=None)
-
-            self._read[key] = self._templates.query(text, self.prefixes, self.base, read)
-        return self._read[key]
+        return self._templates.query(text, self.prefixes, self.base, read)
 
     def reading(self, text: str, at: int, before: int = 0) -> Reading:
         """Reads a query of the text, from a token on, with the places of its parts.

@@ -19,8 +19,9 @@ from sensorstream.errors import TermError
 from sensorstream.model.numerals import quotient
 from sensorstream.model.regex import LONGEST_TEXT
 from sensorstream.model.terms import IRI, Literal, Term
+from sensorstream.network.ordering import order_text
 from sensorstream.sparql.algebra import Aggregate
-from sensorstream.sparql.values import RANKS, numeral, order_key, text
+from sensorstream.sparql.values import RANKS, numeral, text
 
 _EXACT: Final = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 """Decimals have no exponents in RDF: a sum is as long as its longest value, and never rounded."""
@@ -217,7 +218,7 @@ class _Entry:
 
     def __init__(self, term: Term, descending: bool) -> None:
         self.term = term
-        self.key = (order_key(term), str(term))
+        self.key = (order_text(term), str(term))
         self.descending = descending
 
     def __lt__(self, other: _Entry) -> bool:

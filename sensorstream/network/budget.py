@@ -93,20 +93,14 @@ class Budget:
         """Raise Overrun if the rows of a planned visit are more than the limit."""
         most = self.limits.rows
         if most is not None and rows > most and not self.lifted:
-            raise Overrun(
-                f"{rows:,} rows in one instant, more than {most:,}; "
-                f"the setting {self.limits.settings}_rows raises the limit"
-            )
+            raise self.overrun(f"{rows:,} rows in one instant, more than {most:,}", "rows")
 
     def kept(self, rows: int) -> Overrun | None:
         """The error of an operator that keeps more rows than the limit; None: it does not."""
         most = self.limits.kept
         if most is None or rows <= most or self.lifted:
             return None
-        return Overrun(
-            f"more than {most:,} rows kept in memory; "
-            f"the setting {self.limits.settings}_rows raises the limit"
-        )
+        return self.overrun(f"more than {most:,} rows kept in memory", "rows")
 
     def next_look(self, given: int) -> int:
         """The number of rows given out at which to look next at what consumers keep."""
@@ -132,11 +126,11 @@ class Budget:
             raise self.too_slow()
 
     def too_slow(self) -> Overrun:
-        limits = self.limits
-        return Overrun(
-            f"more than {limits.seconds:g} s in one instant; "
-            f"the setting {limits.settings}_seconds raises the limit"
-        )
+        return self.overrun(f"more than {self.limits.seconds:g} s in one instant", "seconds")
+
+    def overrun(self, told: str, what: str) -> Overrun:
+        """The error of exceeding a limit, with the name of its setting."""
+        return Overrun(f"{told}; the setting {self.limits.settings}_{what} raises the limit")
 
 
 class Meter:
@@ -190,10 +184,7 @@ class Meter:
             self._begin(budget.instant, 0)
             return
         if limits.rows is not None and self._rows > limits.rows:
-            raise Overrun(
-                f"more than {limits.rows:,} rows in one instant; "
-                f"the setting {limits.settings}_rows raises the limit"
-            )
+            raise budget.overrun(f"more than {limits.rows:,} rows in one instant", "rows")
         if limits.seconds is None:
             return
         budget.check_time()

@@ -56,12 +56,11 @@ from sensorstream.network.ordering import order_of
 from sensorstream.network.plan import nodes as plans
 from sensorstream.network.plan.conjunction import Conjunction, assembled
 from sensorstream.network.plan.paths import add_path
-from sensorstream.network.plan.plan_text import plan_text
+from sensorstream.network.plan.plan_text import plan_text, stream_text
 from sensorstream.network.query_sources import DEFAULT, Knowledge, TripleSource
 from sensorstream.network.reevaluate import Reevaluated
 from sensorstream.network.rows import TIMES, Row, rearranged, shown, slots_of
 from sensorstream.sparql.algebra import Aggregate, Expression, OneOrMore, ZeroOrMore
-from sensorstream.sparql.query_printer import part_text
 from sensorstream.sparql.variable_scope import names_in
 
 Indexes = Mapping[TripleSource, TripleIndex | WindowScope]
@@ -129,12 +128,17 @@ class _Builder:
     def built(self, plan: plans.Plan) -> Node:
         """The operator of a plan; one that is there already, or a new one."""
         key = plan if self._owner is None else (self._owner, plan)
-        return self._network.share(key, partial(self._named, plan))
+        return self._told(key, partial(self._made, plan), plan)
 
-    def _named(self, plan: plans.Plan) -> Node:
-        node = self._of_source(plan) or self._over(plan, [self.built(e) for e in plan.inputs])
-        node.text = plan_text(plan)
+    def _told(self, key: Hashable, make: Callable[[], Node], *parts: str | plans.Plan) -> Node:
+        """The operator of a key; what it is for people are texts and the lines of plans."""
+        node = self._network.share(key, make)
+        if not node.text:
+            node.text = " ".join(e if isinstance(e, str) else plan_text(e) for e in parts)
         return node
+
+    def _made(self, plan: plans.Plan) -> Node:
+        return self._of_source(plan) or self._over(plan, [self.built(e) for e in plan.inputs])
 
     def _of_source(self, plan: plans.Plan) -> Node | None:
         """A new operator of a plan that reads graphs, streams or thresholds; else None."""
@@ -145,8 +149,8 @@ class _Builder:
                 return self._thresholds(plan)
             case plans.BeyondPlan():
                 return self._beyond(plan)
-            case plans.ConstantPlan(names, rows):
-                return ConstantOperator(names, rows)
+            case plans.ConstantPlan():
+                return ConstantOperator(plan)
             case plans.Anew():
                 return Reevaluated(plan, self._indexes, self._network)
         happening = self._happening
@@ -180,9 +184,9 @@ class _Builder:
                 question = self._question(plan, one, other)
                 if one.timed:
                     return interval_joins.TimedMatching(plan, one, other, question)
-                return Matching(one, other, question)
+                return Matching(plan, one, other, question)
             case plans.UnionPlan():
-                return TimedUnion(inputs) if one.timed else UnionOperator(inputs)
+                return (TimedUnion if one.timed else UnionOperator)(plan, inputs)
             case plans.DistinctPlan():
                 return DistinctOperator(one)
             case plans.ProjectPlan(_, names):
@@ -232,13 +236,11 @@ class _Builder:
         match plan:
             case plans.MinusPlan():
                 return minus(sides)
-            case plans.Mark(_, _, conditions, flag):
-                return mark(sides, flag, self._test(conditions, sides.variables))
-        if plan.condition is None:
-            return optional(sides, left.variables)
-        told = f" if {part_text(plan.condition)}"
-        holds = timed_test(plan.condition, sides.variables, self._clock)
-        return optional(sides, left.variables, holds, told)
+            case plans.Mark(_, _, conditions):
+                return mark(sides, self._test(conditions, sides.variables))
+        alone = (None,) * (len(plan.variables) - len(left.variables))
+        condition = () if plan.condition is None else (plan.condition,)
+        return optional(sides, alone, self._test(condition, sides.variables))
 
     def _match(self, plan: plans.Match, more: tuple[Test, ...]) -> Node:
         tests = [*map(_test, plan.filters), *more]
@@ -269,9 +271,11 @@ class _Builder:
         patterns = [Pattern(stream.index, *each.ends) for each in plan.triples]
         wanted = None if under is None else (under.variable, under.operator)
         key = (id(stream), _ends(plan), plan.filters, plan.variables, wanted)
-        return self._network.share(
+        return self._told(
             ("stream", key),
             lambda: ScopedJoin(stream, patterns, tests, plan.variables, self._network.dispatcher),
+            stream_text(plan),
+            *(() if under is None else (_any_of(under),)),
         )
 
     def _in_scope(self, scope: WindowScope, source: Node) -> InScope:
@@ -285,14 +289,12 @@ class _Builder:
         if not isinstance(source, plans.Match):
             return ThresholdsOperator(self.built(source), plan.variable, plan.operator, constants)
         # Its triples are matched no further than for values that some reader wants.
-        wanted = Test(
-            (plan.variable,),
-            lambda row: constants.any_passed(row[0]),
-            f"?{plan.variable} {plan.operator} any constant of its readers",
-        )
+        wanted = Test((plan.variable,), lambda row: constants.any_passed(row[0]))
         scope = self._scope(source)
         if scope is None:
-            below = self._network.share(("of", plan), lambda: self._match(source, (wanted,)))
+            below = self._told(
+                ("of", plan), lambda: self._match(source, (wanted,)), source, _any_of(plan)
+            )
         else:
             below = self._scoped_join(scope, source, [*map(_test, source.filters), wanted], plan)
         return ThresholdsOperator(below, plan.variable, plan.operator, constants)
@@ -309,9 +311,10 @@ class _Builder:
         over = plan.source
         key = (stream, _ends(match), match.filters, match.variables, over.variable, over.operator)
         source = self._network.share(("thresholds", key), lambda: self._thresholds(over))
-        found = self._network.share(
+        found = self._told(
             ("beyond", key, plan.constant, plan.variables),
             lambda: self._beyond_constant(plan, source, (*plan.variables, OLDEST)),
+            plan,
         )
         return self._in_scope(scope, found)
 
@@ -319,9 +322,8 @@ class _Builder:
         self, plan: plans.BeyondPlan, source: Node, output: Sequence[str]
     ) -> BeyondOperator:
         assert isinstance(source, ThresholdsOperator)
-        condition = plan.condition
-        holds = test_of(condition, slots_of(source.variables))
-        return BeyondOperator(source, plan.constant, holds, output, part_text(condition))
+        holds = test_of(plan.condition, slots_of(source.variables))
+        return BeyondOperator(source, plan.constant, holds, output)
 
     def _delayed(self, source: Node, delay: int, names: Sequence[str]) -> Node:
         assert isinstance(source, GroupOperator)
@@ -344,7 +346,7 @@ class _Builder:
     def _group(self, plan: plans.GroupPlan, source: Node) -> Node:
         columns = columns_of(plan, lambda each: self._taken(each, source))
         if not source.timed:
-            return GroupOperator(source, plan.keys, columns)
+            return GroupOperator(plan, source, columns)
         clock = self._clock
         assert clock is not None
         longest = longest_of(plan, clock)
@@ -365,7 +367,11 @@ def _ends(plan: plans.Match) -> tuple[tuple[plans.End, plans.End, plans.End], ..
 
 def _test(condition: Expression) -> Test:
     names = tuple(sorted(names_in(condition)))
-    return Test(names, test_of(condition, slots_of(names)), part_text(condition))
+    return Test(names, test_of(condition, slots_of(names)))
+
+
+def _any_of(plan: plans.ThresholdsPlan) -> str:
+    return f"filter ?{plan.variable} {plan.operator} any constant of its readers"
 
 
 def _filter(source: Node, holds: Callable[[Row], bool]) -> Node:

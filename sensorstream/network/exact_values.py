@@ -10,8 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
-from functools import lru_cache, reduce
+from functools import reduce
 from itertools import chain, count
 from typing import Any, Final, TypeAlias, cast
 
@@ -19,17 +18,16 @@ import pyoxigraph as ox
 
 from sensorstream.errors import QueryError, UnsupportedQuery
 from sensorstream.kb.oxigraph_terms import OxigraphTerm, hidden, stored, term_of, to_oxigraph
-from sensorstream.model.numerals import sortable
-from sensorstream.model.terms import IRI, BlankNode, Literal, Term
+from sensorstream.model.terms import IRI, Literal, Term
 from sensorstream.model.xsd import XSD
 from sensorstream.network.aggregates import AggregationKind, kind_of
 from sensorstream.network.expressions.expression_functions import truth_of, value_of, with_base
+from sensorstream.network.ordering import order_text
 from sensorstream.network.rows import Row
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Expression, Pattern, Query, TriplePattern, Variable
 from sensorstream.sparql.functions import UNREPEATABLE, Trait, named
 from sensorstream.sparql.query_printer import query_text
-from sensorstream.sparql.values import number, time_key
 from sensorstream.sparql.variable_scope import certain, existences, expressions, in_scope
 from sensorstream.sparql.walk import children, nodes, patterns_in, renewed, replaced, variables
 
@@ -345,8 +343,6 @@ def _check_existences(query: Query) -> None:
     these the part is there, or shares a variable, where it would not by itself.
     """
     for node in nodes(query):
-        if not isinstance(node, algebra.Filter | algebra.Extend | algebra.LeftJoin | algebra.Group):
-            continue
         outer = frozenset[str]().union(*(in_scope(each) for each in patterns_in(node)))
         for expression in expressions(node):
             for each in existences(expression):
@@ -447,32 +443,6 @@ def _computed(expression: Expression, places: Mapping[str, int]) -> _OfRow:
 def _keyed(expression: Expression, places: Mapping[str, int]) -> _OfRow:
     value = value_of(expression, places)
     return lambda row: ox.Literal(order_text(value(row)))
-
-
-@lru_cache(_TERMS)
-def order_text(term: Term | None) -> str:
-    """A text whose place among others is that of the term in ORDER BY, as SQL has it.
-
-    Unbound, blank nodes, IRIs; of literals numbers, times, all others by their text.
-    """
-    if term is None:
-        return "0"
-    if isinstance(term, BlankNode):
-        return f"1{term}"
-    if isinstance(term, IRI):
-        return f"2{term}"
-    value = number(term)
-    if value is not None:
-        return f"3{_number_text(value)}"
-    key = time_key(term)
-    if key is not None:
-        return f"4{' '.join(map(_number_text, cast(Any, key)))}"
-    return f"5{term.lexical}\0{term.datatype}\0{term.language or ''}"
-
-
-def _number_text(value: int | Decimal | float) -> str:
-    # Of a double the shortest decimal that reads back as it counts.
-    return sortable(Decimal(repr(value) if isinstance(value, float) else value))
 
 
 class _Extreme:

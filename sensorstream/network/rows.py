@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from hashlib import blake2b
 from operator import itemgetter
 from typing import Any, Final, TypeAlias, cast
 
-from sensorstream.model.terms import Term
+from sensorstream.model.terms import IRI, BlankNode, Literal, Term, Triple
+from sensorstream.sparql.algebra import TriplePattern, Variable
 
 Row: TypeAlias = tuple[Term | None, ...]
 Bag: TypeAlias = dict[Row, int]
@@ -136,6 +138,50 @@ def _code(text: str) -> Any:
 def compiled(text: str) -> Any:
     """The value of an expression that this package wrote; equal texts are compiled once."""
     return eval(_code(text), {"__builtins__": {}})
+
+
+def instantiated(
+    template: Iterable[TriplePattern],
+    variables: Sequence[str],
+    meant: Callable[[IRI | Literal], Term] = lambda term: term,
+    named: Callable[[BlankNode, Row], Term] | None = None,
+) -> Callable[[Iterable[Row]], list[Triple]]:
+    """A function from solutions to the triples of a CONSTRUCT template (section 16.2).
+
+    A solution always gives the same triples: blank nodes are named after solution and label, or as
+    ``named`` says. What is no triple (an unbound end, a literal as subject) is left out. ``meant``
+    is what a constant of the template stands for.
+    """
+    places = slots_of(variables)
+    given: dict[str, Any] = {"a": isinstance, "IRI": IRI, "Literal": Literal, "n": named or _node}
+
+    def cell(end: object) -> str:
+        if isinstance(end, Variable):
+            return f"r[{places[end.name]}]" if end.name in places else "None"
+        name = names.setdefault(end, f"{'b' if isinstance(end, BlankNode) else 'k'}{len(names)}")
+        given[name] = meant(end) if isinstance(end, IRI | Literal) else end
+        return f"n{name}" if isinstance(end, BlankNode) else name
+
+    names, made = dict[object, str](), list[str]()
+    for each in template:
+        cells = s, p, o = [*map(cell, each.parts)]
+        tests = [f"{one} is not None" for one in cells if one[0] in "rN"]
+        if s[0] != "n" and not isinstance(given.get(s), IRI):
+            tests.append(f"not a({s}, Literal)")
+        if not isinstance(given.get(p), IRI):
+            tests.append(f"a({p}, IRI)")
+        made.append(f"({s}, {p}, {o}) if {' and '.join(tests) or 'r is not None'} else None")
+    nodes = "".join(f" for n{each} in (n({each}, r),)" for each in given if each[0] == "b")
+    text = f"[t for r in rows{nodes} for t in {_tuple(made)} if t is not None]"
+    return cast(
+        "Callable[[Iterable[Row]], list[Triple]]",
+        compiled(f"lambda {', '.join(given)}: lambda rows: {text}")(*given.values()),
+    )
+
+
+def _node(label: BlankNode, row: Row) -> BlankNode:
+    content = "\x00".join((label, *("" if each is None else each.n3 for each in row)))
+    return BlankNode(f"_:c{blake2b(content.encode(), digest_size=12).hexdigest()}")
 
 
 def cancelled(added: list[Row], removed: list[Row]) -> tuple[list[Row], list[Row]]:

@@ -39,6 +39,13 @@ _END_SECONDS: Final = 5.0
 """Seconds until a process that was ended is gone."""
 IDLE: Final = 600.0
 """Seconds without a question after which a process is ended."""
+_ENVIRONMENT: Final = {
+    # Arrow's other pools reserve more addresses than a question may have.
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+    # The threads that Arrow and numpy start when they are imported would be missing in a fork.
+    "JE_ARROW_MALLOC_CONF": "background_thread:false",
+    "OPENBLAS_NUM_THREADS": "1",
+}
 _OUT_OF_MEMORY: Final = (-6, -9)
 """Exit codes for lack of memory: libraries abort, and the kernel sends SIGKILL."""
 
@@ -58,8 +65,7 @@ class Forks(Child):
     """
 
     def __init__(self, module: str, subject: str) -> None:
-        # Arrow's other pools reserve more addresses than a question may have.
-        super().__init__(module, environment={"ARROW_DEFAULT_MEMORY_POOL": "system"})
+        super().__init__(module, environment=_ENVIRONMENT)
         self._subject = subject
         self._numbers = count(1)
         self._sending = Lock()

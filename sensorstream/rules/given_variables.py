@@ -32,6 +32,8 @@ GIVEN: Final = IRI("urn:sensorstream:given")
 """The window that holds the values, and the subject of its triples."""
 KEY: Final = Variable(".key")
 """The variable that is a key; no query can name it so."""
+_OPEN: Final = algebra.OneByOne | algebra.BGP | algebra.Values | algebra.Union | algebra.Graph
+"""Patterns without a scope of their own, BIND to a new variable among them."""
 
 
 def given_triples(values: Mapping[str, Term]) -> Iterator[Triple]:
@@ -209,22 +211,11 @@ class _Keyed(_Substitution):
 
     def inside(self, pattern: Pattern) -> Pattern:
         """As there, but for parts with a scope of their own."""
-        match pattern:
-            case (
-                algebra.BGP()
-                | algebra.Values()
-                | algebra.Join()
-                | algebra.Union()
-                | algebra.Minus()
-                | algebra.LeftJoin()
-                | algebra.Filter()
-                | algebra.Graph()
-            ):
-                return super().inside(pattern)
-            case algebra.Extend(_, variable, _) if variable.name not in self._given:
-                return super().inside(pattern)
-            case algebra.Group():
-                return self._group(pattern)
+        if isinstance(pattern, algebra.Group):
+            return self._group(pattern)
+        hides = isinstance(pattern, algebra.Extend) and pattern.variable.name in self._given
+        if isinstance(pattern, _OPEN) and not hides:
+            return super().inside(pattern)
         if needs_values(pattern, self._given):
             raise NotIncremental("a part with a scope of its own needs the values of each solution")
         return pattern

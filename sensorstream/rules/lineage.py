@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, get_args
 
 from sensorstream.language import syntax
 from sensorstream.model import rdf
 from sensorstream.model.terms import IRI
 from sensorstream.sparql import algebra
-from sensorstream.sparql.algebra import Pattern, TriplePattern, Variable
-from sensorstream.sparql.walk import children
-
-_PATTERNS: Final = get_args(Pattern)
+from sensorstream.sparql.algebra import TriplePattern, Variable
+from sensorstream.sparql.walk import patterns_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +72,5 @@ def blocks(node: object, visible: frozenset[str] | None = None) -> Iterator[Patt
             yield from blocks(pattern, told if visible is None else told & visible)
         case _:
             # Expressions hold patterns below EXISTS only, which are no part of a solution.
-            for child in children(node):
-                if isinstance(child, _PATTERNS):
-                    yield from blocks(child, visible)
+            for child in patterns_in(node):
+                yield from blocks(child, visible)

@@ -139,16 +139,11 @@ class Prober:
 
     def holds(self, pattern: Pattern) -> bool:
         """Whether a query has solutions; the steps tell where they end."""
-        match pattern:
-            case (
-                algebra.Slice(inner)
-                | algebra.Distinct(inner)
-                | algebra.Reduced(inner)
-                | algebra.OrderBy(inner)
-            ):
-                return self.holds(inner) and self._whole(pattern, "modifier", "LIMIT or OFFSET")
-            case algebra.Project(inner, _):
-                return self.holds(inner)
+        if isinstance(pattern, algebra.Project):
+            return self.holds(pattern.pattern)
+        if isinstance(pattern, algebra.Modifier):
+            held = self.holds(pattern.pattern)
+            return held and self._whole(pattern, "modifier", "LIMIT or OFFSET")
         return self._holds(pattern, _alone)
 
     def _holds(self, pattern: Pattern, within: Within) -> bool:
@@ -187,15 +182,9 @@ class Prober:
             case algebra.Extend(inner, variable, expression):
                 told = f"BIND({self._text(expression, inner)} AS {variable})"
                 return self._holds(inner, within) and self._whole(within(pattern), "value", told)
-            case (
-                algebra.Slice(inner)
-                | algebra.Distinct(inner)
-                | algebra.Reduced(inner)
-                | algebra.OrderBy(inner)
-            ):
-                return self._holds(inner, within) and self._whole(
-                    within(pattern), "modifier", "LIMIT or OFFSET"
-                )
+            case _ if isinstance(pattern, algebra.Modifier):
+                held = self._holds(pattern.pattern, within)
+                return held and self._whole(within(pattern), "modifier", "LIMIT or OFFSET")
         text = self.names.short(" ".join(pattern_text(pattern).split()))
         return self._whole(within(pattern), "pattern", text)
 

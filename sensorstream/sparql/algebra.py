@@ -24,7 +24,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from datetime import timedelta
 from enum import Enum
-from typing import Final, Protocol, TypeAlias
+from typing import ClassVar, Final, Protocol, TypeAlias
 from typing import Literal as OneOf
 
 from sensorstream.errors import Position
@@ -244,6 +244,10 @@ class OfPattern(Frozen):
 class OfPatterns(Frozen):
     """What is made of the solutions of two patterns."""
 
+    kept: ClassVar[tuple[str, ...]] = ("left", "right")
+    """The sides of which each solution has one in it; another may be missing, or must be."""
+    word: ClassVar[str] = ""
+    """What stands between two groups that it combines, if it is written so."""
     left: Pattern
     right: Pattern
 
@@ -251,6 +255,7 @@ class OfPatterns(Frozen):
 class WithOptional(OfPatterns):
     """Of two patterns one may be missing; the condition belongs to that one and sees both."""
 
+    kept = ("left",)
     condition: Expression | None = None
 
 
@@ -275,9 +280,14 @@ class Filter(Frozen):
 class Union(OfPatterns):
     """Either pattern."""
 
+    kept = ()
+    word = "UNION"
+
 
 class Minus(OfPatterns):
     """``left MINUS { right }``."""
+
+    kept = ("left",)
 
 
 class Extend(OfPattern):
@@ -343,11 +353,14 @@ class Consumption(Enum):
 class Seq(OfPatterns):
     """``{ left } SEQ { right }``: right starts strictly after left has ended (SeqJoin)."""
 
+    word = "SEQ"
     consumption: Consumption = Consumption.UNRESTRICTED
 
 
 class Equals(OfPatterns):
     """``{ left } EQUALS { right }``: both have the same interval (EqJoin)."""
+
+    word = "EQUALS"
 
 
 class OptionalSeq(WithOptional):
@@ -357,12 +370,17 @@ class OptionalSeq(WithOptional):
     belongs to the optional side, as in :class:`LeftJoin`, and sees both sides.
     """
 
+    kept = ("right",)
+    word = "OPTIONALSEQ"
+
 
 class EqualsOptional(WithOptional):
     """``{ left } EQUALSOPTIONAL { right FILTER(condition) }`` (EqLeftJoin).
 
     ``left`` must be there; ``right`` may have the same interval.
     """
+
+    word = "EQUALSOPTIONAL"
 
 
 class Window(Frozen):
@@ -435,6 +453,12 @@ class Slice(OfPattern):
     limit: int | None = None
 
 
+BETWEEN: Final = {each.word: each for each in (Union, Seq, Equals, OptionalSeq, EqualsOptional)}
+"""What combines two groups, by its word."""
+OneByOne: TypeAlias = Join | LeftJoin | Filter | Minus | Extend
+"""What handles the solutions of its kept patterns one by one."""
+Modifier: TypeAlias = Slice | Distinct | Reduced | OrderBy
+"""What leaves solutions out, or puts them in order."""
 InTime: TypeAlias = Seq | Equals | OptionalSeq | EqualsOptional
 """The operators that compare their sides by the intervals in which these happen."""
 Pattern: TypeAlias = (

@@ -16,6 +16,7 @@ from lark.lexer import Lexer
 
 from sensorstream.errors import Position, QueryError
 from sensorstream.grammars import Lines
+from sensorstream.sparql.algebra import BETWEEN
 from sensorstream.sparql.functions import FUNCTIONS
 
 _BASE: Final = (
@@ -112,11 +113,11 @@ _SILENT: Final = (
 _KEPT: Final = (
     # SPARQL
     *("DISTINCT", "REDUCED", "NAMED", "UNDEF", "SILENT", "CLEAR", "DROP", "ADD", "MOVE", "COPY"),
-    *("DEFAULT", "ALL", "UNION", "NOT", "COUNT", "TRUE", "FALSE", "ASC", "DESC"),
+    *("DEFAULT", "ALL", "NOT", "COUNT", "TRUE", "FALSE", "ASC", "DESC"),
     # Streams
     *("RSTREAM", "ISTREAM", "DSTREAM", "QUERY", "RANGE", "TRIPLES", "INDIVIDUALS", "LANDMARK"),
     *("SLIDINGTRIPLES", "SLIDINGINSTANCES", "SLIDINGDURATION"),
-    *("SEQ", "EQUALS", "OPTIONALSEQ", "EQUALSOPTIONAL"),
+    *BETWEEN,
     *("UNRESTRICTED", "RECENT", "CHRONOLOGICAL"),
 )
 KEYWORDS: Final = {word: f"_{word}" for word in _SILENT} | {word: word for word in _KEPT}

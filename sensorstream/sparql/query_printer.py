@@ -63,11 +63,8 @@ _FORMS: Final[Mapping[type, str]] = {
     algebra.Stream: "STREAM {name}",
     algebra.Each: "EACH {member} IN {members}[ FROM {first} TO {last}]",
     # Operators between groups
-    algebra.Union: "UNION",
+    **{each: word for word, each in algebra.BETWEEN.items()},
     algebra.Seq: "SEQ{consumption!c}",
-    algebra.Equals: "EQUALS",
-    algebra.OptionalSeq: "OPTIONALSEQ",
-    algebra.EqualsOptional: "EQUALSOPTIONAL",
     # Clauses
     algebra.AlertClause: "ALERT {severity} {text!q}[ KEY {key!q}]",
     algebra.Registration: "REGISTER {relation!r} {name} AS",
@@ -177,26 +174,24 @@ def _element(pattern: Pattern) -> Iterator[str]:
             yield from _braces(_TEXT.of(pattern), content(pattern.pattern))
         case algebra.Values():
             yield from _values(pattern)
-        case algebra.OfPatterns() if type(pattern) in _FORMS:
+        case algebra.OfPatterns() if pattern.word:
             yield from _combined(pattern)
         case _:
             yield from _braces("", content(pattern))
 
 
 def _combined(pattern: algebra.OfPatterns) -> Iterator[str]:
-    left, right = pattern.left, pattern.right
-    if isinstance(pattern, algebra.OptionalSeq):
-        # The optional side: its filter must not merge with that of the operator.
-        yield from _braces("", _optional(left, pattern.condition))
-    elif isinstance(left, algebra.OfPatterns) and type(left) in _FORMS:
-        yield from _combined(left)
-    else:
-        yield from _braces("", content(left))
-    yield _TEXT.of(pattern)
-    if isinstance(pattern, algebra.EqualsOptional):
-        yield from _braces("", _optional(right, pattern.condition))
-    else:
-        yield from _braces("", content(right))
+    for name in ("left", "right"):
+        side = getattr(pattern, name)
+        if name == "right":
+            yield _TEXT.of(pattern)
+        if isinstance(pattern, algebra.WithOptional) and name not in pattern.kept:
+            # Its filter must not merge with that of the operator.
+            yield from _braces("", _optional(side, pattern.condition))
+        elif name == "left" and isinstance(side, algebra.OfPatterns) and side.word:
+            yield from _combined(side)
+        else:
+            yield from _braces("", content(side))
 
 
 def _values(values: algebra.Values) -> Iterator[str]:

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from sensorstream.model import xsd
 from sensorstream.model.numerals import decimal_text, double_text, quotient, single
-from sensorstream.model.terms import IRI, BlankNode, Literal, Term, valued
+from sensorstream.model.terms import Literal, Term, valued
 from sensorstream.model.xsd import (
     DATE_TIMES,
     EXACT,
@@ -28,7 +28,6 @@ from sensorstream.model.xsd import (
 )
 
 Number: TypeAlias = int | Decimal | float
-TimeKey: TypeAlias = tuple[int, Decimal, int]
 
 TRUE: Final = Literal("true", xsd.BOOLEAN)
 FALSE: Final = Literal("false", xsd.BOOLEAN)
@@ -216,7 +215,7 @@ def time_order(left: Literal, right: Literal) -> int | None:
     return None if one is None or other is None else xsd.ordered(one, other)
 
 
-def time_key(term: Literal) -> TimeKey | None:
+def time_key(term: Literal) -> tuple[int, Decimal, int] | None:
     """A key in whose order all times stand: by family, then by value; None: it is no time.
 
     Values without order among them have one here, so that ORDER BY always gives the same.
@@ -287,43 +286,3 @@ def time_cast(term: Literal, datatype: str) -> Literal | None:
         zoned = datatype != xsd.DATE_TIME_STAMP or found.zone is not None
         fits = zoned and datatype in _CASTS[own]
     return time_literal(found, datatype) if fits else None
-
-
-OrderKey: TypeAlias = tuple[int, "Ordered | str | TimeKey"]
-
-
-class Ordered:
-    """A literal in the order of ORDER BY: by value if that is defined, else by its term."""
-
-    __slots__ = ("term",)
-
-    def __init__(self, term: Literal) -> None:
-        self.term = term
-
-    def __lt__(self, other: Ordered) -> bool:
-        order = compare(self.term, other.term)
-        if order is None or order == 2:
-            return str(self.term) < str(other.term)
-        return order < 0
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Ordered) and not self < other and not other < self
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-def order_key(term: Term | None) -> OrderKey:
-    """The key that ORDER BY compares (section 15.1): unbound, blank nodes, IRIs, literals.
-
-    Of literals, numbers come first, then times, then all others.
-    """
-    if term is None:
-        return 0, ""
-    if isinstance(term, BlankNode):
-        return 1, str(term)
-    if isinstance(term, IRI):
-        return 2, str(term)
-    if term.datatype in NUMERIC_TYPES:
-        return 3, Ordered(term)
-    key = time_key(term)
-    return (5, Ordered(term)) if key is None else (4, key)

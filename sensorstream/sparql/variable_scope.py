@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from sensorstream.sparql import algebra, walk
 from sensorstream.sparql.algebra import Expression, Pattern, Variable
-from sensorstream.sparql.walk import patterns_in, variables, visible
+from sensorstream.sparql.walk import kept_in, optional_in, patterns_in, variables, visible
 
 
 def in_scope(pattern: Pattern) -> frozenset[str]:
@@ -17,16 +17,8 @@ def in_scope(pattern: Pattern) -> frozenset[str]:
 def group_keys(pattern: Pattern) -> tuple[str, ...]:
     """The variables of a query's solutions that are keys of its GROUP BY; empty without one."""
     renamed: dict[str, str] = {}
-    while isinstance(
-        pattern,
-        algebra.Project
-        | algebra.Distinct
-        | algebra.Reduced
-        | algebra.Slice
-        | algebra.OrderBy
-        | algebra.Extend
-        | algebra.Filter,
-    ):
+    above = algebra.Modifier | algebra.Project | algebra.Extend | algebra.Filter
+    while isinstance(pattern, above):
         if isinstance(pattern, algebra.Extend) and isinstance(pattern.expression, Variable):
             renamed[pattern.expression.name] = pattern.variable.name
         pattern = pattern.pattern
@@ -41,18 +33,8 @@ def certain(pattern: Pattern) -> frozenset[str]:
     match pattern:
         case algebra.BGP():
             return names_in(pattern)
-        case algebra.Join(left, right) | algebra.Seq(left, right) | algebra.Equals(left, right):
-            return certain(left) | certain(right)
         case algebra.Union(left, right):
             return certain(left) & certain(right)
-        case (
-            algebra.LeftJoin(left, _, _)
-            | algebra.EqualsOptional(left, _, _)
-            | algebra.Minus(left, _)
-        ):
-            return certain(left)
-        case algebra.OptionalSeq(_, right, _):
-            return certain(right)
         case algebra.Graph(name, inner):
             return certain(inner) | names_in(name)
         case algebra.Values(columns, rows):
@@ -67,9 +49,7 @@ def certain(pattern: Pattern) -> frozenset[str]:
             return certain(inner) & plain_keys(keys)
         case algebra.Service():
             return frozenset()
-        case _ if hasattr(pattern, "pattern"):
-            return certain(pattern.pattern)
-    return frozenset()
+    return frozenset().union(*map(certain, kept_in(pattern)))
 
 
 def plain_keys(keys: Iterable[algebra.GroupKey]) -> frozenset[str]:
@@ -86,7 +66,16 @@ def names_in(node: object) -> frozenset[str]:
     return frozenset(each.name for each in variables(node))
 
 
-def expressions(pattern: Pattern) -> Iterator[Expression]:
+def own_names(expression: object) -> frozenset[str]:
+    """The variables of an expression, without those of patterns in it."""
+    if isinstance(expression, Variable):
+        return frozenset((expression.name,))
+    if isinstance(expression, algebra.Exists):
+        return frozenset()
+    return frozenset().union(*map(own_names, walk.children(expression)))
+
+
+def expressions(pattern: object) -> Iterator[Expression]:
     """The expressions that stand directly at a pattern."""
     match pattern:
         case algebra.Filter(condition, _):
@@ -115,15 +104,8 @@ def borrowed(pattern: Pattern, outer: frozenset[str]) -> frozenset[str]:
         here.add(pattern.variable.name)
     for expression in expressions(pattern):
         here.update((names_in(expression) - bound) & outer)
-    match pattern:
-        case (
-            algebra.LeftJoin(kept, other)
-            | algebra.EqualsOptional(kept, other)
-            | algebra.Minus(kept, other)
-        ):
-            here.update((in_scope(other) & outer) - certain(kept))
-        case algebra.OptionalSeq(other, kept):
-            here.update((in_scope(other) & outer) - certain(kept))
+    for other in optional_in(pattern):
+        here.update((in_scope(other) & outer).difference(*map(certain, kept_in(pattern))))
     for inner in patterns_in(pattern):
         here |= borrowed(inner, outer)
     return frozenset(here)

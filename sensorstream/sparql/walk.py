@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from typing import Any, TypeVar, cast, overload
@@ -45,11 +45,35 @@ def _fields(kind: type[Any]) -> tuple[str, ...]:
     return tuple(each.name for each in fields(kind) if each.compare)
 
 
-def patterns_in(pattern: Pattern) -> tuple[Pattern, ...]:
+def patterns_in(pattern: object) -> tuple[Pattern, ...]:
     """The patterns directly inside a pattern, those in expressions left out."""
     if isinstance(pattern, algebra.OfPatterns):
         return pattern.left, pattern.right
     return (pattern.pattern,) if hasattr(pattern, "pattern") else ()
+
+
+def _kept(pattern: Pattern) -> tuple[str, ...]:
+    if isinstance(pattern, algebra.OfPatterns):
+        return pattern.kept
+    return ("pattern",) if hasattr(pattern, "pattern") else ()
+
+
+def kept_in(pattern: Pattern) -> tuple[Pattern, ...]:
+    """The patterns directly inside a pattern of which each of its solutions has one in it."""
+    return tuple(getattr(pattern, name) for name in _kept(pattern))
+
+
+def optional_in(pattern: Pattern) -> tuple[Pattern, ...]:
+    """The pattern directly inside a pattern that may be missing beside the kept one, or must be."""
+    if not isinstance(pattern, algebra.OfPatterns) or len(pattern.kept) != 1:
+        return ()
+    return (pattern.right if pattern.kept == ("left",) else pattern.left,)
+
+
+def with_kept(pattern: Pattern, new: Iterable[Pattern]) -> Pattern:
+    """The pattern with others in place of those of :func:`kept_in`."""
+    changed: dict[str, Any] = dict(zip(_kept(pattern), new, strict=True))
+    return replace(pattern, **changed)
 
 
 def depth(node: object) -> int:

@@ -24,11 +24,11 @@ from sensorstream.network.operators.delayed_groups import DelayedOperator
 from sensorstream.network.ordering import order_of
 from sensorstream.network.plan.nodes import Anew, Plan
 from sensorstream.network.plan.plan_text import plan_text
-from sensorstream.network.rows import Row, TimedRow, cancelled, shown, slots_of
+from sensorstream.network.rows import Row, TimedRow, cancelled, instantiated, shown, slots_of
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Query
 from sensorstream.streams.patterns_in_time import Constructed
-from sensorstream.streams.query_report import Report, RowOperation, Sink, instantiated
+from sensorstream.streams.query_report import Report, RowOperation, Sink
 from sensorstream.streams.query_shape import Schedule
 from sensorstream.streams.query_state import QueryState
 from sensorstream.streams.stream_window import StreamWindow

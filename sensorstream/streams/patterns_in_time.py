@@ -23,12 +23,11 @@ from sensorstream.network.network import Network
 from sensorstream.network.node import Node
 from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.query_sources import Knowledge
-from sensorstream.network.rows import TIMES, Row, TimedRow, shown
+from sensorstream.network.rows import TIMES, Row, TimedRow, instantiated, shown
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Query, TriplePattern, Variable
 from sensorstream.sparql.query_printer import duration_text, valid_time_text
 from sensorstream.sparql.walk import variables
-from sensorstream.streams.query_report import instantiated
 
 Constructed = tuple[Triple, Instant, Instant]
 """A triple with the interval of the solution that it was made of."""

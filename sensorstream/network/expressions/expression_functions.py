@@ -69,12 +69,8 @@ def value_of(expression: Expression, places: Mapping[str, int]) -> Value:
             return _constant(expression)
         case Variable(name):
             return _variable(places.get(name))
-        case algebra.Or() | algebra.And() | algebra.Not():
+        case algebra.Or() | algebra.And() | algebra.Not() | algebra.Comparison() | algebra.In():
             return _truth_value(truth_of(expression, places))
-        case algebra.Comparison():
-            return _truth_value(_comparison(expression, places))
-        case algebra.In():
-            return _truth_value(_membership(expression, places))
         case algebra.Call():
             return _call(expression, places)
         case algebra.FunctionCall():
@@ -166,12 +162,7 @@ def _comparison(expression: algebra.Comparison, places: Mapping[str, int]) -> Tr
     if expression.operator == "=":
         return lambda row: equal(left(row), right(row))
     if expression.operator == "!=":
-
-        def unequal(row: Row) -> bool | None:
-            found = equal(left(row), right(row))
-            return None if found is None else not found
-
-        return unequal
+        return _not(lambda row: equal(left(row), right(row)))
     accepted = frozenset(ORDERS[expression.operator])
     if _is_arithmetic(expression.left) or _is_arithmetic(expression.right):
         one = _operand_of(expression.left, places)

@@ -70,9 +70,6 @@ class TimedNode(OncePerInstant):
     def size(self) -> int:
         return sum(len(side) for _, side in self.kept())
 
-    def describe(self) -> str:
-        return self.text
-
 
 class Lasting(ABC):
     """What is remembered of one side, by a key: rows that hold always, and some that happened."""

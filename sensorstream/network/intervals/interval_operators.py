@@ -37,9 +37,6 @@ class TimedProject(OncePerInstant, RowByRow):
 class TimedUnion(OncePerInstant, UnionOperator):
     """The rows of all inputs; where one lacks a variable it is unbound."""
 
-    def describe(self) -> str:
-        return "UNION"
-
 
 class TimedFirst(TimedNode):
     """LIMIT and OFFSET: those of all rows that end first, since what comes later changes nothing.

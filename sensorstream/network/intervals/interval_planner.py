@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from sensorstream.errors import NotIncremental, UnsupportedQuery
 from sensorstream.model.terms import IRI
@@ -20,12 +20,17 @@ from sensorstream.network.intervals.pattern_blocks import Where, block, visible
 from sensorstream.network.plan import nodes as plans
 from sensorstream.network.plan.conjunction import join, projected
 from sensorstream.network.plan.nodes import Plan
-from sensorstream.network.plan.planner import PatternPlanner, expressions_of
+from sensorstream.network.plan.planner import (
+    PatternPlanner,
+    expressions_of,
+    lifted_filters,
+    named_aggregates,
+)
 from sensorstream.network.rows import ALWAYS, TIMES, Row
 from sensorstream.sparql import algebra
-from sensorstream.sparql.algebra import Comparison, Expression, Pattern, Query, Variable
+from sensorstream.sparql.algebra import Comparison, Expression, Pattern, Query
 from sensorstream.sparql.rewrite import constants_right, filters_split
-from sensorstream.sparql.variable_scope import borrowed, existences, names_in
+from sensorstream.sparql.variable_scope import existences, names_in
 from sensorstream.sparql.walk import nodes
 
 _Given = TypeVar("_Given", Expression, Expression | None)
@@ -50,8 +55,8 @@ def plan_in_time(
         UnsupportedQuery: part of the pattern has no meaning over occurrences, or an expression
             cannot be evaluated.
     """
-    rewritten = constants_right(filters_split(with_base(pattern, base)))
-    plan = bounded(_Planner(clock, graphs).planned(rewritten, Where()), None, clock)
+    pattern = named_aggregates(constants_right(filters_split(with_base(pattern, base))))
+    plan = bounded(_Planner(clock, graphs).planned(pattern, Where()), None, clock)
     _check(plan, clock)
     return plan
 
@@ -95,9 +100,8 @@ class _Planner(PatternPlanner[Where]):
                 return self._group(pattern, where)
             case algebra.Project(inner, variables):
                 names = [*TIMES, *(each.name for each in variables)]
-                return projected(
-                    _without_unused(self.planned(inner, where), frozenset(names)), names
-                )
+                below = _without_unused(self.planned(inner, where), frozenset(names))
+                return projected(below, names)
             case algebra.Distinct(inner):
                 # Solutions are a set; those of one report are put in order when it is made.
                 return self.planned(inner, where)
@@ -123,7 +127,7 @@ class _Planner(PatternPlanner[Where]):
 
     def extend(self, below: Plan, name: str, expression: Expression, where: Where) -> Plan:
         below, expression = self.marked(below, expression, where)
-        return _extended(below, name, expression)
+        return plans.ExtendPlan(below, name, expression)
 
     def _happening(self, operator: str, written: algebra.InTime, where: Where) -> list[Plan]:
         """The plans of what an operator compares by their intervals."""
@@ -138,16 +142,8 @@ class _Planner(PatternPlanner[Where]):
         return found
 
     def mark(self, below: Plan, asked: algebra.Exists, flag: str, where: Where) -> Plan:
-        outer, pattern = frozenset(below.variables), asked.pattern
-        lifted: list[Expression] = []
-        inside: list[Expression] = []
-        while isinstance(pattern, algebra.Filter):
-            here = borrowed(pattern, outer) > borrowed(pattern.pattern, outer)
-            (lifted if here else inside).append(pattern.condition)
-            pattern = pattern.pattern
-        for condition in reversed(inside):
-            pattern = algebra.Filter(condition, pattern)
-        if deep := borrowed(pattern, outer):
+        lifted, pattern, deep = lifted_filters(asked.pattern, frozenset(below.variables))
+        if deep:
             raise UnsupportedQuery(
                 f"EXISTS within a pattern in time: ?{min(deep)} of the outer pattern is used deep "
                 "within: filters that stand directly in its braces see outer variables, and an "
@@ -161,7 +157,7 @@ class _Planner(PatternPlanner[Where]):
                     "cannot ask for the interval, or for another EXISTS: write a filter for each",
                     part=condition,
                 )
-        return plans.Mark(below, self.planned(pattern, where), tuple(lifted), flag)
+        return plans.Mark(below, self.planned(pattern, where), lifted, flag)
 
 
 def _check_order(pattern: Pattern) -> None:
@@ -211,23 +207,13 @@ def _plain(expression: _Given) -> _Given:
     return expression
 
 
-def _extended(plan: Plan, name: str, expression: Expression) -> Plan:
-    """The plan with one value more: an aggregate under another name is given out by its group."""
-    if isinstance(plan, plans.GroupPlan) and isinstance(expression, Variable):
-        for variable, aggregate in plan.aggregates:
-            if variable == expression:
-                return replace(plan, aggregates=(*plan.aggregates, (Variable(name), aggregate)))
-    return plans.ExtendPlan(plan, name, expression)
-
-
 def _without_unused(plan: Plan, names: frozenset[str]) -> Plan:
     """The plan without values that nobody asks for."""
     match plan:
         case plans.ExtendPlan(source, name, expression):
             if name not in names:
                 return _without_unused(source, names)
-            asked = names | names_in(expression)
-            return replace(plan, source=_without_unused(source, asked))
+            return replace(plan, source=_without_unused(source, names | names_in(expression)))
         case plans.FilterPlan(source, condition):
             return replace(plan, source=_without_unused(source, names | names_in(condition)))
         case plans.GroupPlan():
@@ -305,15 +291,13 @@ def _lowered(plan: Plan, condition: Expression) -> Plan | None:
         return _lowered(part, condition) or plans.FilterPlan(part, condition)
 
     match plan:
-        case plans.SeqPlan() | plans.JoinPlan() | plans.EqualsPlan():
-            if names <= plan.left.certain:
-                return replace(plan, left=into(plan.left))
-            if names <= plan.right.certain:
-                return replace(plan, right=into(plan.right))
+        case plans.PlanOverTwo():
+            for name in plan.kept:
+                if names <= (side := getattr(plan, name)).certain:
+                    changed: dict[str, Any] = {name: into(side)}
+                    return replace(plan, **changed)
             if isinstance(plan, plans.SeqPlan) and names <= plan.certain:
                 return replace(plan, tests=(*plan.tests, condition))
-        case plans.LeftJoinPlan() | plans.MinusPlan() | plans.Mark() if names <= plan.left.certain:
-            return replace(plan, left=into(plan.left))
         case plans.FilterPlan() | plans.ProjectPlan() | plans.Once() if (
             names <= plan.source.certain
         ):
@@ -328,39 +312,32 @@ def bounded(plan: Plan, most: int | None, clock: IntervalTime) -> Plan:
 
     A part of a solution is never longer than the whole.
     """
+    inner = most
     match plan:
-        case plans.FilterPlan(source, condition):
-            return replace(plan, source=bounded(source, _least(most, (condition,), clock), clock))
-        case plans.ExtendPlan() | plans.ProjectPlan() | plans.Once():
-            return replace(plan, source=bounded(plan.source, most, clock))
+        case plans.FilterPlan(_, condition):
+            inner = _least(most, (condition,), clock)
         case plans.GroupPlan():
             # What is counted must not depend on what is wanted of it further up.
-            return replace(plan, source=bounded(plan.source, longest_of(plan, clock), clock))
-        case plans.SeqPlan(left, right) | plans.JoinPlan(left, right):
-            if isinstance(plan, plans.SeqPlan):
-                # What is chosen must not depend on what is wanted of it further up.
-                most = _least(most if plan.unrestricted else None, plan.tests, clock)
-            return replace(
-                plan,
-                left=bounded(left, most, clock),
-                right=bounded(right, most, clock),
-                longest=most,
-            )
+            inner = longest_of(plan, clock)
+        case plans.SlicePlan():
+            # Which are the first must not, either.
+            inner = None
+        case plans.SeqPlan():
+            # What is chosen must not, either.
+            inner = _least(most if plan.unrestricted else None, plan.tests, clock)
+    changed: dict[str, Any] = {}
+    match plan:
+        case plans.PlanOverOne(source):
+            changed["source"] = bounded(source, inner, clock)
         case plans.UnionPlan(parts):
-            return replace(plan, parts=tuple(bounded(each, most, clock) for each in parts))
-        case plans.EqualsPlan(left, right):
-            return replace(plan, left=bounded(left, most, clock), right=bounded(right, most, clock))
-        case plans.SlicePlan(source):
-            # Which are the first must not depend on what is wanted of them further up.
-            return replace(plan, source=bounded(source, None, clock))
-        case (
-            plans.MinusPlan(left, right) | plans.Mark(left, right) | plans.LeftJoinPlan(left, right)
-        ):
-            left, right = bounded(left, most, clock), bounded(right, None, clock)
-            if isinstance(plan, plans.LeftJoinPlan):
-                plan = replace(plan, longest=most if _only_existence(plan) else None)
-            return replace(plan, left=left, right=right)
-    return plan
+            changed["parts"] = tuple(bounded(each, inner, clock) for each in parts)
+        case plans.PlanOverTwo(left, right):
+            changed["left"] = bounded(left, inner, clock)
+            changed["right"] = bounded(right, inner if "right" in plan.kept else None, clock)
+    if isinstance(plan, plans.SeqPlan | plans.JoinPlan | plans.LeftJoinPlan):
+        optional = isinstance(plan, plans.LeftJoinPlan) and not _only_existence(plan)
+        changed["longest"] = None if optional else inner
+    return replace(plan, **changed)
 
 
 def longest_of(plan: plans.GroupPlan, clock: IntervalTime) -> int | None:

@@ -23,6 +23,7 @@ from sensorstream.network.recursion.triple_kinds import (
     KindIndex,
     TriplesRead,
     with_conclusions,
+    written,
 )
 from sensorstream.sparql.algebra import Construct, Query, TriplePattern
 
@@ -41,15 +42,10 @@ class InstantKinds:
 
 def ends_of(query: Query, plan: Plan, conclusions: Conclusions) -> InstantKinds:
     """What a query adds and reads at the end of its intervals."""
-    form = query.form
-    adds = (
-        _added(form.template, conclusions)
-        if isinstance(form, Construct)
-        else frozenset[TriplesRead]()
-    )
+    template = query.form.template if isinstance(query.form, Construct) else ()
     found = list(_read(plan, asked=False))
     return InstantKinds(
-        adds,
+        with_conclusions(map(written, template), conclusions),
         frozenset(kind for kind, asked in found if not asked),
         frozenset(kind for kind, asked in found if asked),
     )
@@ -59,7 +55,8 @@ def ends_of_rules(
     templates: Iterable[TriplePattern], read: Iterable[TriplesRead], conclusions: Conclusions
 ) -> InstantKinds:
     """What rules over time add to a moment, and what they read of it: it must be whole by then."""
-    return InstantKinds(_added(templates, conclusions), frozenset(), frozenset(read))
+    adds = with_conclusions(map(written, templates), conclusions)
+    return InstantKinds(adds, frozenset(), frozenset(read))
 
 
 def feeding(queries: Mapping[str, InstantKinds], rules: InstantKinds) -> frozenset[str]:
@@ -149,14 +146,3 @@ def _read(plan: Plan, *, asked: bool) -> Iterator[tuple[TriplesRead, bool]]:
 def _asked(past: Plan) -> Iterator[tuple[TriplesRead, bool]]:
     """Of what must have ended before: what is asked for in it, each time something ends there."""
     return (each for each in _read(past, asked=False) if each[1])
-
-
-def _added(template: Iterable[TriplePattern], conclusions: Conclusions) -> frozenset[TriplesRead]:
-    kinds = [
-        TriplesRead(
-            each.predicate if isinstance(each.predicate, IRI) else None,
-            each.object if isinstance(each.object, IRI) else None,
-        )
-        for each in template
-    ]
-    return with_conclusions(kinds, conclusions)

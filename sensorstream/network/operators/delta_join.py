@@ -46,7 +46,6 @@ class Test:
 
     variables: tuple[str, ...]
     holds: Callable[[Row], bool]
-    text: str
 
 
 class DeltaJoin(Node):
@@ -100,17 +99,6 @@ class DeltaJoin(Node):
     def release(self) -> None:
         for pattern in self._patterns:
             self._dispatcher_of(self._watched(pattern)).forget(self)
-
-    def describe(self) -> str:
-        return f"Pattern {patterns_text(self._patterns, self._tests)}"
-
-
-def patterns_text(patterns: Iterable[Pattern], tests: Iterable[Test]) -> str:
-    """Patterns and their filters for people."""
-    text = " . ".join(
-        " ".join(str(e) if isinstance(e, Variable) else e.n3 for e in p.ends) for p in patterns
-    )
-    return text + "".join(f" filter {test.text}" for test in tests)
 
 
 def guard_of(fired: Pattern, patterns: Iterable[Pattern]) -> Guard | None:

@@ -8,19 +8,18 @@ from typing import Any
 
 from sensorstream.network.aggregates import AggregationKind, kind_of
 from sensorstream.network.node import Node
-from sensorstream.network.plan.nodes import GroupPlan as GroupPlan
+from sensorstream.network.plan.nodes import GroupPlan
 from sensorstream.network.rows import Row, key_of, slots_of
 from sensorstream.sparql.algebra import Aggregate
 
 
 @dataclass(frozen=True, slots=True)
 class AggregateColumn:
-    """An aggregate: its variable, how it is kept, and the value it takes of a row.
+    """An aggregate: how it is kept, and the value it takes of a row.
 
     Columns of equal ``values`` take the same value of every row.
     """
 
-    variable: str
     kind: AggregationKind
     values: Hashable
     value: Callable[[Row], Any]
@@ -31,8 +30,7 @@ def columns_of(
 ) -> list[AggregateColumn]:
     """The aggregates of a plan; ``value`` makes the function for the value of a row."""
     return [
-        AggregateColumn(name.name, kind_of(each), each.expression, value(each))
-        for name, each in plan.aggregates
+        AggregateColumn(kind_of(each), each.expression, value(each)) for _, each in plan.aggregates
     ]
 
 
@@ -77,19 +75,14 @@ class GroupOperator(Node):
     is made once an instant, after all its changes.
     """
 
-    def __init__(
-        self, source: Node, keys: Sequence[str], columns: Sequence[AggregateColumn]
-    ) -> None:
-        super().__init__(
-            (source,), (*keys, *(c.variable for c in columns)), source.certain.intersection(keys)
-        )
+    def __init__(self, plan: GroupPlan, source: Node, columns: Sequence[AggregateColumn]) -> None:
+        super().__init__((source,), plan.variables, plan.certain)
         slots = slots_of(source.variables)
-        self._keys = tuple(keys)
-        self._key = key_of([slots[name] for name in keys])
-        self._columns = tuple(columns)
+        self._keys = plan.keys
+        self._key = key_of([slots[name] for name in plan.keys])
         self._aggregates = GroupColumns(columns)
         self._groups: dict[Any, AggregatedGroup] = {}
-        if not keys:
+        if not plan.keys:
             self._groups[None] = AggregatedGroup(self._aggregates.kept)
 
     def flush(self) -> None:

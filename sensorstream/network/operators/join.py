@@ -174,11 +174,6 @@ class Sides:
             return lambda left, right: False
         return overlapping(self._left, self._right, self.loose)
 
-    def text(self, operator: str) -> str:
-        """An operator, and what it compares, for people."""
-        on = ", ".join(f"?{name}" for name in (*self.keys, *self.loose))
-        return f"{operator} on {on}" if on else operator
-
 
 JoinSide: TypeAlias = tuple[_Key, Remembered, _Joined]
 
@@ -209,7 +204,6 @@ class JoinOperator(Node):
         self._of_right = (sides.right_key, self._left, sides.joined(backward=True))
         self._whole = sides.is_whole
         self._apart = False
-        self._sides = sides
 
     def flush(self) -> None:
         left, right = self.inputs
@@ -263,6 +257,3 @@ class JoinOperator(Node):
 
     def size(self) -> int:
         return len(self._left) + len(self._right)
-
-    def describe(self) -> str:
-        return self._sides.text("Join") if self._sides.keys or self._sides.loose else "Product"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from sensorstream.network.node import Node
 from sensorstream.network.operators.join import Memory, Sides
+from sensorstream.network.plan.nodes import Plan
 from sensorstream.network.rows import Bag, Row, net, repeated
 from sensorstream.sparql.values import FALSE, TRUE
 
@@ -28,10 +29,7 @@ class MatchTest:
     """
 
     sides: Sides
-    more: tuple[str, ...]
-    """Variables that what is given has beside those of the left, in this order."""
     test: _Test | None
-    text: str
     alone: Row | None = None
     together: Row | None = None
     joined: Callable[[Row, Iterable[Row]], list[Row]] | None = None
@@ -42,46 +40,32 @@ class MatchTest:
         more = self.together if matches else self.alone
         return rows if more is None else [*rows, row + more]
 
-    @property
-    def certain(self) -> frozenset[str]:
-        """The variables beside those of the left that every row binds."""
-        return frozenset() if self.together is None else frozenset(self.more)
 
-
-def optional(
-    sides: Sides, names: tuple[str, ...], condition: Condition | None = None, told: str = ""
-) -> MatchTest:
-    """OPTIONAL; ``names`` are the variables of the left.
-
-    ``condition`` tests a joined row, and is ``told`` to people.
-    """
-    joined, more = sides.joined(), sides.variables[len(names) :]
+def optional(sides: Sides, alone: Row, condition: Condition | None = None) -> MatchTest:
+    """OPTIONAL; ``condition`` tests a joined row."""
     test = _both(sides.agree(), _of_joined(condition, sides))
-    text = sides.text("LeftJoin") + told
-    return MatchTest(sides, more, test, text, (None,) * len(more), None, joined)
+    return MatchTest(sides, test, alone, None, sides.joined())
 
 
 def minus(sides: Sides) -> MatchTest:
     """MINUS: left rows that agree with no right row they share a bound variable with."""
-    return MatchTest(sides, (), _both(sides.agree(), sides.overlap()), sides.text("Minus"), ())
+    return MatchTest(sides, _both(sides.agree(), sides.overlap()), ())
 
 
-def mark(sides: Sides, flag: str, condition: Condition | None) -> MatchTest:
+def mark(sides: Sides, condition: Condition | None) -> MatchTest:
     """EXISTS: each left row with one more variable, that says whether the right matches it.
 
     ``condition`` tests a joined row: the filters of the pattern that speak of outer variables.
     """
     test = _both(sides.agree(), _of_joined(condition, sides))
-    text = f"Mark ?{flag} where a match exists"
-    return MatchTest(sides, (flag,), test, text, (FALSE,), (TRUE,))
+    return MatchTest(sides, test, (FALSE,), (TRUE,))
 
 
 class Matching(Node):
     """Keeps both sides by what they share, and the number of matches of each left row."""
 
-    def __init__(self, left: Node, right: Node, question: MatchTest) -> None:
-        variables, certain = (*left.variables, *question.more), left.certain | question.certain
-        super().__init__((left, right), variables, certain)
+    def __init__(self, plan: Plan, left: Node, right: Node, question: MatchTest) -> None:
+        super().__init__((left, right), plan.variables, plan.certain)
         self._question = question
         self._test = question.test
         self._left_key, self._right_key = question.sides.left_key, question.sides.right_key
@@ -178,9 +162,6 @@ class Matching(Node):
 
     def size(self) -> int:
         return len(self._left) + len(self._right)
-
-    def describe(self) -> str:
-        return self._question.text
 
 
 def _of_joined(condition: Condition | None, sides: Sides) -> _Test | None:

@@ -46,14 +46,6 @@ class ClosureOperator(Node):
     def size(self) -> int:
         return self._reach.size()
 
-    def describe(self) -> str:
-        fixed = ""
-        if self._start is not None:
-            fixed = f" from {self._start.n3}"
-        elif self._end is not None:
-            fixed = f" to {self._end.n3}"
-        return f"One or more steps{fixed}"
-
     def _reachable(self) -> Reach:
         if self._start is not None:
             return OneOrigin(self._steps, self._start)

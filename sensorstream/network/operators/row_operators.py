@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from sensorstream.model.terms import Literal, Term
 from sensorstream.network.node import Node
+from sensorstream.network.plan.nodes import ConstantPlan, Plan
 from sensorstream.network.rows import Bag, Row, cancelled, compiled, net, rearranged
 from sensorstream.sparql.algebra import Variable
 
@@ -18,12 +19,9 @@ _LONG: Final = 100
 class ConstantOperator(Node):
     """Rows that never change: VALUES, and the one empty solution."""
 
-    def __init__(self, variables: Sequence[str], rows: Sequence[Row]) -> None:
-        certain = [
-            n for place, n in enumerate(variables) if all(r[place] is not None for r in rows)
-        ]
-        super().__init__((), variables, certain)
-        self._rows = tuple(rows)
+    def __init__(self, plan: ConstantPlan) -> None:
+        super().__init__((), plan.variables, plan.certain)
+        self._rows = plan.rows
 
     def flush(self) -> None:
         """Do nothing: the rows never change."""
@@ -112,11 +110,9 @@ def ends_of(
 class UnionOperator(Node):
     """The rows of every input; where an input lacks a variable it is unbound."""
 
-    def __init__(self, inputs: Sequence[Node]) -> None:
-        variables = tuple(dict.fromkeys(name for each in inputs for name in each.variables))
-        certain = frozenset.intersection(*(each.certain for each in inputs))
-        super().__init__(inputs, variables, certain)
-        self._rearrange = [rearranged(each.variables, variables) for each in inputs]
+    def __init__(self, plan: Plan, inputs: Sequence[Node]) -> None:
+        super().__init__(inputs, plan.variables, plan.certain)
+        self._rearrange = [rearranged(each.variables, plan.variables) for each in inputs]
 
     def flush(self) -> None:
         for source, rearrange in zip(self.inputs, self._rearrange, strict=True):

@@ -18,13 +18,7 @@ from sensorstream.model.timeline import Instant
 from sensorstream.network.agenda import Agenda
 from sensorstream.network.dispatch import Dispatcher, Watched
 from sensorstream.network.node import Node
-from sensorstream.network.operators.delta_join import (
-    DeltaJoin,
-    JoinWriter,
-    Pattern,
-    Test,
-    patterns_text,
-)
+from sensorstream.network.operators.delta_join import DeltaJoin, JoinWriter, Pattern, Test
 from sensorstream.network.rows import Bag, Row, repeated
 
 OLDEST: Final = ".oldest"
@@ -66,9 +60,6 @@ class ScopedJoin(DeltaJoin):
 
     def rows(self) -> Iterable[Row]:
         return () if self._occurrences.empty else super().rows()
-
-    def describe(self) -> str:
-        return f"Stream pattern {patterns_text(self._patterns, self._tests)}"
 
 
 class ByNumber(Node):

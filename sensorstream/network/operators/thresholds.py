@@ -85,14 +85,12 @@ class BeyondOperator(Node):
         constant: IRI | Literal,
         holds: Callable[[Row], bool],
         output: Sequence[str],
-        text: str,
     ) -> None:
         super().__init__((source,), output, source.certain.intersection(output))
         self.come: list[Row] = []
         self.gone: list[Row] = []
         self._constant = constant
         self._holds = holds
-        self._text = text
         self._rearrange = rearranged(source.variables, output)
 
     def load(self) -> None:
@@ -118,6 +116,3 @@ class BeyondOperator(Node):
         (source,) = self.inputs
         assert isinstance(source, ThresholdsOperator)
         source.leave(self._constant, self)
-
-    def describe(self) -> str:
-        return f"Filter {self._text}"

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 from typing import Literal as OneOf
 
 from sensorstream.model.terms import IRI, Literal, Term
@@ -170,7 +170,7 @@ class PlanOverOne(Plan):
 
     @property
     def certain(self) -> frozenset[str]:
-        return self.source.certain
+        return self.source.certain.intersection(self.variables)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,10 +205,6 @@ class BeyondPlan(PlanOverOne):
         variable = Variable(self.source.variable)
         return algebra.Comparison(self.source.operator, variable, self.constant)
 
-    @property
-    def certain(self) -> frozenset[str]:
-        return self.source.certain.intersection(self.variables)
-
 
 @dataclass(frozen=True, slots=True)
 class ExtendPlan(PlanOverOne):
@@ -227,10 +223,6 @@ class ProjectPlan(PlanOverOne):
     """The rows of the source with some of its variables, in some order."""
 
     variables: tuple[str, ...] = field()
-
-    @property
-    def certain(self) -> frozenset[str]:
-        return self.source.certain.intersection(self.variables)
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,6 +312,8 @@ class PathEndsPlan(PlanOverOne):
 class PlanOverTwo(Plan):
     """A plan over two others."""
 
+    kept: ClassVar[tuple[str, ...]] = ("left",)
+    """The sides of which each row has one in it."""
     left: Plan
     right: Plan
 
@@ -333,7 +327,8 @@ class PlanOverTwo(Plan):
 
     @property
     def certain(self) -> frozenset[str]:
-        return self.left.certain
+        kept = (getattr(self, name).certain for name in self.kept)
+        return frozenset().union(*kept).intersection(self.variables)
 
     @property
     def shared(self) -> tuple[str, ...]:
@@ -345,12 +340,9 @@ class PlanOverTwo(Plan):
 class JoinPlan(PlanOverTwo):
     """The joined rows of both sides, as some variables; the interval is the hull of both."""
 
+    kept = ("left", "right")
     variables: tuple[str, ...] = field()
     longest: int | None = None
-
-    @property
-    def certain(self) -> frozenset[str]:
-        return (self.left.certain | self.right.certain).intersection(self.variables)
 
 
 @dataclass(frozen=True, slots=True)
@@ -482,6 +474,7 @@ class SeqPlan(PlanOverTwo):
     ``consumption`` says which of the left rows that fit a right one are joined with it.
     """
 
+    kept = ("left", "right")
     tests: tuple[Expression, ...] = ()
     longest: int | None = None
     consumption: algebra.Consumption = algebra.Consumption.UNRESTRICTED
@@ -491,18 +484,12 @@ class SeqPlan(PlanOverTwo):
         """Whether all left rows that fit are joined."""
         return self.consumption is algebra.Consumption.UNRESTRICTED
 
-    @property
-    def certain(self) -> frozenset[str]:
-        return self.left.certain | self.right.certain
-
 
 @dataclass(frozen=True, slots=True)
 class EqualsPlan(PlanOverTwo):
     """The joined rows of both sides that have the same interval."""
 
-    @property
-    def certain(self) -> frozenset[str]:
-        return self.left.certain | self.right.certain
+    kept = ("left", "right")
 
 
 @dataclass(frozen=True, slots=True)

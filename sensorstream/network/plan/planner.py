@@ -464,23 +464,17 @@ class _Planner(PatternPlanner[TripleSource]):
         return projected(plans.ExtendPlan(marked, name, expression), names)
 
     def mark(self, below: Plan, asked: algebra.Exists, flag: str, where: TripleSource) -> Plan:
-        outer, pattern = frozenset(below.variables), asked.pattern
-        lifted: list[Expression] = []
-        while isinstance(pattern, algebra.Filter) and borrowed(pattern, outer) > borrowed(
-            pattern.pattern, outer
-        ):
-            lifted.append(pattern.condition)
-            pattern = pattern.pattern
-        if borrowed(pattern, outer):
-            names = ", ".join(f"?{name}" for name in sorted(borrowed(pattern, outer)))
+        lifted, pattern, deep = lifted_filters(asked.pattern, frozenset(below.variables))
+        if deep:
+            names = ", ".join(f"?{name}" for name in sorted(deep))
             raise NotIncremental(
                 f"EXISTS: {names} of the outer pattern is used deep within", part=asked
             )
-        for inner in existences(tuple(lifted)):
+        for inner in existences(lifted):
             raise NotIncremental(
                 "EXISTS: a filter on outer variables holds another EXISTS", part=inner
             )
-        return plans.Mark(below, self.planned(pattern, where), tuple(lifted), flag)
+        return plans.Mark(below, self.planned(pattern, where), lifted, flag)
 
     def _left_join(self, pattern: algebra.LeftJoin, source: TripleSource) -> Plan:
         for asked in existences(pattern.condition):
@@ -512,6 +506,20 @@ class _Planner(PatternPlanner[TripleSource]):
             raise NotIncremental("EXISTS within ORDER BY", part=asked)
         sliced = plans.SlicePlan(below, conditions, pattern.offset, pattern.limit)
         return sliced if outside is None else projected(sliced, outside)
+
+
+def lifted_filters(
+    pattern: Pattern, outer: frozenset[str]
+) -> tuple[tuple[Expression, ...], Pattern, frozenset[str]]:
+    """The filters of a group that see outer variables, the group without them, and what it sees."""
+    lifted, inside = list[Expression](), list[Expression]()
+    while isinstance(pattern, algebra.Filter):
+        here = borrowed(pattern, outer) > borrowed(pattern.pattern, outer)
+        (lifted if here else inside).append(pattern.condition)
+        pattern = pattern.pattern
+    for condition in reversed(inside):
+        pattern = algebra.Filter(condition, pattern)
+    return tuple(lifted), pattern, borrowed(pattern, outer)
 
 
 def end_of(term: Variable | Term) -> Variable | Term:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from itertools import count, product
 from typing import Final
@@ -14,6 +14,7 @@ from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Expression, Pattern, PatternTerm, TriplePattern, Variable
 from sensorstream.sparql.functions import CASTS, Trait, named
 from sensorstream.sparql.variable_scope import in_scope, names_in
+from sensorstream.sparql.walk import kept_in, optional_in, with_kept
 
 _NODE: Final = "NODE"
 """The function of :func:`node_of`, which no text can call."""
@@ -198,15 +199,13 @@ def _alternatives(pattern: Pattern, fresh: Iterator[int]) -> list[Pattern]:
             ]
         case algebra.Union(left, right):
             return [*_alternatives(left, fresh), *_alternatives(right, fresh)]
-        case algebra.Join(left, right):
-            lefts, rights = _alternatives(left, fresh), _alternatives(right, fresh)
-            return [algebra.Join(one, other) for one in lefts for other in rights]
-        case algebra.LeftJoin() | algebra.Minus():
-            return [replace(pattern, left=each) for each in _alternatives(pattern.left, fresh)]
-        case algebra.Filter() | algebra.Extend() | algebra.Graph() | algebra.Window():
-            inner = _alternatives(pattern.pattern, fresh)
-            return [replace(pattern, pattern=each) for each in inner]
+        case _ if isinstance(pattern, _ROWWISE):
+            found = product(*(_alternatives(each, fresh) for each in kept_in(pattern)))
+            return [with_kept(pattern, each) for each in found]
     return [pattern]
+
+
+_ROWWISE: Final = algebra.OneByOne | algebra.Graph | algebra.Window
 
 
 def _ways(triple: TriplePattern, fresh: Iterator[int]) -> list[tuple[TriplePattern, ...]]:
@@ -235,13 +234,9 @@ def _asked(end: PatternTerm) -> PatternTerm:
 
 def _extends(pattern: Pattern) -> Iterator[algebra.Extend]:
     """The BIND of a body, inner ones first, without those of sub-selects and right sides."""
-    match pattern:
-        case algebra.Join(left, right) | algebra.LeftJoin(left, right):
-            yield from _extends(left)
-            yield from _extends(right)
-        case algebra.Minus():
-            yield from _extends(pattern.left)
-        case algebra.Filter() | algebra.Graph() | algebra.Window() | algebra.Extend():
-            yield from _extends(pattern.pattern)
-            if isinstance(pattern, algebra.Extend):
-                yield pattern
+    if isinstance(pattern, _ROWWISE):
+        missing = optional_in(pattern) if isinstance(pattern, algebra.LeftJoin) else ()
+        for each in (*kept_in(pattern), *missing):
+            yield from _extends(each)
+    if isinstance(pattern, algebra.Extend):
+        yield pattern

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import TypeAlias
 
-from sensorstream.model.terms import IRI, Literal, Term, Triple
+from sensorstream.model.terms import IRI, Triple
 from sensorstream.network.budget import Budget
 from sensorstream.network.network import Listener, Network
 from sensorstream.network.node import Node, operators
@@ -21,11 +21,12 @@ from sensorstream.network.recursion.equality import Equality, UnitWriter
 from sensorstream.network.recursion.linear_rules import FlatClosure
 from sensorstream.network.recursion.rule_strata import Layer
 from sensorstream.network.recursion.transitive_links import Links, transitive
-from sensorstream.network.rows import Row, cancelled
-from sensorstream.sparql.algebra import Pattern, PatternTerm, TriplePattern, Variable
+from sensorstream.network.rows import Row, cancelled, instantiated
+from sensorstream.sparql.algebra import Pattern
 
 Build: TypeAlias = Callable[[Network, Pattern], Node]
 """Makes the operator of a body in a network."""
+TriplesOf: TypeAlias = Callable[[Iterable[Row]], Iterable[Triple]]
 
 
 class BrokenRules(Exception):
@@ -216,12 +217,12 @@ class Stratum:
         linear = self._linear
         if property is None or self._links is None:
             node = build(self._network, clause.body)
-            template = _template(clause.head, node.variables)
+            template: TriplesOf = instantiated(clause.head, node.variables, meant)
             if linear is not None:
                 template = _with_conclusions(template, linear)
             return node, _writer(template, self._count)
         node, pairs = self._links.operator(self._network, property, linear)
-        template = _template(pairs, node.variables)
+        template = instantiated(pairs, node.variables, meant)
         write_pairs = _writer(template, self._add_up)
         if linear is None:
             return node, write_pairs
@@ -258,68 +259,30 @@ class Stratum:
 
 
 def _writer(
-    triples_of: Callable[[Row], Iterator[Triple]],
-    count: Callable[[Iterable[Triple], Iterable[Triple]], None],
+    triples_of: TriplesOf, count: Callable[[Iterable[Triple], Iterable[Triple]], None]
 ) -> Listener:
     def write(added: list[Row], removed: list[Row]) -> None:
         added, removed = cancelled(added, removed)
-        count(
-            chain.from_iterable(map(triples_of, added)),
-            chain.from_iterable(map(triples_of, removed)),
-        )
+        count(triples_of(added), triples_of(removed))
 
     return write
 
 
-def _template(
-    head: Iterable[TriplePattern], variables: tuple[str, ...]
-) -> Callable[[Row], Iterator[Triple]]:
-    """The triples that a row makes of a head; those that are not well formed are left out."""
-    places = {name: place for place, name in enumerate(variables)}
-    cells = []
-    for triple in head:
-        assert isinstance(triple.predicate, IRI | Variable)
-        ends = (triple.subject, triple.predicate, triple.object)
-        cells.append(tuple(_cell(end, places) for end in ends))
-
-    def triples(row: Row) -> Iterator[Triple]:
-        for s, p, o in cells:
-            subject, predicate, object_ = s(row), p(row), o(row)
-            if subject is None or isinstance(subject, Literal) or object_ is None:
-                continue
-            if isinstance(predicate, IRI):
-                yield subject, predicate, object_
-
-    return triples
-
-
-def _with_conclusions(
-    template: Callable[[Row], Iterator[Triple]], linear: FlatClosure
-) -> Callable[[Row], Iterator[Triple]]:
-    def triples(row: Row) -> Iterator[Triple]:
-        for triple in template(row):
+def _with_conclusions(template: TriplesOf, linear: FlatClosure) -> TriplesOf:
+    def triples(rows: Iterable[Row]) -> Iterator[Triple]:
+        for triple in template(rows):
             yield triple
             yield from linear.conclusions(triple)
 
     return triples
 
 
-def _conclusions_alone(
-    template: Callable[[Row], Iterator[Triple]], linear: FlatClosure
-) -> Callable[[Row], Iterator[Triple]]:
+def _conclusions_alone(template: TriplesOf, linear: FlatClosure) -> TriplesOf:
     """What follows from the first triple that a row makes, beside the others."""
 
-    def triples(row: Row) -> Iterator[Triple]:
-        made = tuple(template(row))
-        return (each for each in linear.conclusions(made[0]) if each not in made)
+    def triples(rows: Iterable[Row]) -> Iterator[Triple]:
+        for row in rows:
+            made = tuple(template((row,)))
+            yield from (each for each in linear.conclusions(made[0]) if each not in made)
 
     return triples
-
-
-def _cell(end: PatternTerm, places: dict[str, int]) -> Callable[[Row], Term | None]:
-    if isinstance(end, Variable):
-        place = places[end.name]
-        return lambda row: row[place]
-    assert isinstance(end, IRI | Literal)
-    term = meant(end)
-    return lambda row: term

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sensorstream.errors import ProgramError
-from sensorstream.model.terms import IRI
 from sensorstream.network.graph_components import strata
 from sensorstream.network.recursion.derivation_rule import (
     ComputedSort,
@@ -17,7 +16,7 @@ from sensorstream.network.recursion.derivation_rule import (
 from sensorstream.network.recursion.equality_rules import EqualityRules, equality_among
 from sensorstream.network.recursion.linear_rules import FlatClosure
 from sensorstream.network.recursion.termination import endless
-from sensorstream.network.recursion.triple_kinds import Read, TriplesRead, reads, written
+from sensorstream.network.recursion.triple_kinds import KindIndex, Read, reads, written
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +50,11 @@ def stratified(rules: Iterable[DerivationRule], linear: FlatClosure | None = Non
     found = [clause for rule in rules for clause in clauses(rule)]
     needed = {clause: list(reads(clause.body.pattern)) for clause in found}
     feeds = _feeds(found, needed, linear)
-    sources = _reversed(feeds)
+    # For each clause those that feed it, a stratum below it.
+    sources: dict[RuleClause, dict[RuleClause, int]] = {clause: {} for clause in found}
+    for source, fed in feeds.items():
+        for reader in fed:
+            sources[reader][source] = 1
     recursive = dict[RuleClause, bool]()
 
     def check(members: list[RuleClause]) -> None:
@@ -85,10 +88,10 @@ def _feeds(
     needed: Mapping[RuleClause, Sequence[Read]],
     linear: FlatClosure | None,
 ) -> Feeds:
-    readers: dict[IRI | None, list[tuple[RuleClause, Read]]] = {}
+    readers = KindIndex[tuple[RuleClause, Read]]()
     for clause, its_reads in needed.items():
         for read in its_reads:
-            readers.setdefault(read.kind.predicate, []).append((clause, read))
+            readers.add(read.kind, (clause, read))
     feeds: Feeds = {}
     for clause in found:
         fed = feeds[clause] = {}
@@ -96,31 +99,11 @@ def _feeds(
         if linear is not None:
             kinds = {made: None for kind in kinds for made in sorted(linear.kinds(kind), key=str)}
         for kind in kinds:
-            for reader, read in _candidates(readers, kind):
+            for reader, read in readers.meeting(kind):
                 # A read that must wait for its stratum takes precedence over other reads.
-                if read.kind.meets(kind) and (reader not in fed or read.through):
+                if reader not in fed or read.through:
                     fed[reader] = read
     return feeds
-
-
-def _candidates(
-    readers: Mapping[IRI | None, list[tuple[RuleClause, Read]]], kind: TriplesRead
-) -> Iterator[tuple[RuleClause, Read]]:
-    if kind.predicate is None:
-        for each in readers.values():
-            yield from each
-    else:
-        yield from readers.get(kind.predicate, ())
-        yield from readers.get(None, ())
-
-
-def _reversed(feeds: Feeds) -> dict[RuleClause, dict[RuleClause, int]]:
-    """For each clause those that feed it, a stratum below it."""
-    sources: dict[RuleClause, dict[RuleClause, int]] = {clause: {} for clause in feeds}
-    for source, fed in feeds.items():
-        for reader in fed:
-            sources[reader][source] = 1
-    return sources
 
 
 def _check(members: Sequence[RuleClause], feeds: Feeds, linear: FlatClosure | None) -> None:

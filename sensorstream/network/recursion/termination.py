@@ -18,7 +18,7 @@ from sensorstream.network.recursion.triple_kinds import TriplesRead, written
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Expression, Pattern, TriplePattern, Variable
 from sensorstream.sparql.variable_scope import certain, names_in
-from sensorstream.sparql.walk import triple_variables
+from sensorstream.sparql.walk import kept_in, triple_variables
 
 _Place: TypeAlias = tuple[TriplesRead, int]
 """Triples of a kind, and which of their three parts."""
@@ -182,16 +182,9 @@ def _patterns(body: Pattern) -> Iterator[TriplePattern]:
     match body:
         case algebra.BGP(patterns):
             yield from patterns
-        case algebra.Join(left, right):
-            yield from _patterns(left)
-            yield from _patterns(right)
-        case (
-            algebra.Filter(_, inner)
-            | algebra.Extend(inner, _, _)
-            | algebra.LeftJoin(inner, _, _)
-            | algebra.Minus(inner, _)
-        ):
-            yield from _patterns(inner)
+        case _ if isinstance(body, algebra.OneByOne):
+            for each in kept_in(body):
+                yield from _patterns(each)
 
 
 def _never(body: Pattern, sort: ComputedSort) -> frozenset[str]:
@@ -202,10 +195,8 @@ def _never(body: Pattern, sort: ComputedSort) -> frozenset[str]:
     match body:
         case algebra.Filter(condition, inner):
             return _never(inner, sort) | frozenset(_kept(condition, sort))
-        case algebra.Join(left, right):
-            return _never(left, sort) | _never(right, sort)
-        case algebra.Extend(inner, _, _) | algebra.LeftJoin(inner, _, _) | algebra.Minus(inner, _):
-            return _never(inner, sort)
+        case _ if isinstance(body, algebra.OneByOne):
+            return frozenset().union(*(_never(each, sort) for each in kept_in(body)))
         case algebra.Graph(_, inner) | algebra.Window(_, inner):
             return certain(inner)
     return frozenset()

@@ -11,6 +11,7 @@ from sensorstream.network.graph_components import prune, reached
 from sensorstream.sparql import algebra
 from sensorstream.sparql.algebra import Path, Pattern, PatternTerm, TriplePattern, Variable
 from sensorstream.sparql.variable_scope import existences, expressions
+from sensorstream.sparql.walk import kept_in, optional_in, patterns_in
 
 T = TypeVar("T", bound=Hashable)
 Conclusions: TypeAlias = Callable[[Triple], Iterable[Triple]]
@@ -73,21 +74,16 @@ def reads(pattern: Pattern, through: str | None = None) -> Iterator[Read]:
         case algebra.BGP(patterns):
             for triple in patterns:
                 yield from _of_triple(triple, through)
-        case algebra.LeftJoin(left, right) | algebra.Minus(left, right):
-            yield from reads(left, through)
-            yield from reads(right, through or _name(pattern))
-        case algebra.Join(left, right):
-            yield from reads(left, through)
-            yield from reads(right, through)
-        case algebra.Filter() | algebra.Extend() | algebra.Each():
-            yield from reads(pattern.pattern, through)
         case algebra.Window() | algebra.Graph():
             pass
+        case _ if isinstance(pattern, algebra.OneByOne | algebra.Each):
+            for each in kept_in(pattern):
+                yield from reads(each, through)
+            for each in optional_in(pattern):
+                yield from reads(each, through or _name(pattern))
         case _:
-            through = through or _name(pattern)
-            for name in ("pattern", "left", "right"):
-                if hasattr(pattern, name):
-                    yield from reads(getattr(pattern, name), through)
+            for each in patterns_in(pattern):
+                yield from reads(each, through or _name(pattern))
 
 
 def _name(pattern: Pattern) -> str:

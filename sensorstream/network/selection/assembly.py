@@ -116,7 +116,7 @@ class Assembly:
         ruleset, stores, first = members[0].ruleset, self._stores, self._first
 
         def store_of(events: Events, places: Sequence[int]) -> EventRows:
-            key = (_sees(ruleset, events), events.solutions, tuple(places))
+            key = (_sees(ruleset, events), events.source, tuple(places))
             store = stores.setdefault(key, EventRows(places))
             # The store gets its events at the level of the first rule that reads it.
             if store not in first or first[store][0] > level:
@@ -132,7 +132,7 @@ class Assembly:
     def _channel(self, ruleset: Ruleset, events: Events) -> Channel:
         sees = _sees(ruleset, events)
         channels = self._windows if sees is None else self._graphs[sees].channels
-        return channels[events.solutions]
+        return channels[events.source]
 
     def _fed(self, level: int, channel: Channel) -> _Fed:
         channels = self._levels[level]

@@ -7,13 +7,10 @@ more costs what its rules depend on, and not a look at all rules.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final, TypeAlias
-from weakref import WeakValueDictionary
 
-from sensorstream.dotr.dotr_syntax import DatalogClause
 from sensorstream.errors import UnsupportedQuery
-from sensorstream.network.graph_components import strata
+from sensorstream.network.graph_components import reached, strata
 from sensorstream.network.recursion.triple_kinds import (
     Conclusions,
     KindIndex,
@@ -24,19 +21,10 @@ from sensorstream.network.recursion.triple_kinds import (
 )
 from sensorstream.network.selection.running_rules import RuleMember, Ruleset
 
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """Triples of a kind, which may be derived from others by Datalog rules."""
-
-    derived: KindIndex[TriplesRead]
-    kind: TriplesRead
-
-
-_Node: TypeAlias = RuleMember | _Asked
-"""A rule leads to what it asks for, and that to what it is derived from and the rules making it."""
-_Read: TypeAlias = dict[RuleMember, tuple[frozenset[_Asked], frozenset[TriplesRead]]]
-"""The rules of a text, each with what it asks for and makes."""
+_Node: TypeAlias = RuleMember | TriplesRead
+"""A rule leads to the kinds of triples that it depends on, and these to the rules making them."""
+_Read: TypeAlias = dict[RuleMember, tuple[frozenset[TriplesRead], frozenset[TriplesRead]]]
+"""The rules of a text, each with the kinds of triples that it depends on, and makes."""
 
 
 class Order:
@@ -47,8 +35,6 @@ class Order:
         self._conclusions: Final = conclusions
         self._texts: dict[str, _Read] = {}
         self._makers = KindIndex[RuleMember]()
-        # What triples may be derived from by Datalog rules in one step, as long as some text asks.
-        self._derived = WeakValueDictionary[tuple[DatalogClause, ...], KindIndex[TriplesRead]]()
 
     def check(self, ruleset: Ruleset) -> None:
         """Whether rules could run beside the others, in place of those of their name.
@@ -88,7 +74,6 @@ class Order:
         """Other conclusions follow from now on."""
         rulesets = [next(iter(each)).ruleset for each in self._texts.values()]
         self._texts, self._makers = {}, KindIndex()
-        self._derived.clear()
         for each in rulesets:
             self.add(each)
 
@@ -118,24 +103,20 @@ class Order:
     def _sources(self, node: _Node) -> Iterable[_Node]:
         if isinstance(node, RuleMember):
             return self._texts[node.ruleset.name][node][0]
-        derived = (_Asked(node.derived, each) for each in node.derived.meeting(node.kind))
-        return (*derived, *self._makers.meeting(node.kind))
+        return self._makers.meeting(node)
 
     def _read(self, ruleset: Ruleset) -> _Read:
-        derived = self._derived.get(ruleset.sees)
-        if derived is None:
-            derived = self._derived[ruleset.sees] = KindIndex()
-            for clause in ruleset.sees:
-                read = {each.kind for each in reads(clause.body)}
-                kinds = map(written, clause.head)
-                for made in with_conclusions(kinds, self._conclusions) if read else ():
-                    for kind in read:
-                        derived.add(made, kind)
+        # What triples may be derived from by Datalog rules in one step.
+        derived = KindIndex[TriplesRead]()
+        for clause in ruleset.sees:
+            read = {each.kind for each in reads(clause.body)}
+            kinds = map(written, clause.head)
+            for made in with_conclusions(kinds, self._conclusions) if read else ():
+                for kind in read:
+                    derived.add(made, kind)
+        needed = {each: frozenset(reached(each, derived.meeting)) for each in {*ruleset.asked}}
         return {
-            RuleMember(ruleset, number): (
-                frozenset(_Asked(derived, each) for each in asked),
-                with_conclusions(made, self._conclusions),
-            )
+            RuleMember(ruleset, number): (needed[asked], with_conclusions(made, self._conclusions))
             for number, (asked, made) in enumerate(zip(ruleset.asked, ruleset.made, strict=True))
         }
 

@@ -13,7 +13,7 @@ import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from typing import Final, TypeAlias
 
@@ -24,7 +24,7 @@ from sensorstream.network.aggregates import AggregationKind, kind_of
 from sensorstream.network.budget import Budget, Meter
 from sensorstream.network.expressions.expression_functions import Value, value_of
 from sensorstream.network.intervals.interval_node import Lane
-from sensorstream.network.rows import Row, slots_of
+from sensorstream.network.rows import Row, instantiated, slots_of
 from sensorstream.network.selection.event_store import EventRows, key_of
 from sensorstream.network.selection.member_tests import Members, MemberTests, Test, test_of_all
 from sensorstream.network.selection.running_rules import RuleMember
@@ -35,6 +35,7 @@ from sensorstream.network.selection.selection_plan import (
     own_and_cross,
 )
 from sensorstream.sparql.algebra import Aggregate, Comparison, Expression, Variable
+from sensorstream.sparql.walk import nodes
 
 Found: TypeAlias = tuple[Row, tuple[Instant, ...], Members]
 """What is bound so far, the times of the events that are taken, and the rules that take them."""
@@ -305,54 +306,34 @@ def maker(rule: TimedRule) -> GraphsOf:
     Identifiers and blank nodes are named after the firing: a replay names them again alike. What is
     no triple (an unbound end, a literal as subject) is left out.
     """
-    places = {name: place for place, (name, _) in enumerate(rule.values)}
-    ends = [end for t in rule.template for end in t.parts]
-    labels = list(dict.fromkeys(end for end in ends if isinstance(end, BlankNode)))
-    # What stands at each end: a place in the values, a label to name (negative), or a term.
-    cells = [
-        places[end.name]
-        if isinstance(end, Variable)
-        else -1 - labels.index(end)
-        if isinstance(end, BlankNode)
-        else end
-        for end in ends
-    ]
-    made = [(each in rule.identifiers, each[2:]) for each in labels]
+
+    def named(label: BlankNode, row: Row) -> Term:
+        if label in rule.identifiers:
+            return IRI(f"{_PREFIX}{row[-1]}-{label[5:]}")
+        return BlankNode(f"_:d{row[-1]}-{label[2:]}")
+
+    triples = instantiated(rule.template, [name for name, _ in rule.values], named=named)
+    is_plain = not any(nodes(rule.template, BlankNode))
 
     def graphs(firing: MatchedRule, names: Sequence[Literal]) -> Iterator[Row]:
         values = firing.values
-        found = [
-            each if not isinstance(each, int) else values[each] if each >= 0 else each
-            for each in cells
-        ]
-        terms: list[Term | int | None] = []
-        for place in range(0, len(found), 3):
-            s, p, o = found[place : place + 3]
-            if isinstance(s, IRI | BlankNode | int) and isinstance(p, IRI) and o is not None:
-                terms += (s, p, o)  # type: ignore[arg-type]
-        if not terms:
-            return
-        named = [place for place, each in enumerate(terms) if type(each) is int]
-        if not named:
-            for name in names:
-                yield (name, *terms)  # type: ignore[arg-type]
-            return
-        digest = _digest(firing)
-        row: list[Term | None]
-        for name in names:
-            mine = digest.copy()
-            mine.update(name.lexical.encode())
-            code = mine.hexdigest()
-            new = [
-                IRI(f"{_PREFIX}{code}-{label[3:]}") if new else BlankNode(f"_:d{code}-{label}")
-                for new, label in made
-            ]
-            row = [name, *terms]  # type: ignore[list-item]
-            for place in named:
-                row[place + 1] = new[-1 - terms[place]]  # type: ignore[operator]
-            yield tuple(row)
+        rows = [values] * len(names) if is_plain else _coded(firing, names)
+        found = triples(rows)
+        # Which triples there are depends on the values alone.
+        size = len(found) // len(names)
+        for number, name in enumerate(names if size else ()):
+            yield (name, *chain.from_iterable(found[number * size : (number + 1) * size]))
 
     return graphs
+
+
+def _coded(firing: MatchedRule, names: Sequence[Literal]) -> Iterator[Row]:
+    """The values of a firing for each rule, with a code of both."""
+    digest = _digest(firing)
+    for name in names:
+        mine = digest.copy()
+        mine.update(name.lexical.encode())
+        yield (*firing.values, IRI(mine.hexdigest()))
 
 
 def _digest(firing: MatchedRule) -> blake2b:

@@ -58,7 +58,7 @@ class Firings(Node):
 
     def __init__(self, patterns: RulePlans, kept: Callable[[], int]) -> None:
         super().__init__((), (), ())
-        self._patterns = patterns
+        self.text = patterns.text
         self._kept = kept
         self._pending: list[Row] = []
 
@@ -75,9 +75,6 @@ class Firings(Node):
 
     def size(self) -> int:
         return self._kept()
-
-    def describe(self) -> str:
-        return self._patterns.text
 
 
 def rule_of(row: Row) -> str:
@@ -145,7 +142,7 @@ class Ruleset:
         found: dict[Plan, Events] = {}
         for pattern in self.patterns.patterns:
             for each in _events(pattern):
-                found.setdefault(each.solutions, each)
+                found.setdefault(each.source, each)
         return found
 
     @cached_property
@@ -172,7 +169,7 @@ class Ruleset:
             if each.mode is Mode.INSTANT:
                 found[plan] = frozenset(read.kind for read in reads(each.pattern))
         return tuple(
-            frozenset().union(*(found.get(each.solutions, ()) for each in _events(pattern)))
+            frozenset().union(*(found.get(each.source, ()) for each in _events(pattern)))
             for pattern in self.patterns.patterns
         )
 

@@ -26,7 +26,7 @@ from sensorstream.dotr.dotr_syntax import (
 )
 from sensorstream.errors import NotIncremental, QueryError, UnsupportedQuery
 from sensorstream.model.terms import IRI, Literal
-from sensorstream.network.plan.nodes import Plan
+from sensorstream.network.plan.nodes import Plan, PlanOverOne
 from sensorstream.network.plan.planner import plan_in_step
 from sensorstream.network.query_sources import DEFAULT, INSTANT, Sources, TripleSource
 from sensorstream.sparql import algebra
@@ -38,8 +38,8 @@ from sensorstream.sparql.walk import replaced
 
 
 @dataclass(frozen=True, slots=True)
-class Events(Plan):
-    """The events of a label: solutions of ``solutions`` that meet the tests.
+class Events(PlanOverOne):
+    """The events of a label: solutions of ``source`` that meet the tests.
 
     ``pattern`` is the pattern of the solutions, ``variables`` have their names in the expressions
     of the rule. The tests may also name variables of events taken before.
@@ -47,14 +47,9 @@ class Events(Plan):
 
     label: str
     mode: Mode
-    solutions: Plan
     pattern: algebra.Pattern
     variables: tuple[str, ...] = field()
     tests: tuple[Expression, ...]
-
-    @property
-    def inputs(self) -> tuple[Plan, ...]:
-        return (self.solutions,)
 
     @property
     def text(self) -> str:
@@ -179,7 +174,7 @@ def likeness(pattern: RulePlan) -> Hashable:
 
 def _shape(events: Events) -> Hashable:
     cross = tuple(own_and_cross(events)[1])
-    return events.label, events.solutions, events.pattern, events.variables, cross
+    return events.label, events.source, events.pattern, events.variables, cross
 
 
 def own_and_cross(events: Events) -> tuple[list[Expression], list[Expression]]:
@@ -278,9 +273,9 @@ def _planned(rule: TimedRule, solutions: SolutionsOf, length: Length) -> RulePla
     def events(selector: Selector) -> Events:
         pattern, made, moved = solutions(selector, rule.mode)
         return Events(
+            made,
             selector.label,
             rule.mode,
-            made,
             pattern,
             selector.names,
             (*moved, *tests[selector.label]),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import pickle
+import sys
 import threading
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -20,6 +22,8 @@ _STACK_BYTES = 256 * 1024 * 1024
 def main(owner: Connection, home: str, heap: str, nice: str) -> None:
     """Serve until the owner hangs up, with the Java of a folder, and a heap of so many MiB."""
     os.nice(int(nice))
+    # JPype imports numpy where it is installed, which takes longer than to start Java.
+    sys.modules["numpy"] = None  # type: ignore[assignment]
     start_java(Path(home), int(heap))
     # Tableau algorithms recurse with the size of an island.
     threading.stack_size(_STACK_BYTES)
@@ -34,9 +38,12 @@ def start_java(home: Path, heap: int) -> None:
     memory of its objects, in MiB; a JVM that needs more ends.
     """
     import jpype
-    import owlready2
 
-    jars = Path(owlready2.__file__).parent
+    # Only its archives of classes are needed.
+    owlready2 = find_spec("owlready2")
+    assert owlready2 is not None
+    assert owlready2.origin is not None
+    jars = Path(owlready2.origin).parent
     jpype.startJVM(
         # This process handles signals itself; a simple collector is enough for a small heap.
         "-Xrs",

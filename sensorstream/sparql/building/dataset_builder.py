@@ -35,21 +35,14 @@ _XSD_DURATIONS: Final = (
 SECOND: Final = timedelta(seconds=1)
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _MICROSECOND: Final = timedelta(microseconds=1)
-_UNITS: Final = {
-    "ms": _MILLISECOND,
-    "s": SECOND,
-    "m": timedelta(minutes=1),
-    "h": timedelta(hours=1),
-    "d": timedelta(days=1),
-}
-_UNIT_NAMES: Final = {
+UNITS: Final = {
     **dict.fromkeys(("MS", "MILLISECOND", "MILLISECONDS"), _MILLISECOND),
     **dict.fromkeys(("S", "SEC", "SECOND", "SECONDS"), SECOND),
     **dict.fromkeys(("M", "MIN", "MINUTE", "MINUTES"), timedelta(minutes=1)),
     **dict.fromkeys(("H", "HOUR", "HOURS"), timedelta(hours=1)),
     **dict.fromkeys(("D", "DAY", "DAYS"), timedelta(days=1)),
 }
-"""The words that SPARQLStream has for units."""
+"""Words for units, in capitals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,7 +337,7 @@ class StreamBuilder(PatternBuilder):
         if not unit:
             return Decimal(number), None
         word = unit[0]
-        found = _UNIT_NAMES.get(word.upper())
+        found = UNITS.get(word.upper())
         if found is None:
             self.fail_at(word, f"'{word}' is no unit of time: expected ms, s, m, h or d")
         return None, self._length(offset, (Decimal(number), None), found)
@@ -356,7 +349,7 @@ class StreamBuilder(PatternBuilder):
         number, unit = Decimal(digits), text[len(digits) :]
         if unit == "ns":
             number, unit = number / 1_000_000, "ms"
-        return self._length(offset, (number, None), _UNITS[unit])
+        return self._length(offset, (number, None), UNITS[unit.upper()])
 
     def _duration(self, offset: int, text: str) -> timedelta:
         try:

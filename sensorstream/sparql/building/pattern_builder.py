@@ -6,7 +6,7 @@ Source: SPARQL 1.1 Query, section 18.2.2; EP-SPARQL, section 4.2; for windows se
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
@@ -354,17 +354,16 @@ def joined(left: Pattern, right: Pattern) -> Pattern:
 
 
 def _combined(operator: _Operator, left: GroupOfPatterns, right: GroupOfPatterns) -> Pattern:
-    match operator.kind:
-        case "SEQ":
-            return algebra.Seq(left.whole, right.whole, operator.consumption)
-        case "UNION":
-            return algebra.Union(left.whole, right.whole)
-        case "EQUALS":
-            return algebra.Equals(left.whole, right.whole)
-        case "OPTIONALSEQ":
-            return algebra.OptionalSeq(left.pattern, right.whole, left.condition)
-        case _:
-            return algebra.EqualsOptional(left.whole, right.pattern, right.condition)
+    kind: type[Any] = algebra.BETWEEN[operator.kind]
+    made: Pattern = kind(left.whole, right.whole)
+    if isinstance(made, algebra.Seq):
+        return replace(made, consumption=operator.consumption)
+    if isinstance(made, algebra.WithOptional):
+        (name,) = {"left", "right"}.difference(made.kept)
+        optional = left if name == "left" else right
+        changed: dict[str, Any] = {name: optional.pattern, "condition": optional.condition}
+        return replace(made, **changed)
+    return made
 
 
 def _bound(variable: Variable) -> tuple[str, Variable]:

@@ -1,0 +1,65 @@
+"""The Java classes of the reasoners in a file: the tests start a JVM some hundred times.
+
+``python -m tests.java_classes`` makes the file, as ``make test`` does once. With it HermiT starts
+with two thirds of the CPU time, and Pellet with half. The Java runtime does without a file that
+does not fit.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+from sensorstream.reasoning.dl.reasoner_messages import IslandFacts
+from sensorstream.reasoning.dl.reasoner_process import HEAP, java_home
+from sensorstream.reasoning.dl.reasoner_worker import Served, start_java
+from sensorstream.reasoning.dl.terminology import Terminology
+from sensorstream.reasoning.ontology import load_ontology
+
+OPTIONS: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""A JVM of the tests lives for seconds and keeps little: the second compiler, and a collector that
+works beside the program, cost it more than they give back."""
+_ONTOLOGIES: Final = Path(__file__).parents[1] / "ontologies"
+_CONTRADICTION: Final = """\
+<urn:a> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> \
+<http://www.w3.org/2002/07/owl#Nothing> .
+"""
+
+
+def options() -> str:
+    """The options of the JVMs of the tests, for ``JAVA_TOOL_OPTIONS``."""
+    file = _file()
+    # It tells about a file that does not fit, on stdout.
+    return f"{OPTIONS} -Xlog:disable '-XX:AOTCache={file}'" if file.is_file() else OPTIONS
+
+
+def _file() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "sensorstream" / "reasoners.aot"
+
+
+def make() -> None:
+    """Ask both reasoners, and keep the classes that they have loaded; some seconds."""
+    file = _file()
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.environ["JAVA_TOOL_OPTIONS"] = f"{OPTIONS} -Xlog:disable '-XX:AOTCacheOutput={file}'"
+    start_java(java_home(""), HEAP)
+    ontology = load_ontology([_ONTOLOGIES / "tracking.ttl"])
+    one = IslandFacts([None], [(0, str(min(ontology.schema.classes)))], [], [], [], [])
+    served = Served()
+    for reasoner in ("hermit", "pellet"):
+        axioms = Terminology.of(ontology).document(reasoner).decode()
+        assert served.load(reasoner, axioms)
+        assert served.types([one])
+        assert served.explain(axioms, _CONTRADICTION, 60.0)
+        assert served.realise(axioms, ()) is not None
+
+    import jpype
+
+    # The classes are written when Java ends.
+    jpype.shutdownJVM()
+
+
+if __name__ == "__main__":
+    make()
