@@ -63,8 +63,7 @@ class Stratum:
         self._budget = budget
         self._network = Network(budget=budget)
         self._writers: list[tuple[RuleClause, Node, Listener]] = []
-        # In this instant: triples derived for the first time; with a lost derivation; with a new
-        # one.
+        # In this instant: triples derived first; with a lost derivation; with a new one.
         self._new: dict[Triple, None] = {}
         self._lost: dict[Triple, None] = {}
         self._won: dict[Triple, None] = {}
