@@ -1,4 +1,4 @@
-"""From a plan to operators: equal plans, of one query or of several, become one operator."""
+"""Operators made from plans: equal plans, of one query or of several, become one operator."""
 
 from __future__ import annotations
 
@@ -68,9 +68,9 @@ Indexes = Mapping[TripleSource, TripleIndex | WindowScope]
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """What operators of patterns in time read.
+    """The sources of operators of patterns in time.
 
-    All triples of named ``graphs`` hold always.
+    All triples of the named ``graphs`` hold always.
     """
 
     network: Network
@@ -81,7 +81,7 @@ class Happening:
 
 
 def build(plan: plans.Plan, network: Network, indexes: Indexes) -> Node:
-    """The operator of a plan: one that is there already, or a new one, filled and connected.
+    """Return the operator of a plan: an existing one, or a new one, filled and connected.
 
     ``indexes`` are the graphs that the plan's sources stand for.
     """
@@ -89,10 +89,10 @@ def build(plan: plans.Plan, network: Network, indexes: Indexes) -> Node:
 
 
 def build_in_time(plan: plans.Plan, happening: Happening) -> Node:
-    """The operators of the plan of a pattern in time, filled and connected.
+    """Make the operators of a pattern in time, filled and connected.
 
-    Equal parts of one query are one operator; queries share none, since each begins with nothing
-    of what happened before it.
+    Equal parts of one query are one operator; queries share none, since each begins with nothing of
+    what happened before it.
     """
     return _Builder(happening.network, {}, happening).whole(plan)
 
@@ -126,12 +126,12 @@ class _Builder:
         return self.built(plan)
 
     def built(self, plan: plans.Plan) -> Node:
-        """The operator of a plan; one that is there already, or a new one."""
+        """The operator of a plan; an existing one, or a new one."""
         key = plan if self._owner is None else (self._owner, plan)
         return self._told(key, partial(self._made, plan), plan)
 
     def _told(self, key: Hashable, make: Callable[[], Node], *parts: str | plans.Plan) -> Node:
-        """The operator of a key; what it is for people are texts and the lines of plans."""
+        """The operator of a key, described to people by texts and the lines of plans."""
         node = self._network.share(key, make)
         if not node.text:
             node.text = " ".join(e if isinstance(e, str) else plan_text(e) for e in parts)
@@ -141,7 +141,7 @@ class _Builder:
         return self._of_source(plan) or self._over(plan, [self.built(e) for e in plan.inputs])
 
     def _of_source(self, plan: plans.Plan) -> Node | None:
-        """A new operator of a plan that reads graphs, streams or thresholds; else None."""
+        """Make the operator of a plan that reads graphs, streams or thresholds; else None."""
         match plan:
             case plans.Match():
                 return self._match(plan, ())
@@ -165,7 +165,7 @@ class _Builder:
         return None
 
     def _over(self, plan: plans.Plan, inputs: list[Node]) -> Node:
-        """A new operator, over those of the plan's inputs."""
+        """Make an operator over those of the plan's inputs."""
         one, other = inputs[0], inputs[-1]
         match plan:
             case plans.JoinPlan(_, _, output):
@@ -225,7 +225,7 @@ class _Builder:
     def _test(
         self, conditions: Iterable[Expression], names: Sequence[str]
     ) -> Callable[[Row], bool] | None:
-        """Whether all conditions are true of a row; None: there are none."""
+        """Make a test of whether all conditions are true of a row; None if there are none."""
         return all_of([timed_test(each, names, self._clock) for each in conditions])
 
     def _question(
@@ -251,7 +251,7 @@ class _Builder:
         return DeltaJoin(patterns, tests, plan.variables, self._network.dispatcher)
 
     def _scope(self, plan: plans.Match) -> WindowScope | None:
-        """The window that a match is inside of, if it is inside of one."""
+        """The window that all of a match is inside of, if there is one."""
         graphs = [self._indexes[each.source] for each in plan.triples]
         first = graphs[0]
         return first if isinstance(first, WindowScope) and all(g is first for g in graphs) else None
@@ -263,7 +263,7 @@ class _Builder:
         tests: Sequence[Test],
         under: plans.ThresholdsPlan | None = None,
     ) -> Node:
-        """The match over the whole stream: one operator for all windows that share it.
+        """The match over the whole stream, shared by all windows.
 
         ``under`` are the thresholds that one of the tests is for, if any.
         """
@@ -288,7 +288,7 @@ class _Builder:
         source = plan.source
         if not isinstance(source, plans.Match):
             return ThresholdsOperator(self.built(source), plan.variable, plan.operator, constants)
-        # Its triples are matched no further than for values that some reader wants.
+        # Triples are matched further only for values that some reader wants.
         wanted = Test((plan.variable,), lambda row: constants.any_passed(row[0]))
         scope = self._scope(source)
         if scope is None:
@@ -305,7 +305,7 @@ class _Builder:
         if scope is None:
             source = self.built(plan.source)
             return self._beyond_constant(plan, source, plan.variables)
-        # First the filter, then the scope: windows of all lengths share the filter.
+        # The filter comes before the scope, so that windows of all lengths share it.
         stream = id(scope.occurrences)
         assert match is not None
         over = plan.source
@@ -353,7 +353,7 @@ class _Builder:
         return TimedGroup(plan, source, columns, self._test(plan.lengths, ()), longest)
 
     def _taken(self, aggregate: Aggregate, source: Node) -> Callable[[Row], Any]:
-        """What an aggregate takes of a row."""
+        """The function that gives the value an aggregate takes of a row."""
         if aggregate.expression is not None:
             return self._value(aggregate.expression, source.variables)
         hidden = len(source.variables) - len(shown(source.variables))
@@ -361,7 +361,7 @@ class _Builder:
 
 
 def _ends(plan: plans.Match) -> tuple[tuple[plans.End, plans.End, plans.End], ...]:
-    """Its triple patterns, wherever they are matched."""
+    """The triple patterns of a match, without their sources."""
     return tuple(each.ends for each in plan.triples)
 
 

@@ -1,4 +1,4 @@
-"""ORDER BY: what rows are compared by (SPARQL 1.1, section 15.1)."""
+"""ORDER BY: keys to sort rows by (SPARQL 1.1, section 15.1)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TERMS: Final = 100_000
 def order_of(
     conditions: Sequence[OrderCondition], places: Mapping[str, int]
 ) -> Callable[[Row], Any]:
-    """What ORDER BY compares of a row (section 15.1)."""
+    """Make the function that gives the key of a row for ORDER BY (section 15.1)."""
     values = [(value_of(each.expression, places), each.descending) for each in conditions]
 
     def key(row: Row) -> Any:
@@ -37,9 +37,9 @@ def order_of(
 
 @lru_cache(_TERMS)
 def order_text(term: Term | None) -> str:
-    """A text whose place among others is that of the term in ORDER BY (section 15.1).
+    """A text that sorts as the term does in ORDER BY (section 15.1).
 
-    Unbound, blank nodes, IRIs; of literals numbers, times, all others by their text.
+    The order: unbound, blank nodes, IRIs; of literals numbers, times, all others by their text.
     """
     if term is None:
         return "0"
@@ -57,12 +57,12 @@ def order_text(term: Term | None) -> str:
 
 
 def _number_text(value: Number) -> str:
-    # Of a double the shortest decimal that reads back as it counts.
+    # A double counts as the shortest decimal that reads back as it.
     return sortable(Decimal(repr(value) if isinstance(value, float) else value))
 
 
 class _Descending:
-    """A key the other way round."""
+    """A key in reverse order."""
 
     __slots__ = ("key",)
 
@@ -81,11 +81,10 @@ class _Descending:
 def parted_order(
     pattern: Pattern,
 ) -> tuple[Pattern, tuple[OrderCondition, ...], list[str] | None]:
-    """Separate ORDER BY from what it orders.
+    """Separate ORDER BY from the pattern that it orders.
 
-    Returns:
-        The pattern without it, its conditions, and the variables to keep afterwards where the
-        conditions need others than those selected.
+    Returns the pattern, the conditions, and the variables to keep afterwards where the conditions
+    need others than those selected.
     """
     match pattern:
         case OrderBy(inner, conditions):

@@ -1,4 +1,4 @@
-"""From the algebra to the plan of a pattern in time, and where its filters go."""
+"""The plan of a pattern in time, made from the algebra, with its filters in the right places."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _Given = TypeVar("_Given", Expression, Expression | None)
 
 
 def is_in_time(query: Query) -> bool:
-    """Whether a query's pattern is one in time: an operator or a function of it asks for when."""
+    """Whether a pattern is one in time: it has an operator or function about times."""
     pattern = query.form.pattern
     return any(
         isinstance(each, algebra.InTime | algebra.Stream) for each in nodes(pattern)
@@ -47,13 +47,10 @@ def is_in_time(query: Query) -> bool:
 def plan_in_time(
     pattern: Pattern, clock: IntervalTime, base: IRI | None = None, graphs: Iterable[IRI] = ()
 ) -> Plan:
-    """The plan whose rows are a query's solutions with their intervals.
+    """Make the plan whose rows are a query's solutions with their intervals.
 
-    ``graphs`` are those that GRAPH matches; what they say holds always.
-
-    Raises:
-        UnsupportedQuery: part of the pattern has no meaning over occurrences, or an expression
-            cannot be evaluated.
+    ``graphs`` are those that GRAPH matches; their triples hold always. Raises UnsupportedQuery if
+    part of the pattern has no meaning over occurrences, or an expression cannot be evaluated.
     """
     pattern = named_aggregates(constants_right(filters_split(with_base(pattern, base))))
     plan = bounded(_Planner(clock, graphs).planned(pattern, Where()), None, clock)
@@ -116,7 +113,7 @@ class _Planner(PatternPlanner[Where]):
 
     def _group(self, pattern: algebra.Group, where: Where) -> Plan:
         below = self.planned(pattern.pattern, where)
-        # Whether something exists is no part of a solution that is counted.
+        # The variable of EXISTS is no part of a solution that is counted.
         below = projected(below, visible(below))
         for key in pattern.keys:
             _plain(key.expression)
@@ -236,10 +233,9 @@ def _check(plan: Plan, clock: IntervalTime) -> None:
 
 
 def filtered(plan: Plan, condition: Expression, clock: IntervalTime) -> Plan:
-    """A plan with a condition of its solutions: it goes down to the smallest part that binds its
-    variables.
+    """Add a condition to a plan, at the smallest part that binds its variables.
 
-    One that asks for the interval stays, since each part has another one; what it says of the
+    A condition on the interval stays above, since each part has another one; its limit of the
     length goes down as a bound of what is kept.
     """
     lowered = _chosen(plan, condition) or _taken_together(plan, condition, clock)
@@ -249,7 +245,7 @@ def filtered(plan: Plan, condition: Expression, clock: IntervalTime) -> Plan:
 
 
 def _chosen(plan: Plan, condition: Expression) -> Plan | None:
-    """A SEQ that chooses among what fits, with a filter on its interval as a test; or None.
+    """Make the filter on the interval of a SEQ that chooses among rows a test of it; or None.
 
     A consuming policy filters first, then consumes.
     """
@@ -267,7 +263,7 @@ def _chosen(plan: Plan, condition: Expression) -> Plan | None:
 
 
 def _taken_together(plan: Plan, condition: Expression, clock: IntervalTime) -> Plan | None:
-    """A GROUP BY with a filter on its length, which says what is taken together; or None."""
+    """Make a filter on the length of a GROUP BY a limit of the rows in a group; or None."""
     at_most = isinstance(condition, Comparison) and condition.operator != "="
     if not at_most or longest(condition, clock) is None:
         return None
@@ -284,7 +280,7 @@ def _taken_together(plan: Plan, condition: Expression, clock: IntervalTime) -> P
 
 
 def _lowered(plan: Plan, condition: Expression) -> Plan | None:
-    """The plan with a filter within it, where its variables are bound; None: nowhere."""
+    """Put a filter into the part of a plan that binds its variables; None: there is none."""
     names = names_in(condition)
 
     def into(part: Plan) -> Plan:
@@ -308,7 +304,7 @@ def _lowered(plan: Plan, condition: Expression) -> Plan | None:
 
 
 def bounded(plan: Plan, most: int | None, clock: IntervalTime) -> Plan:
-    """The plan with the length beyond which its solutions are not wanted.
+    """Set the length beyond which solutions of a plan are not wanted.
 
     A part of a solution is never longer than the whole.
     """
@@ -317,13 +313,13 @@ def bounded(plan: Plan, most: int | None, clock: IntervalTime) -> Plan:
         case plans.FilterPlan(_, condition):
             inner = _least(most, (condition,), clock)
         case plans.GroupPlan():
-            # What is counted must not depend on what is wanted of it further up.
+            # The rows of a group must not depend on bounds from above.
             inner = longest_of(plan, clock)
         case plans.SlicePlan():
-            # Which are the first must not, either.
+            # Nor must the rows that come first.
             inner = None
         case plans.SeqPlan():
-            # What is chosen must not, either.
+            # Nor must the rows that SEQ chooses.
             inner = _least(most if plan.unrestricted else None, plan.tests, clock)
     changed: dict[str, Any] = {}
     match plan:
@@ -341,20 +337,20 @@ def bounded(plan: Plan, most: int | None, clock: IntervalTime) -> Plan:
 
 
 def longest_of(plan: plans.GroupPlan, clock: IntervalTime) -> int | None:
-    """The length beyond which nothing is taken together; None: there is none."""
+    """The length beyond which rows are never in one group; None: there is none."""
     return _least(None, plan.lengths, clock)
 
 
 def _least(most: int | None, conditions: Iterable[Expression], clock: IntervalTime) -> int | None:
-    """The least of a length and those beyond which nothing passes conditions."""
+    """The least of a length and the bounds by conditions."""
     bounds = (most, *(longest(each, clock) for each in conditions))
     return min((each for each in bounds if each is not None), default=None)
 
 
 def _only_existence(plan: plans.LeftJoinPlan) -> bool:
-    """Whether any old optional row of the same key stands for all others.
+    """Whether an old optional row of a key stands for all others of the key.
 
-    What is joined with an old one is too long to be wanted; but that there is one must be known.
+    A row joined with an old one is too long to be wanted; but that there is one must be known.
     """
     shared = set(plan.left.variables).intersection(plan.right.variables)
     certain = plan.left.certain & plan.right.certain

@@ -1,7 +1,7 @@
-"""OPTIONAL, MINUS and EXISTS: what becomes of a left row depends on whether the right matches.
+"""OPTIONAL, MINUS and EXISTS: the output for a left row depends on whether the right matches.
 
-All three count, for each left row, how many right rows match it, and act when that count
-leaves or reaches zero (SPARQL 1.1, sections 18.5 LeftJoin and Minus, 17.4.1.4 EXISTS).
+All three count, for each left row, how many right rows match it, and act when that count leaves or
+reaches zero (SPARQL 1.1, sections 18.5 LeftJoin and Minus, 17.4.1.4 EXISTS).
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _Test = Callable[[Row, Row], bool]
 
 @dataclass(frozen=True, slots=True)
 class MatchTest:
-    """What a left row asks of the right rows that agree with it, and what becomes of it.
+    """The test of a left row with right rows that agree with it, and the output for it.
 
-    ``test`` is of both; None: any of them matches. A row that has no match is given with
-    ``alone`` more, one that has any with ``together``, once; None: it is not. ``joined`` gives it
-    together with each of its matches; None: no one does.
+    ``test`` is of both; None: any of them matches. The row is given out once with ``alone``
+    appended if it has no match, with ``together`` if it has; None: it is not. ``joined`` gives the
+    rows with its matches; None: there are none.
     """
 
     sides: Sides
@@ -35,7 +35,7 @@ class MatchTest:
     joined: Callable[[Row, Iterable[Row]], list[Row]] | None = None
 
     def given(self, row: Row, matches: Collection[Row]) -> list[Row]:
-        """What is given out for a left row and all that match it."""
+        """The output for a left row and all that match it."""
         rows = self.joined(row, matches) if self.joined is not None and matches else []
         more = self.together if matches else self.alone
         return rows if more is None else [*rows, row + more]
@@ -53,9 +53,9 @@ def minus(sides: Sides) -> MatchTest:
 
 
 def mark(sides: Sides, condition: Condition | None) -> MatchTest:
-    """EXISTS: each left row with one more variable, that says whether the right matches it.
+    """EXISTS: the left rows with one more variable: whether the right matches.
 
-    ``condition`` tests a joined row: the filters of the pattern that speak of outer variables.
+    ``condition`` tests a joined row: the filters of the pattern on outer variables.
     """
     test = _both(sides.agree(), _of_joined(condition, sides))
     return MatchTest(sides, test, (FALSE,), (TRUE,))
@@ -95,7 +95,7 @@ class Matching(Node):
             self._left.update(left.added, left.removed)
         if right.added or right.removed:
             change = net(right.added, right.removed)
-            # What comes is counted before what goes: a row that keeps a match says nothing.
+            # Insertions first: a left row that keeps a match then gives out no change.
             for sign in (1, -1):
                 for row, weight in change.items():
                     if weight * sign > 0:

@@ -24,7 +24,7 @@ class ConstantOperator(Node):
         self._rows = plan.rows
 
     def flush(self) -> None:
-        """Nothing changes."""
+        """Do nothing: the rows never change."""
 
     def rows(self) -> Iterable[Row]:
         return self._rows
@@ -33,8 +33,8 @@ class ConstantOperator(Node):
 class RowByRow(Node):
     """FILTER, SELECT, the ends of a path: each row gives its row, or none, by itself.
 
-    ``given`` makes them, nothing is remembered. ``computes``: it asks an expression of each row,
-    and different rows stay different.
+    ``given`` makes the rows, nothing is remembered. ``computes``: it evaluates an expression for
+    each row, and different rows stay different.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class RowByRow(Node):
         computes: bool = False,
         certain: Iterable[str] | None = None,
     ) -> None:
-        """``certain`` None: those of its variables that are so in the source."""
+        """Make it; without ``certain``, its variables are certain if they are so in the source."""
         known = source.certain.intersection(variables) if certain is None else certain
         super().__init__((source,), variables, known)
         self._given = given
@@ -83,7 +83,7 @@ class ExtendOperator(RowByRow):
         for row in rows:
             value = self._value(row)
             if type(value) is Literal and len(value.lexical) > _LONG:
-                # It is kept in memory with the row.
+                # The text is kept in memory with the row.
                 self.meter.take(len(value.lexical) // _LONG)
             yield (*row, value)
 
@@ -91,7 +91,7 @@ class ExtendOperator(RowByRow):
 def ends_of(
     wanted: tuple[Variable | Term, Variable | Term],
 ) -> Callable[[Iterable[Row]], list[Row]]:
-    """Selects the pairs whose ends are the constants wanted, or equal, and names the rest."""
+    """Make a function that selects pairs whose ends are the constants wanted, or equal."""
     first, second = wanted
     tests, cells = list[str](), list[str]()
     for end, cell in ((first, "r[0]"), (second, "r[1]")):
@@ -130,7 +130,7 @@ class UnionOperator(Node):
 
 
 class DistinctOperator(Node):
-    """DISTINCT: each row once, as long as it occurs at all; remembers how often that is."""
+    """DISTINCT: each row once; remembers how often it occurs."""
 
     def __init__(self, source: Node) -> None:
         super().__init__((source,), source.variables, source.certain)
@@ -172,10 +172,9 @@ class DistinctOperator(Node):
 class SliceOperator(Node):
     """LIMIT and OFFSET, with ORDER BY where there is one: a part of the rows in order.
 
-    Keeps its input in order; the output changes by O(limit) per instant.
-
-    ``key`` gives what a row is ordered by. Rows it does not tell apart stand in the order of
-    their terms, so that the same rows always give the same slice.
+    Keeps its input in order; the output changes by O(limit) per instant. ``key`` gives the values
+    by which rows are ordered. Rows that are equal in it are in the order of their terms, so that
+    the same rows always give the same slice.
     """
 
     def __init__(

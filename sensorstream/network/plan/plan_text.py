@@ -37,7 +37,7 @@ def _cost(plan: plans.Plan, indexes: Mapping[TripleSource, TripleIndex]) -> str:
 
 
 def plan_text(plan: plans.Plan) -> str:
-    """One line about the operator at the top of a plan."""
+    """A line about the operator at the top of a plan."""
     match plan:
         case plans.Match(triples, filters, output):
             parts = [_triples(triples), *map(_filter, filters)]
@@ -104,7 +104,7 @@ def plan_text(plan: plans.Plan) -> str:
 
 
 def stream_text(plan: plans.Match) -> str:
-    """One line about a match in all of a stream, for whatever windows of it."""
+    """A line about a match in all of a stream, for whatever windows of it."""
     ends = " . ".join(" ".join(map(_end, each.ends)) for each in plan.triples)
     return " ".join([f"Stream pattern {ends}", *map(_filter, plan.filters)])
 
@@ -129,7 +129,7 @@ def _names(names: tuple[str, ...]) -> str:
 
 
 def _on(plan: plans.PlanOverTwo, between: str = ", ") -> str:
-    """What both sides share."""
+    """The text about the variables that both sides share."""
     shared = between.join(f"?{name}" for name in plan.shared)
     return f" on {shared}" if shared else ""
 

@@ -22,7 +22,7 @@ _NODE: Final = "NODE"
 
 @dataclass(frozen=True, slots=True)
 class DerivationRule:
-    """For each solution of ``body`` the triples of ``head`` hold; ``name`` is for people.
+    """A rule: the triples of ``head`` hold for each solution of ``body``; ``name`` is for people.
 
     The body is the pattern of a WHERE clause. A triple that is not well-formed in a solution
     (unbound, a literal as subject) is left out, as in CONSTRUCT (SPARQL 1.1, section 16.2).
@@ -35,7 +35,7 @@ class DerivationRule:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RuleClause:
-    """One alternative of a rule; its rows contain every variable, so each row is one derivation.
+    """An alternative of a rule; its rows contain every variable, so each row is one derivation.
 
     ``head`` are the triples of the rule's head whose variables this alternative can bind. Clauses
     are compared by identity, as each pair of a program is asked which feeds which.
@@ -49,7 +49,7 @@ class RuleClause:
     def invented(self) -> tuple[Invention, ...]:
         """The variables of the head to which BIND gives new terms.
 
-        Casts give none: however often they are repeated, few terms come of one.
+        Casts do not count: however often they are repeated, they make few terms of one.
         """
         sources = self.sources
         named = names_in(self.head)
@@ -63,7 +63,7 @@ class RuleClause:
 
     @property
     def sources(self) -> dict[str, frozenset[str]]:
-        """For each variable of BIND, those that it is computed from and that are not computed."""
+        """The variables, themselves not computed, that each variable of BIND is computed from."""
         found: dict[str, frozenset[str]] = {}
         for extend in _extends(self.body.pattern):
             used = names_in(extend.expression)
@@ -75,10 +75,9 @@ class RuleClause:
 
 
 class ComputedSort(Enum):
-    """What a computed term is."""
+    """The sort of a computed term."""
 
     NODE = "a blank node"
-    """See :func:`node_of`."""
     NAME = "an IRI"
     ANY = "any term"
 
@@ -87,7 +86,7 @@ _GIVE_NAMES: Final = named(Trait.GIVES_NAME)
 
 
 def _uncast(expression: Expression) -> Expression:
-    """What is cast to datatypes, once or more; else the expression itself."""
+    """The expression inside casts to datatypes, or the expression itself."""
     while isinstance(expression, algebra.FunctionCall) and expression.function in CASTS:
         if len(expression.arguments) != 1:
             break
@@ -112,9 +111,9 @@ class Invention:
 
 
 def node_of(key: str, variables: Iterable[str]) -> algebra.Call:
-    """A blank node for each key and terms of some variables: the same one wherever it is computed.
+    """A blank node for a key and terms of some variables: the same one wherever it is computed.
 
-    A variable may be unbound. Each node tells how deep nodes are made of nodes, which is bounded.
+    A variable may be unbound. The number of steps in which nodes are made of nodes is bounded.
     """
     return algebra.Call(_NODE, (Literal(key), *map(Variable, variables)))
 
@@ -125,7 +124,7 @@ def is_node(expression: object) -> bool:
 
 
 def constant(term: Term) -> IRI | Literal:
-    """A term of a graph as a constant of a rule, where a blank node would be a variable.
+    """Convert a term of a graph to a constant of a rule, where a blank node would be a variable.
 
     A blank node becomes an IRI of its text. Terms match by their text, and no other IRI begins with
     ``_:``; :func:`meant` is the way back.
@@ -141,14 +140,13 @@ def meant(constant: IRI | Literal) -> Term:
 
 
 def clauses(rule: DerivationRule) -> list[RuleClause]:
-    """A rule without UNION, and without paths that equal triples: one clause per alternative.
+    """The clauses of a rule: one per alternative of UNION, and of paths that equal triples.
 
     No two solutions of a clause agree in all variables, so a row that is removed and added in one
     instant is the same derivation. Over-deletion needs that: if two derivations shared a row, one
     could replace the other unnoticed, although it may be supported by its own conclusion.
 
-    Raises:
-        ProgramError: the head cannot be written.
+    Raises ProgramError if the head cannot be written.
     """
     _check_head(rule)
     fresh = count()
@@ -209,7 +207,7 @@ _ROWWISE: Final = algebra.OneByOne | algebra.Graph | algebra.Window
 
 
 def _ways(triple: TriplePattern, fresh: Iterator[int]) -> list[tuple[TriplePattern, ...]]:
-    """A path as triples, with a variable at each joint (section 18.2.2.4)."""
+    """The ways of a path as triples, with a variable at each joint (section 18.2.2.4)."""
     subject, path, object_ = _asked(triple.subject), triple.predicate, _asked(triple.object)
     match path:
         case algebra.Inverse(inner):
@@ -228,7 +226,7 @@ def _ways(triple: TriplePattern, fresh: Iterator[int]) -> list[tuple[TriplePatte
 
 
 def _asked(end: PatternTerm) -> PatternTerm:
-    """A blank node of a pattern as a variable that rows contain."""
+    """Convert an end: a blank node of a pattern becomes a variable that rows contain."""
     return Variable(f".{end}") if isinstance(end, BlankNode) else end
 
 

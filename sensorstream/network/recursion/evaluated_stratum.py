@@ -30,7 +30,7 @@ TriplesOf: TypeAlias = Callable[[Iterable[Row]], Iterable[Triple]]
 
 
 class BrokenRules(Exception):
-    """Operators of these rules have failed; by rule, the error."""
+    """The operators of these rules have failed; has the error by rule."""
 
     def __init__(self, faults: dict[str, Exception]) -> None:
         super().__init__(", ".join(faults))
@@ -40,11 +40,11 @@ class BrokenRules(Exception):
 class Stratum:
     """Clauses that are evaluated together, over one network.
 
-    ``support`` is how many solutions derive each triple. The network settles before the stratum
-    writes, never while it writes: the triggers of the operators find the solutions of written
-    triples, each when the last of its triples is added (and lost when the first is removed), and
-    the next round processes them. So each solution is counted once, independent of what one round
-    writes.
+    ``support`` is the number of solutions that derive each triple. The network settles before the
+    stratum writes, never while it writes: the triggers of the operators find the solutions of
+    written triples, each when the last of its triples is added (and lost when the first is
+    removed), and the next round processes them. So each solution is counted once, independent of
+    what one round writes.
     """
 
     def __init__(
@@ -63,8 +63,7 @@ class Stratum:
         self._budget = budget
         self._network = Network(budget=budget)
         self._writers: list[tuple[RuleClause, Node, Listener]] = []
-        # In this instant: triples derived for the first time; with a lost derivation; with a new
-        # one.
+        # In this instant: triples derived first; with a lost derivation; with a new one.
         self._new: dict[Triple, None] = {}
         self._lost: dict[Triple, None] = {}
         self._won: dict[Triple, None] = {}
@@ -93,7 +92,7 @@ class Stratum:
             writer(rows, [])
 
     def doubt(self, triple: Triple) -> None:
-        """A triple is no longer in another graph or stratum: it may be supported only by itself."""
+        """Note a triple that has left another graph or stratum: only itself may support it."""
         if self.recursive and (triple in self.support or self._owned(triple)):
             self._lost[triple] = None
 
@@ -111,9 +110,8 @@ class Stratum:
     def settle(self) -> None:
         """Update the derived graph to the least graph that is closed under the rules.
 
-        Raises:
-            BrokenRules: an operator has failed; the state of the stratum is invalid.
-            Overrun: the conclusions are too many, or take too long.
+        Raises BrokenRules if an operator has failed, and the stratum is invalid; Overrun if the
+        conclusions are too many, or take too long.
         """
         self._settle_network()
         equality = self._equality
@@ -125,7 +123,6 @@ class Stratum:
             self._recur()
 
     def close(self) -> None:
-        """Stop watching."""
         self._network.close()
 
     def _write(self) -> None:
@@ -213,7 +210,7 @@ class Stratum:
     def _operator(
         self, clause: RuleClause, property: IRI | None, build: Build
     ) -> tuple[Node, Listener]:
-        """What finds a clause's solutions, and what counts them."""
+        """The operator that finds a clause's solutions, and the listener that counts them."""
         linear = self._linear
         if property is None or self._links is None:
             node = build(self._network, clause.body)
@@ -235,7 +232,7 @@ class Stratum:
         return node, write
 
     def _count(self, added: Iterable[Triple], removed: Iterable[Triple]) -> None:
-        """Count a derivation more of each triple, or one less."""
+        """Count one derivation more of each added triple, and one less of each removed one."""
         if self._links is not None:
             added, removed = self._links.counted(added, 1), self._links.counted(removed, -1)
         self._add_up(added, removed)
@@ -254,7 +251,7 @@ class Stratum:
             lost[triple] = None
 
     def _is_written(self, triple: Triple) -> bool:
-        """Whether rules derive a triple, and it was added."""
+        """Whether rules derive a triple, and it has been added."""
         return triple in self.support and triple not in self._new and triple not in self._gone
 
 
@@ -278,7 +275,7 @@ def _with_conclusions(template: TriplesOf, linear: FlatClosure) -> TriplesOf:
 
 
 def _conclusions_alone(template: TriplesOf, linear: FlatClosure) -> TriplesOf:
-    """What follows from the first triple that a row makes, beside the others."""
+    """Make a function for what follows from the first triple of a row, beside the others."""
 
     def triples(rows: Iterable[Row]) -> Iterator[Triple]:
         for row in rows:

@@ -1,4 +1,4 @@
-"""Which rules are evaluated together, and in which order (stratification)."""
+"""Stratification: the rules that are evaluated together, and their order."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sensorstream.network.recursion.triple_kinds import KindIndex, Read, reads, 
 class Layer:
     """Clauses that are evaluated together; ``recursive`` if they read what they write.
 
-    ``equality`` are rules that belong to them, too, and are not evaluated.
+    ``equality`` are rules that belong to them, too, but are not evaluated.
     """
 
     clauses: tuple[RuleClause, ...]
@@ -31,26 +31,24 @@ class Layer:
     equality: EqualityRules | None = None
 
     def needs(self, rule: str) -> bool:
-        """Whether the layer is another one without a rule, as it is of equality."""
+        """Whether a rule is one of equality, so that the layer would be another one without it."""
         return self.equality is not None and any(each.name == rule for each in self.equality.rules)
 
 
 def stratified(rules: Iterable[DerivationRule], linear: FlatClosure | None = None) -> list[Layer]:
     """The clauses of all rules in layers, each after those that write what it reads.
 
-    ``linear`` is what follows at once from each triple that a clause writes.
-
-    Raises:
-        ProgramError: a rule's head cannot be written; a rule needs all triples of a kind that it
-            helps to derive (a cycle through negation); or new values might be computed from new
-            values without end (see :func:`~sensorstream.network.recursion.termination.endless`).
+    ``linear`` has the conclusions of each triple that a clause writes. Raises ProgramError if a
+    head cannot be written; if a rule needs all triples of a kind that it helps to derive (a cycle
+    through negation); or if new values might be computed from new values without end (see
+    :func:`~sensorstream.network.recursion.termination.endless`).
     """
     rules = tuple(rules)
     equality = equality_among(rules, () if linear is None else linear.rules)
     found = [clause for rule in rules for clause in clauses(rule)]
     needed = {clause: list(reads(clause.body.pattern)) for clause in found}
     feeds = _feeds(found, needed, linear)
-    # For each clause those that feed it, a stratum below it.
+    # The clauses that feed each clause, which must be one stratum below it.
     sources: dict[RuleClause, dict[RuleClause, int]] = {clause: {} for clause in found}
     for source, fed in feeds.items():
         for reader in fed:
@@ -74,13 +72,13 @@ def _layer(members: list[RuleClause], recursive: bool, equality: EqualityRules |
     if equality is not None:
         rest = tuple(clause for clause in members if clause.rule not in equality.rules)
         if len(rest) < len(members):
-            # What writes anything, and reads anything, is in one circle with all that reads.
+            # A rule that reads and writes any triple is in one cycle with all that reads.
             return Layer(rest, recursive, equality)
     return Layer(tuple(members), recursive)
 
 
 Feeds = dict[RuleClause, dict[RuleClause, Read]]
-"""For each clause, the clauses that read what it writes, each with such a read."""
+"""The clauses that read what each clause writes, each with such a read."""
 
 
 def _feeds(

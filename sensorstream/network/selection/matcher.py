@@ -1,10 +1,10 @@
-"""Finds what rules fire on: the events that their pattern takes, for each event of the trigger.
+"""Finds the firings of rules: the events that their pattern takes, for each event of the trigger.
 
 Rules that differ only in tests of single events (``?v > 30``) run together as *members* of one
-matcher: what their events have in common with those taken before is found once for all.
-Conditions decide which events are candidates, before the first or last of them is taken. Of
-several candidates of the first or last moment all are taken. What is consumed is gone from the
-next moment on. So nothing depends on the order in which the events of one moment come.
+matcher, which joins their events with those taken before once for all. Conditions decide which
+events are candidates, before the first or last of them is taken. All candidates of the first or
+last moment are taken. A consumed event is gone from the next moment on. So nothing depends on the
+order in which the events of one moment come.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ from sensorstream.sparql.algebra import Aggregate, Comparison, Expression, Varia
 from sensorstream.sparql.walk import nodes
 
 Found: TypeAlias = tuple[Row, tuple[Instant, ...], Members]
-"""What is bound so far, the times of the events that are taken, and the rules that take them."""
+"""The bound values, the times of the events taken, and the rules that take them."""
 _PREFIX: Final = "urn:dotr:"
 _FIRST: Final = (0,)
 """Absences and aggregates are the same for all members."""
 StoreOf: TypeAlias = Callable[[Events, Sequence[int]], EventRows]
-"""The store of a label: its events, and the places of what is asked for."""
+"""Gives the store of a label, by its events and the places they are looked up by."""
 
 
 @dataclass(frozen=True, slots=True)
 class MatchedRule:
-    """Rules fire: the values of ``with``, and what is bound, with the times of the events."""
+    """A firing: the values of ``with``, the bound values, and the times of the events."""
 
     values: Row
     bound: Row
@@ -57,19 +57,19 @@ class MatchedRule:
 
 
 GraphsOf: TypeAlias = Callable[[MatchedRule, Sequence[Literal]], Iterator[Row]]
-"""From a firing and the names of the rules that fire to a row for each: name, terms of triples."""
+"""Makes a row of each rule that fires, from a firing and their names: name, terms of triples."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """How to find the events of a label that fit what is bound."""
+    """The events of a label that fit the bound values."""
 
     label: str
     store: EventRows
     keys: tuple[int, ...]
     own: MemberTests
     cross: Test | None
-    """A test of what is bound together with an event."""
+    """A test of the bound values together with an event."""
     scope: EventScope
 
     def span(self, times: Sequence[Instant]) -> tuple[Instant, Instant]:
@@ -89,12 +89,12 @@ class Candidates:
         return bool(self.own.passed(row))
 
     def lanes(self, bound: Row) -> Sequence[Lane]:
-        """Where its candidates are."""
+        """The lanes that have its candidates."""
         return self.store.lanes(key_of([bound[place] for place in self.keys]))
 
 
 class Matcher:
-    """Rules of one likeness while they run; ``store_of`` gives the events of their labels.
+    """Runs rules of one likeness; ``store_of`` gives the events of their labels.
 
     Rules with aggregates or absences are together only if they have seen the same moments.
     """
@@ -108,7 +108,7 @@ class Matcher:
         self.names = [Literal(each.rule.name) for each in patterns]
         self.graphs = maker(rule)
         self.rulesets = list(dict.fromkeys(each.ruleset for each in members))
-        # Rules of several texts have the rows of all of them.
+        # Rules of several texts share the limit of all of them.
         self._meter = Meter(budget)
         trigger = pattern.trigger
         names = list(trigger.variables)
@@ -118,7 +118,7 @@ class Matcher:
         self.candidates: list[Candidates] = []
         self._taken: list[tuple[Pick, Candidates]] = []
         self._later: list[tuple[Candidates, Callable[[Iterable[Row]], Row] | None]] = []
-        # The places of the variables of each label that is taken.
+        # The columns of the variables of each label that is taken.
         self._columns: list[slice] = []
         for number, part in enumerate(pattern.parts):
             alike = [each.parts[number].events for each in patterns]
@@ -170,11 +170,7 @@ class Matcher:
         return bool(self._accepts.passed(row))
 
     def firings(self, row: Row, time: Instant) -> list[MatchedRule]:
-        """What rules fire on because of an event of the trigger's selector.
-
-        Raises:
-            Overrun: that takes more than the limits.
-        """
+        """The firings by an event of the trigger's selector; raises Overrun beyond the limits."""
         members = self._accepts.passed(row)
         if not members:
             return []
@@ -183,7 +179,7 @@ class Matcher:
             found = [one for each in found for one in self._take(each, candidates, pick)]
             if not found:
                 return []
-            # Each text may have as many as the limit says.
+            # The limit counts for each text.
             rows = sum(len(each[2]) for each in found)
             self._meter.take(-(-rows // len(self.rulesets)))
         firings = []
@@ -195,7 +191,7 @@ class Matcher:
         return firings
 
     def _take(self, found: Found, candidates: Candidates, pick: Pick) -> Iterator[Found]:
-        """With each candidate, or with all of the first or last moment that has any."""
+        """Add each candidate, or all of the first or last moment that has any."""
         bound, times, members = found
         first, last = candidates.span(times)
         label = candidates.label if candidates.label in self.pattern.rule.consumed else None
@@ -225,7 +221,7 @@ class Matcher:
                 members = [each for each in members if each not in taking]
 
     def _seeing(self, members: Members, time: Instant) -> Members:
-        """The members that were there at a moment."""
+        """The members that were running at a moment."""
         assert self._since is not None
         return [m for m in members if (since := self._since[m]) is None or time >= since]
 
@@ -238,7 +234,7 @@ class Matcher:
             yield row[1], row[2:]
 
     def _completed(self, bound: Row, times: tuple[Instant, ...]) -> Row | None:
-        """What is bound, with the values of aggregates; None: something forbids it."""
+        """The bound values with those of aggregates; None: something forbids it."""
         for candidates, aggregation in self._later:
             rows = self._scope(bound, times, candidates)
             if aggregation is not None:
@@ -261,7 +257,7 @@ class Matcher:
                     yield row
 
     def consume(self, firings: Iterable[MatchedRule], now: Instant) -> None:
-        """The moment is over: what its firings consume is gone."""
+        """Consume the events of firings at the end of a moment."""
         if not self._consumes:
             return
         for firing in firings:
@@ -274,7 +270,7 @@ class Matcher:
 
 
 def _equality(test: Expression, names: Sequence[str], own: Sequence[str]) -> tuple[int, int] | None:
-    """The places of the two sides of an equality, in what is bound and in the event."""
+    """The places of the two sides of an equality: in the bound values, and in the event."""
     if not isinstance(test, Comparison) or test.operator != "=":
         return None
     for one, other in ((test.left, test.right), (test.right, test.left)):
@@ -301,7 +297,7 @@ def _aggregation(aggregate: Aggregate, names: Sequence[str]) -> Callable[[Iterab
 
 
 def maker(rule: TimedRule) -> GraphsOf:
-    """From a firing to the graphs of a rule and of those that run together with it.
+    """Make a function from a firing to the graphs of the rules that fire together.
 
     Identifiers and blank nodes are named after the firing: a replay names them again alike. What is
     no triple (an unbound end, a literal as subject) is left out.
@@ -319,7 +315,7 @@ def maker(rule: TimedRule) -> GraphsOf:
         values = firing.values
         rows = [values] * len(names) if is_plain else _coded(firing, names)
         found = triples(rows)
-        # Which triples there are depends on the values alone.
+        # The number of triples depends on the values alone.
         size = len(found) // len(names)
         for number, name in enumerate(names if size else ()):
             yield (name, *chain.from_iterable(found[number * size : (number + 1) * size]))
@@ -337,6 +333,6 @@ def _coded(firing: MatchedRule, names: Sequence[Literal]) -> Iterator[Row]:
 
 
 def _digest(firing: MatchedRule) -> blake2b:
-    """Of what was bound and when; the name of the rule is still to come."""
+    """A hash of the bound values and times, to which the name of the rule is to be added."""
     terms = ["" if each is None else each.n3 for each in firing.bound]
     return blake2b("\x00".join((repr(firing.times), *terms, "")).encode(), digest_size=12)
